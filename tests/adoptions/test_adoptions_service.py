@@ -26,7 +26,7 @@ from chamberlain.requests.models import RequestState
 from chamberlain.templates.models import TemplateKind
 from tests.adoptions.adopters import RULE, Adopter, TroubledAdoptions, adopter_of, chosen, elsewhere, make_group
 from tests.directory.mailbox_work import plain, room, shared
-from tests.drift.drifters import watchman_of
+from tests.drift.drift_fixture import drift_fixture
 from tests.estates import (
     ADA,
     BEN,
@@ -540,7 +540,7 @@ async def test_what_is_adopted_is_compared_from_then_on(adopter: Adopter) -> Non
     await adopter.mailbox_before(room())
     await make_group(adopter.estate, "Crew", channels=("General", "Planning"))
     await steward_of(adopter.estate).look_around()
-    watchman = watchman_of(adopter.estate)
+    drift = drift_fixture(adopter.estate)
     adoptions = [
         await adopter.confirm(rule)
         for rule in (
@@ -551,21 +551,21 @@ async def test_what_is_adopted_is_compared_from_then_on(adopter: Adopter) -> Non
         )
     ]
     await adopter.work()
-    await watchman.look()
+    await drift.check_all()
     # What was just taken is as it is wanted.
-    assert [(each.property, each.subject.display_name) for each in await watchman.found()] == []
+    assert [(each.property, each.subject.display_name) for each in await drift.records()] == []
 
-    await watchman.change("UPDATE directory.users SET properties = '{\"city\": \"Elsewhere\"}' WHERE mail LIKE 'desk%'")
-    await watchman.look()
-    found = {each.property for each in await watchman.found()}
+    await drift.change("UPDATE directory.users SET properties = '{\"city\": \"Elsewhere\"}' WHERE mail LIKE 'desk%'")
+    await drift.check_all()
+    found = {each.property for each in await drift.records()}
     assert "city" in found
     for adoption_id in adoptions:
         await adopter.undo(adoption_id)
     await adopter.work()
 
     # What is not managed any more is not compared.
-    await watchman.look()
-    assert {each.state for each in await watchman.found()} == {FindingState.GONE}
+    await drift.check_all()
+    assert {each.state for each in await drift.records()} == {FindingState.GONE}
 
 
 async def test_nothing_is_remembered_of_repairs_of_what_was_given_back(adopter: Adopter) -> None:
@@ -573,10 +573,10 @@ async def test_nothing_is_remembered_of_repairs_of_what_was_given_back(adopter: 
     await steward_of(adopter.estate).look_around()
     adoption_id = await adopter.confirm(chosen("crew", TemplateKind.GROUP, PROJECT_GROUP))
     await adopter.work()
-    watchman = watchman_of(adopter.estate)
-    await watchman.set_repair()
-    await watchman.change("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", group, BEN)
-    await watchman.look()
+    drift = drift_fixture(adopter.estate)
+    await drift.set_repair()
+    await drift.change("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", group, BEN)
+    await drift.check_all()
     known = "SELECT about FROM chamberlain.drift_repair WHERE subject_id = $1 ORDER BY about"
     assert await adopter.estate.rows(known, group) == [("owners",)]
     # What is assigned to a group is compared whoever manages it.
@@ -585,7 +585,7 @@ async def test_nothing_is_remembered_of_repairs_of_what_was_given_back(adopter: 
         "SELECT tenant_id, subject_id, 'policyId', repairs, digest, found_at, has_given_up "
         "FROM chamberlain.drift_repair"
     )
-    await watchman.change(copy)
+    await drift.change(copy)
 
     await adopter.undo(adoption_id)
     await adopter.work()
@@ -622,19 +622,19 @@ async def test_undone_while_it_is_compared_nothing_is_found(
     await steward_of(adopter.estate).look_around()
     adoption_id = await adopter.confirm(rule)
     await adopter.work()
-    watchman = watchman_of(adopter.estate)
-    await watchman.set_repair(drift=repairs)
-    await watchman.change('UPDATE directory.users SET properties = \'{"city": "Elsewhere"}\' WHERE id = $1', there.id)
-    await watchman.change("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", group, BEN)
+    drift = drift_fixture(adopter.estate)
+    await drift.set_repair(drift=repairs)
+    await drift.change('UPDATE directory.users SET properties = \'{"city": "Elsewhere"}\' WHERE id = $1', there.id)
+    await drift.change("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", group, BEN)
 
     async def undo() -> None:
         await adopter.undo(adoption_id)
         await adopter.work()
 
     overtaken = Overtaken(adopter.estate.directory, act=undo)
-    await replace(watchman, check=replace(watchman.check, directory=overtaken)).look()
+    await replace(drift, jobs=replace(drift.jobs, directory=overtaken)).check_all()
 
-    assert [(each.kind, each.property) for each in await watchman.found()] == []
+    assert [(each.kind, each.property) for each in await drift.records()] == []
     assert (overtaken.ensured, overtaken.ensured_mailboxes) == ([], [])
     assert await adopter.estate.rows("SELECT subject_id FROM chamberlain.drift_repair") == []
 

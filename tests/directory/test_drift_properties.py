@@ -3,7 +3,7 @@
 import pytest
 
 from chamberlain.directory.properties import DriftProperty, Treatment
-from chamberlain.drift.pages import names_of, paths_of
+from chamberlain.drift.rules import compared_paths, compared_properties
 from chamberlain.requests.models import RequestKind
 
 pytestmark = pytest.mark.pure
@@ -37,8 +37,8 @@ OF_ASSIGNMENTS = [
     ],
 )
 def test_it_works(kind: RequestKind, noun: str, paths: list[str]) -> None:
-    assert paths_of(kind) == paths
-    assert names_of(kind) == [f"{noun}.{path}" for path in paths]
+    assert compared_paths(kind) == paths
+    assert compared_properties(kind) == [f"{noun}.{path}" for path in paths]
 
 
 def test_nothing_else_can_differ() -> None:

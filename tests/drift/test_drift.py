@@ -33,7 +33,7 @@ from chamberlain.drift.compare import (
     mailbox_differences,
     others_permitted,
 )
-from chamberlain.drift.repair import assignment_repair, group_repair, mailbox_repair, steps_of
+from chamberlain.drift.repair import assignment_repair, group_repair, mailbox_repair, needed_steps
 from tests.directory.test_guest_plans import CLEARED, DONE, GROUP_DONE, SITE
 from tests.directory.test_guest_plans import WANTED as ASSIGNED
 from tests.drift.drift_values import EVERYTHING, FULL, SEND, TEAM, shown_group, shown_of, wanted_of
@@ -297,12 +297,12 @@ def test_the_steps_of_a_difference_put_right_what_differs_and_nothing_else(
     narrow = mailbox_repair(wanted, observed, broken)
 
     for step, effect in EFFECTS.items():
-        if step is not Step.CREATE_MAILBOX and step not in steps_of(repaired):
+        if step is not Step.CREATE_MAILBOX and step not in needed_steps(repaired):
             assert not effect.is_wanted(narrow), step
     healed = brought_about(narrow, observed)
     left = {each.name for each in mailbox_differences(wanted, healed, replies_freely=False)}
     assert left == {each.name for each in differences} - broken
-    assert all(is_done(step, narrow, healed) for step in steps_of(repaired))
+    assert all(is_done(step, narrow, healed) for step in needed_steps(repaired))
 
 
 def brought_about(wanted: WantedMailbox, observed: ObservedMailbox) -> ObservedMailbox:

@@ -16,7 +16,7 @@ from chamberlain.directory.properties import DriftProperty, Treatment
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.guests.models import FindingFilter, FindingKind, FindingState
 from chamberlain.queue.models import NOBODY
-from tests.drift.drifters import Watchman, watchman_of
+from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import BEN, CLEO, ESTATE, INTERNAL, OTHER_HOUSE, PROJECT_TEAM, TRACE, Estate
 from tests.guests.assignments.stewards import (
     ALL_STAFF,
@@ -40,67 +40,67 @@ MOVE = "UPDATE directory.users SET properties = properties || '{\"city\": \"Else
 
 
 @pytest.fixture
-async def watchman(estate: Estate) -> Watchman:
-    return watchman_of(estate)
+async def drift(estate: Estate) -> DriftFixture:
+    return drift_fixture(estate)
 
 
-async def test_it_works(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    request_id = await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
+async def test_it_works(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    request_id = await drift.mailbox(city="Town")
+    await drift.change(MOVE)
 
-    await watchman.look()
+    await drift.check_all()
 
-    (finding,) = await watchman.found()
+    (finding,) = await drift.records()
     assert (finding.kind, finding.state, finding.property) == ("drift", "repaired", "city")
     assert (finding.wanted, finding.observed) == ("Town", "Elsewhere")
     assert (finding.subject.type, finding.subject.display_name) == ("mailbox", "The desk")
-    mailbox = await watchman.estate.mailbox(request_id)
+    mailbox = await drift.estate.mailbox(request_id)
     assert mailbox is not None
     assert mailbox.address_fields.city == "Town"
-    (repair,) = await watchman.repairs()
+    (repair,) = await drift.repairs()
     assert (repair["action"], repair["before"], repair["after"]) == (
         "mailbox.repair", {"city": "Elsewhere"}, {"city": "Town"},
     )  # fmt: skip
     assert repair["actor"] == {"type": "system", "id": None, "displayName": "Drift"}
 
 
-async def test_without_repair_it_is_only_told(watchman: Watchman) -> None:
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
+async def test_without_repair_it_is_only_told(drift: DriftFixture) -> None:
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
 
-    await watchman.look()
-    await watchman.look()
+    await drift.check_all()
+    await drift.check_all()
 
-    assert await watchman.told() == [("drift", "open", "city")]
-    assert watchman.estate.directory.ensured_mailboxes[1:] == []
-    assert await watchman.repairs() == []
-
-
-async def test_what_others_put_right_is_gone(watchman: Watchman) -> None:
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
-    await watchman.look()
-    await watchman.change(MOVE.replace("Elsewhere", "Town"))
-
-    await watchman.look()
-
-    assert await watchman.told() == [("drift", "gone", "city")]
+    assert await drift.findings() == [("drift", "open", "city")]
+    assert drift.estate.directory.ensured_mailboxes[1:] == []
+    assert await drift.repairs() == []
 
 
-async def test_what_is_as_it_should_be_is_no_finding(watchman: Watchman) -> None:
-    await watchman.set_repair(dict.fromkeys(DriftProperty, Treatment.OBSERVED))
-    await watchman.mailbox(permissions={str(BEN): "FullAccess", str(CLEO): "None"}, automaticReply="Thanks.")
-    await watchman.mailbox(name="Zurich", displayName="Room", capacity=12, roomMailboxMetadata={"hasWhiteboard": True})
-    await watchman.group(owners=[str(BEN)], members=[str(CLEO)], labelId=INTERNAL, description="Rockets")
-    await watchman.group(templateId=str(PROJECT_TEAM), memberShipType=1)
-    await watchman.steward.look_around()
-    await watchman.steward.assign(templateId=str(PARTNERS), policyId=str(YEARLY_REVIEW))
-    await watchman.steward.work()
+async def test_what_others_put_right_is_gone(drift: DriftFixture) -> None:
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
+    await drift.check_all()
+    await drift.change(MOVE.replace("Elsewhere", "Town"))
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert [each for each in await watchman.found() if each.kind is FindingKind.DRIFT] == []
+    assert await drift.findings() == [("drift", "gone", "city")]
+
+
+async def test_what_is_as_it_should_be_is_no_finding(drift: DriftFixture) -> None:
+    await drift.set_repair(dict.fromkeys(DriftProperty, Treatment.OBSERVED))
+    await drift.mailbox(permissions={str(BEN): "FullAccess", str(CLEO): "None"}, automaticReply="Thanks.")
+    await drift.mailbox(name="Zurich", displayName="Room", capacity=12, roomMailboxMetadata={"hasWhiteboard": True})
+    await drift.group(owners=[str(BEN)], members=[str(CLEO)], labelId=INTERNAL, description="Rockets")
+    await drift.group(templateId=str(PROJECT_TEAM), memberShipType=1)
+    await drift.assignments.look_around()
+    await drift.assignments.assign(templateId=str(PARTNERS), policyId=str(YEARLY_REVIEW))
+    await drift.assignments.work()
+
+    await drift.check_all()
+
+    assert [each for each in await drift.records() if each.kind is FindingKind.DRIFT] == []
 
 
 ROOM: Mapping[str, object] = {
@@ -192,17 +192,17 @@ FROM directory.mailboxes WHERE name = 'Desk'
     ],
 )  # fmt: skip
 async def test_every_property_of_a_mailbox(
-    watchman: Watchman, sent: Mapping[str, object], change: str, name: str
+    drift: DriftFixture, sent: Mapping[str, object], change: str, name: str
 ) -> None:
-    await watchman.set_repair()
-    await watchman.mailbox(**sent)
-    await watchman.change(change)
+    await drift.set_repair()
+    await drift.mailbox(**sent)
+    await drift.change(change)
     is_managed = name not in {"displayName", "primarySmtpAddress", "additionalPermissions"}
 
-    await watchman.look()
-    await watchman.look()
+    await drift.check_all()
+    await drift.check_all()
 
-    assert await watchman.told() == [("drift", REPAIRED if is_managed else OPEN, name)]
+    assert await drift.findings() == [("drift", REPAIRED if is_managed else OPEN, name)]
 
 
 @pytest.mark.parametrize(
@@ -225,47 +225,49 @@ async def test_every_property_of_a_mailbox(
         ("DELETE FROM directory.channels WHERE group_id = $1 AND display_name = 'Planning'", "channels", OPEN),
     ],
 )  # fmt: skip
-async def test_every_property_of_a_team(watchman: Watchman, change: str, name: str, state: FindingState | None) -> None:
+async def test_every_property_of_a_team(
+    drift: DriftFixture, change: str, name: str, state: FindingState | None
+) -> None:
     """By default: what people of the directory may change by themselves is left alone."""
-    await watchman.set_repair()
-    _, group_id = await watchman.group(
+    await drift.set_repair()
+    _, group_id = await drift.group(
         templateId=str(PROJECT_TEAM), owners=[str(BEN)], members=[str(CLEO)], labelId=INTERNAL, description="Rockets"
     )
-    await watchman.change(change, group_id)
+    await drift.change(change, group_id)
 
-    await watchman.look()
-    await watchman.look()
+    await drift.check_all()
+    await drift.check_all()
 
-    assert await watchman.told() == ([] if state is None else [("drift", state, name)])
+    assert await drift.findings() == ([] if state is None else [("drift", state, name)])
 
 
-async def test_what_a_group_is_called_is_put_right_where_the_tenant_says_so(watchman: Watchman) -> None:
+async def test_what_a_group_is_called_is_put_right_where_the_tenant_says_so(drift: DriftFixture) -> None:
     named = (DriftProperty.GROUP_DISPLAY_NAME, DriftProperty.GROUP_MEMBER_SHIP_TYPE)
-    await watchman.set_repair(dict.fromkeys(named, Treatment.MANAGED))
-    request_id, group_id = await watchman.group(description="Rockets")
+    await drift.set_repair(dict.fromkeys(named, Treatment.MANAGED))
+    request_id, group_id = await drift.group(description="Rockets")
     change = "UPDATE directory.groups SET display_name = 'X', description = 'Y', visibility = 'Public' WHERE id = $1"
-    await watchman.change(change, group_id)
+    await drift.change(change, group_id)
 
-    await watchman.look()
+    await drift.check_all()
 
-    group = await watchman.estate.group(request_id)
+    group = await drift.estate.group(request_id)
     assert group is not None
     # The description is what its owners have made of it.
     shown = (group.display_name, group.description, group.member_ship_type)
     assert shown == ("Apollo", "Y", MemberShipType.PRIVATE)
-    assert await watchman.told() == [("drift", REPAIRED, "displayName"), ("drift", REPAIRED, "memberShipType")]
+    assert await drift.findings() == [("drift", REPAIRED, "displayName"), ("drift", REPAIRED, "memberShipType")]
 
 
-async def test_what_a_mailbox_is_called_is_put_right_where_the_tenant_says_so(watchman: Watchman) -> None:
-    await watchman.set_repair({DriftProperty.MAILBOX_DISPLAY_NAME: Treatment.MANAGED})
-    await watchman.mailbox(displayName="The desk", city="Town")
-    await watchman.change("UPDATE directory.users SET display_name = 'X' WHERE mail LIKE 'desk%'")
+async def test_what_a_mailbox_is_called_is_put_right_where_the_tenant_says_so(drift: DriftFixture) -> None:
+    await drift.set_repair({DriftProperty.MAILBOX_DISPLAY_NAME: Treatment.MANAGED})
+    await drift.mailbox(displayName="The desk", city="Town")
+    await drift.change("UPDATE directory.users SET display_name = 'X' WHERE mail LIKE 'desk%'")
 
-    await watchman.look()
+    await drift.check_all()
 
     called = "SELECT display_name FROM directory.users WHERE mail LIKE 'desk%'"
-    assert await watchman.estate.rows(called) == [("The desk",)]
-    assert await watchman.told() == [("drift", REPAIRED, "displayName")]
+    assert await drift.estate.rows(called) == [("The desk",)]
+    assert await drift.findings() == [("drift", REPAIRED, "displayName")]
 
 
 @pytest.mark.parametrize(
@@ -280,193 +282,193 @@ async def test_what_a_mailbox_is_called_is_put_right_where_the_tenant_says_so(wa
         ("UPDATE directory.sites SET sharing_capability = 'externalUserAndGuestSharing'", "sharingCapability"),
     ],
 )
-async def test_what_is_assigned_is_put_right(watchman: Watchman, change: str, name: str) -> None:
-    await watchman.set_repair()
-    await watchman.steward.look_around()
-    await watchman.steward.assign(
+async def test_what_is_assigned_is_put_right(drift: DriftFixture, change: str, name: str) -> None:
+    await drift.set_repair()
+    await drift.assignments.look_around()
+    await drift.assignments.assign(
         HANDBOOK, kind=SubjectType.SITE, templateId=str(PARTNERS), policyId=str(YEARLY_REVIEW)
     )
-    await watchman.steward.work()
-    before = await watchman.steward.shown(HANDBOOK)
-    await watchman.change(change)
-    assert await watchman.steward.shown(HANDBOOK) != before
+    await drift.assignments.work()
+    before = await drift.assignments.shown(HANDBOOK)
+    await drift.change(change)
+    assert await drift.assignments.shown(HANDBOOK) != before
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert await watchman.told() == [("drift", "repaired", name)]
-    assert await watchman.steward.shown(HANDBOOK) == before
-    assert [each["action"] for each in await watchman.repairs()] == ["site.repair"]
+    assert await drift.findings() == [("drift", "repaired", name)]
+    assert await drift.assignments.shown(HANDBOOK) == before
+    assert [each["action"] for each in await drift.repairs()] == ["site.repair"]
 
 
 @pytest.mark.parametrize("treatment", Treatment)
-async def test_a_tenant_says_how_a_property_is_treated(watchman: Watchman, treatment: Treatment) -> None:
-    await watchman.set_repair({DriftProperty.GROUP_MEMBERS: treatment})
-    request_id, group_id = await watchman.group(members=[str(BEN)])
-    await watchman.change("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", group_id, BEN)
+async def test_a_tenant_says_how_a_property_is_treated(drift: DriftFixture, treatment: Treatment) -> None:
+    await drift.set_repair({DriftProperty.GROUP_MEMBERS: treatment})
+    request_id, group_id = await drift.group(members=[str(BEN)])
+    await drift.change("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", group_id, BEN)
 
-    await watchman.look()
+    await drift.check_all()
 
     states = {Treatment.MANAGED: [REPAIRED], Treatment.OBSERVED: [OPEN], Treatment.IGNORED: []}
-    assert [each.state for each in await watchman.found()] == states[treatment]
-    group = await watchman.estate.group(request_id)
+    assert [each.state for each in await drift.records()] == states[treatment]
+    group = await drift.estate.group(request_id)
     assert group is not None
     assert (BEN in group.members) is (treatment is Treatment.MANAGED)
 
 
-async def test_a_repair_takes_back_nothing_that_people_may_change(watchman: Watchman) -> None:
+async def test_a_repair_takes_back_nothing_that_people_may_change(drift: DriftFixture) -> None:
     """A directory does at once all that is wanted of it."""
-    await watchman.set_repair({DriftProperty.MAILBOX_NOTES: Treatment.IGNORED})
-    request_id = await watchman.mailbox(
+    await drift.set_repair({DriftProperty.MAILBOX_NOTES: Treatment.IGNORED})
+    request_id = await drift.mailbox(
         city="Town", notes="Ours.", automaticReply="Ours.", isAllowAutomaticReplyOverride=True
     )
-    await watchman.change(mailboxes("contact = '{\"notes\": \"Theirs.\"}', automatic_reply = 'Theirs.'"))
-    await watchman.change(MOVE)
+    await drift.change(mailboxes("contact = '{\"notes\": \"Theirs.\"}', automatic_reply = 'Theirs.'"))
+    await drift.change(MOVE)
 
-    await watchman.look()
+    await drift.check_all()
 
-    mailbox = await watchman.estate.mailbox(request_id)
+    mailbox = await drift.estate.mailbox(request_id)
     assert mailbox is not None
     assert (mailbox.address_fields.city, mailbox.address_fields.notes) == ("Town", "Theirs.")
     assert mailbox.automatic_reply == "Theirs."
-    assert await watchman.told() == [("drift", "repaired", "city")]
+    assert await drift.findings() == [("drift", "repaired", "city")]
 
 
-async def test_what_is_gone_is_told_and_not_made_again(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    request_id, group_id = await watchman.group()
-    await watchman.mailbox()
-    await watchman.change("DELETE FROM directory.groups WHERE id = $1", group_id)
-    await watchman.change("DELETE FROM directory.mailboxes")
+async def test_what_is_gone_is_told_and_not_made_again(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    request_id, group_id = await drift.group()
+    await drift.mailbox()
+    await drift.change("DELETE FROM directory.groups WHERE id = $1", group_id)
+    await drift.change("DELETE FROM directory.mailboxes")
 
-    await watchman.look()
-    soon = await watchman.told()
-    later(watchman.estate, days=1)
-    await watchman.look()
+    await drift.check_all()
+    soon = await drift.findings()
+    later(drift.estate, days=1)
+    await drift.check_all()
 
     # What is not shown soon after it was made is only late.
     assert soon == []
-    assert await watchman.told() == [("drift", "open", "exists"), ("drift", "open", "exists")]
-    assert await watchman.estate.group(request_id) is None
+    assert await drift.findings() == [("drift", "open", "exists"), ("drift", "open", "exists")]
+    assert await drift.estate.group(request_id) is None
 
 
-async def stubborn(watchman: Watchman) -> None:
+async def stubborn(drift: DriftFixture) -> None:
     """A directory, or somebody in it, takes every repair back."""
-    await watchman.change(MOVE)
-    await watchman.look()
-    later(watchman.estate, days=1)
+    await drift.change(MOVE)
+    await drift.check_all()
+    later(drift.estate, days=1)
 
 
-async def test_a_repair_that_does_not_hold_twice_is_told_once(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    await watchman.mailbox(city="Town")
+async def test_a_repair_that_does_not_hold_twice_is_told_once(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    await drift.mailbox(city="Town")
     for _ in range(6):
-        await stubborn(watchman)
+        await stubborn(drift)
 
-    assert await watchman.told() == [
+    assert await drift.findings() == [
         ("drift", "open", "city"),
         ("drift", "repaired", "city"),
         ("drift", "repaired", "city"),
         ("repairDoesNotHold", "open", "city"),
     ]
-    assert len(await watchman.repairs()) == 2
-    (report,) = await watchman.found(FindingFilter(kind=FindingKind.REPAIR_DOES_NOT_HOLD))
-    assert report.detail.startswith('The city: wanted is "Town", and the directory shows "Elsewhere". This was put ')
+    assert len(await drift.repairs()) == 2
+    (report,) = await drift.records(FindingFilter(kind=FindingKind.REPAIR_DOES_NOT_HOLD))
+    assert (report.property, report.wanted, report.observed) == ("city", "Town", "Elsewhere")
 
 
-async def test_a_directory_that_does_not_do_what_it_says_is_told_once(watchman: Watchman) -> None:
+async def test_a_directory_that_does_not_do_what_it_says_is_told_once(drift: DriftFixture) -> None:
     """It says that all is done, and shows what it showed before."""
-    await watchman.set_repair()
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
+    await drift.set_repair()
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
     for _ in range(5):
-        watchman.estate.directory.is_deaf = True
-        await watchman.look()
-        later(watchman.estate, days=1)
+        drift.estate.directory.is_deaf = True
+        await drift.check_all()
+        later(drift.estate, days=1)
 
-    assert await watchman.told() == [("drift", "open", "city"), ("repairDoesNotHold", "open", "city")]
-    assert await watchman.repairs() == []
+    assert await drift.findings() == [("drift", "open", "city"), ("repairDoesNotHold", "open", "city")]
+    assert await drift.repairs() == []
 
 
-async def test_accepting_the_report_releases_the_property(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    request_id = await watchman.mailbox(city="Town")
+async def test_accepting_the_report_releases_the_property(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    request_id = await drift.mailbox(city="Town")
     for _ in range(4):
-        await stubborn(watchman)
-    await watchman.accept("repairDoesNotHold", "city")
+        await stubborn(drift)
+    await drift.accept("repairDoesNotHold", "city")
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert (("repairDoesNotHold", "gone", "city") in await watchman.told()) is True
-    mailbox = await watchman.estate.mailbox(request_id)
+    assert (("repairDoesNotHold", "gone", "city") in await drift.findings()) is True
+    mailbox = await drift.estate.mailbox(request_id)
     assert mailbox is not None
     assert mailbox.address_fields.city == "Town"
 
 
-async def test_what_somebody_has_accepted_is_left_as_it_is(watchman: Watchman) -> None:
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
-    await watchman.look()
-    await watchman.accept("drift", "city")
-    await watchman.set_repair()
+async def test_what_somebody_has_accepted_is_left_as_it_is(drift: DriftFixture) -> None:
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
+    await drift.check_all()
+    await drift.accept("drift", "city")
+    await drift.set_repair()
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert await watchman.told() == [("drift", "accepted", "city")]
-    assert await watchman.repairs() == []
+    assert await drift.findings() == [("drift", "accepted", "city")]
+    assert await drift.repairs() == []
 
 
-async def test_what_is_refused_is_told_with_the_reason(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
-    watchman.estate.directory.faults["The desk"] = Rejected("locked", "The mailbox is on hold.")
+async def test_what_is_refused_is_told_with_the_reason(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
+    drift.estate.directory.faults["The desk"] = Rejected("locked", "The mailbox is on hold.")
 
-    await watchman.look()
+    await drift.check_all()
 
-    (finding,) = await watchman.found()
+    (finding,) = await drift.records()
     assert (finding.state, finding.action) == ("open", None)
-    assert finding.detail.endswith("It could not be put right: The mailbox is on hold.")
+    assert finding.detail.endswith("It could not be repaired: The mailbox is on hold.")
 
 
-async def test_a_directory_that_does_not_answer_is_asked_again(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
-    watchman.estate.directory.trouble = TryAgain(timedelta(seconds=10), "Busy.")
+async def test_a_directory_that_does_not_answer_is_asked_again(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
+    drift.estate.directory.trouble = TryAgain(timedelta(seconds=10), "Busy.")
     for _ in range(4):
-        await watchman.look()
-    busy = await watchman.found()
-    watchman.estate.directory.trouble = None
+        await drift.check_all()
+    busy = await drift.records()
+    drift.estate.directory.trouble = None
 
-    await watchman.look()
+    await drift.check_all()
 
     assert [(each.state, each.action) for each in busy] == [("open", "repair")]
     # What could not be tried is no repair that did not hold.
-    assert await watchman.told() == [("drift", "repaired", "city")]
+    assert await drift.findings() == [("drift", "repaired", "city")]
 
 
-async def test_it_goes_on_where_it_was_cut_short(watchman: Watchman) -> None:
+async def test_it_goes_on_where_it_was_cut_short(drift: DriftFixture) -> None:
     for place in range(5):
-        await watchman.mailbox(name=f"Desk {place}", city="Town")
-    await watchman.change(MOVE)
-    await watchman.look(most=2)
+        await drift.mailbox(name=f"Desk {place}", city="Town")
+    await drift.change(MOVE)
+    await drift.check_all(page_size=2)
 
-    assert await watchman.told() == [("drift", "open", "city")] * 5
-    ((phase, finished_at),) = await watchman.estate.rows(
+    assert await drift.findings() == [("drift", "open", "city")] * 5
+    ((phase, finished_at),) = await drift.estate.rows(
         "SELECT phase, finished_at FROM chamberlain.drift_check WHERE tenant_id = $1", ESTATE
     )
-    assert (phase, finished_at) == (None, watchman.estate.moment)
+    assert (phase, finished_at) == (None, drift.estate.moment)
 
 
-async def test_every_tenant_has_its_job_at_its_time_of_the_night(watchman: Watchman) -> None:
-    await watchman.check.begin(TRACE)
-    await watchman.turn()
-    first = await watchman.estate.rows(
+async def test_every_tenant_has_its_job_at_its_time_of_the_night(drift: DriftFixture) -> None:
+    await drift.jobs.begin(TRACE)
+    await drift.run_due()
+    first = await drift.estate.rows(
         "SELECT tenant_id FROM chamberlain.job WHERE kind = 'driftCheck' ORDER BY tenant_id"
     )
-    await watchman.turn()
+    await drift.run_due()
 
-    again = await watchman.estate.rows(
+    again = await drift.estate.rows(
         "SELECT tenant_id, run_at > now() + interval '10 minutes' FROM chamberlain.job "
         "WHERE kind = 'driftCheck' AND tenant_id <> $1 ORDER BY 1",
         NOBODY,
@@ -475,42 +477,42 @@ async def test_every_tenant_has_its_job_at_its_time_of_the_night(watchman: Watch
     assert again == [(ESTATE, True), (OTHER_HOUSE, True)]
 
 
-async def test_what_is_not_through_is_left_alone(watchman: Watchman) -> None:
-    await watchman.estate.ask_mailbox({"name": "Desk", "displayName": "The desk", "alias": "counter"})
-    await watchman.steward.look_around()
-    await watchman.steward.assign(templateId=str(NO_GUESTS))
-    later(watchman.estate, days=1)
+async def test_what_is_not_through_is_left_alone(drift: DriftFixture) -> None:
+    await drift.estate.ask_mailbox({"name": "Desk", "displayName": "The desk", "alias": "counter"})
+    await drift.assignments.look_around()
+    await drift.assignments.assign(templateId=str(NO_GUESTS))
+    later(drift.estate, days=1)
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert await watchman.told() == []
+    assert await drift.findings() == []
 
 
-async def test_what_was_cut_short_anywhere_is_made_up_for(watchman: Watchman) -> None:
+async def test_what_was_cut_short_anywhere_is_made_up_for(drift: DriftFixture) -> None:
     """A worker is killed between any two things that it does; another one takes over."""
-    await watchman.set_repair()
-    request_id = await watchman.mailbox(city="Town")
-    await watchman.look()
+    await drift.set_repair()
+    request_id = await drift.mailbox(city="Town")
+    await drift.check_all()
     for place in count():
         # What differs after a month is a new matter.
-        later(watchman.estate, days=31)
-        await watchman.change(MOVE)
+        later(drift.estate, days=31)
+        await drift.change(MOVE)
         cut = Cut(place)
-        deadly = replace(watchman.check, database=CutDatabase(watchman.estate.databases.worker, cut))
+        deadly = replace(drift.jobs, database=CutDatabase(drift.estate.databases.worker, cut))
         was_killed = False
         try:
-            await watchman.turn(deadly)
+            await drift.run_due(deadly)
         except Killed:
             was_killed = True
-        await expire_leases(watchman.estate)
+        await expire_leases(drift.estate)
 
-        await watchman.finish()
+        await drift.finish()
 
-        mailbox = await watchman.estate.mailbox(request_id)
+        mailbox = await drift.estate.mailbox(request_id)
         assert mailbox is not None
         assert mailbox.address_fields.city == "Town"
-        assert await watchman.told() == [("drift", "repaired", "city")] * (place + 1), place
-        assert len(await watchman.repairs()) == place + 1, place
+        assert await drift.findings() == [("drift", "repaired", "city")] * (place + 1), place
+        assert len(await drift.repairs()) == place + 1, place
         if not was_killed:
             break
     assert place > 20
@@ -537,45 +539,45 @@ class Overtaken:
         return await self.guests.changes(tenant_id, extension, cursor)
 
 
-async def test_what_is_assigned_anew_meanwhile_is_not_held_against_the_directory(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    steward = watchman.steward
+async def test_what_is_assigned_anew_meanwhile_is_not_held_against_the_directory(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    steward = drift.assignments
     await steward.look_around()
     await steward.assign(templateId=str(NO_GUESTS))
     await steward.work()
-    await watchman.change("UPDATE directory.guest_settings SET allow_to_add_guests = true")
+    await drift.change("UPDATE directory.guest_settings SET allow_to_add_guests = true")
 
     async def assign() -> None:
         if (await steward.record()).assignment.template_id == NO_GUESTS:
             await steward.assign(templateId=str(PARTNERS))
             await steward.work()
 
-    watchman.check = replace(watchman.check, guests=Overtaken(steward.guests, assign))
-    await watchman.look()
+    drift.jobs = replace(drift.jobs, guests=Overtaken(steward.guests, assign))
+    await drift.check_all()
 
     # The repair was of what is not assigned any more; the page was looked at once more.
     shown = await steward.shown()
     assert shown.rules is not None
     assert (shown.template_id, shown.rules.allowed) == (PARTNERS, True)
-    states = {each.state for each in await watchman.found(FindingFilter(kind=FindingKind.DRIFT))}
+    states = {each.state for each in await drift.records(FindingFilter(kind=FindingKind.DRIFT))}
     assert OPEN not in states
 
 
-async def test_a_guest_whom_a_policy_has_removed_is_not_given_back(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    _, group_id = await watchman.group(owners=[str(GIL)])
-    runs = Runs(watchman.steward, GroupId(group_id))
-    await watchman.steward.ask({"policyId": str(NINETY_DAYS)}, runs.group_id)
-    await watchman.steward.work()
+async def test_a_guest_whom_a_policy_has_removed_is_not_given_back(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    _, group_id = await drift.group(owners=[str(GIL)])
+    runs = Runs(drift.assignments, GroupId(group_id))
+    await drift.assignments.ask({"policyId": str(NINETY_DAYS)}, runs.group_id)
+    await drift.assignments.work()
     await runs.run_daily(90)
-    removed = [each for each in await watchman.found() if each.kind is FindingKind.GUEST_EXPIRED]
+    removed = [each for each in await drift.records() if each.kind is FindingKind.GUEST_EXPIRED]
     before = await runs.members()
 
-    await watchman.look()
+    await drift.check_all()
 
     assert [each.state for each in removed] == [REPAIRED]
-    assert (before, await runs.members(), await watchman.repairs()) == ([], [], [])
-    assert [each for each in await watchman.found() if each.kind is FindingKind.DRIFT] == []
+    assert (before, await runs.members(), await drift.repairs()) == ([], [], [])
+    assert [each for each in await drift.records() if each.kind is FindingKind.DRIFT] == []
 
 
 UNMARK = "UPDATE directory.groups SET extensions = '{}' WHERE id = $1"
@@ -586,76 +588,76 @@ UPDATE directory.groups SET extensions = extensions #- '{chamberlain_group,polic
 EMPTY = "UPDATE chamberlain.request SET body = '{}' WHERE kind = 'group'"
 
 
-async def test_what_is_not_assigned_any_more_does_not_differ(watchman: Watchman) -> None:
-    await watchman.steward.look_around()
-    await watchman.steward.assign(ALL_STAFF, policyId=str(YEARLY_REVIEW))
-    await watchman.steward.work()
-    await watchman.change(UNMARK, ALL_STAFF)
-    await watchman.look()
-    before = await watchman.told()
-    await watchman.steward.assign(ALL_STAFF, policyId=ZERO)
+async def test_what_is_not_assigned_any_more_does_not_differ(drift: DriftFixture) -> None:
+    await drift.assignments.look_around()
+    await drift.assignments.assign(ALL_STAFF, policyId=str(YEARLY_REVIEW))
+    await drift.assignments.work()
+    await drift.change(UNMARK, ALL_STAFF)
+    await drift.check_all()
+    before = await drift.findings()
+    await drift.assignments.assign(ALL_STAFF, policyId=ZERO)
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert (before, await watchman.told()) == ([("drift", OPEN, "policyId")], [("drift", GONE, "policyId")])
+    assert (before, await drift.findings()) == ([("drift", OPEN, "policyId")], [("drift", GONE, "policyId")])
 
 
 @pytest.mark.parametrize(("change", "state"), [(FAIL, GONE), (FAIL.replace("failed", "running"), OPEN)])
-async def test_what_has_failed_to_be_assigned_does_not_differ(watchman: Watchman, change: str, state: str) -> None:
-    await watchman.steward.look_around()
-    await watchman.steward.assign(ALL_STAFF, policyId=str(YEARLY_REVIEW))
-    await watchman.steward.work()
-    await watchman.change(UNMARK, ALL_STAFF)
-    await watchman.look()
-    await watchman.change(change)
+async def test_what_has_failed_to_be_assigned_does_not_differ(drift: DriftFixture, change: str, state: str) -> None:
+    await drift.assignments.look_around()
+    await drift.assignments.assign(ALL_STAFF, policyId=str(YEARLY_REVIEW))
+    await drift.assignments.work()
+    await drift.change(UNMARK, ALL_STAFF)
+    await drift.check_all()
+    await drift.change(change)
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert await watchman.told() == [("drift", state, "policyId")]
-
-
-async def test_a_group_whose_request_is_emptied_is_let_go(watchman: Watchman) -> None:
-    _, group_id = await watchman.group()
-    await watchman.change("UPDATE directory.groups SET display_name = 'X' WHERE id = $1", group_id)
-    await watchman.look()
-    before = await watchman.told()
-    await watchman.change(EMPTY)
-
-    await watchman.look()
-
-    assert (before, await watchman.told()) == ([("drift", OPEN, "displayName")], [("drift", GONE, "displayName")])
+    assert await drift.findings() == [("drift", state, "policyId")]
 
 
-async def test_a_group_that_is_hidden_for_a_night_keeps_its_findings(watchman: Watchman) -> None:
-    _, group_id = await watchman.group()
-    await watchman.change("UPDATE directory.groups SET display_name = 'X' WHERE id = $1", group_id)
-    await watchman.steward.ask({"policyId": str(YEARLY_REVIEW)}, GroupId(group_id))
-    await watchman.steward.work()
-    await watchman.change(WITHOUT_POLICY, group_id)
-    await watchman.look()
-    await watchman.accept(FindingKind.DRIFT, "displayName")
-    await watchman.accept(FindingKind.DRIFT, "policyId")
-    before = await watchman.told()
-    later(watchman.estate, hours=2)
-    await watchman.change("UPDATE directory.groups SET tenant_id = $2 WHERE id = $1", group_id, OTHER_HOUSE)
+async def test_a_group_whose_request_is_emptied_is_let_go(drift: DriftFixture) -> None:
+    _, group_id = await drift.group()
+    await drift.change("UPDATE directory.groups SET display_name = 'X' WHERE id = $1", group_id)
+    await drift.check_all()
+    before = await drift.findings()
+    await drift.change(EMPTY)
 
-    await watchman.look()
+    await drift.check_all()
+
+    assert (before, await drift.findings()) == ([("drift", OPEN, "displayName")], [("drift", GONE, "displayName")])
+
+
+async def test_a_group_that_is_hidden_for_a_night_keeps_its_findings(drift: DriftFixture) -> None:
+    _, group_id = await drift.group()
+    await drift.change("UPDATE directory.groups SET display_name = 'X' WHERE id = $1", group_id)
+    await drift.assignments.ask({"policyId": str(YEARLY_REVIEW)}, GroupId(group_id))
+    await drift.assignments.work()
+    await drift.change(WITHOUT_POLICY, group_id)
+    await drift.check_all()
+    await drift.accept(FindingKind.DRIFT, "displayName")
+    await drift.accept(FindingKind.DRIFT, "policyId")
+    before = await drift.findings()
+    later(drift.estate, hours=2)
+    await drift.change("UPDATE directory.groups SET tenant_id = $2 WHERE id = $1", group_id, OTHER_HOUSE)
+
+    await drift.check_all()
 
     accepted = [("drift", FindingState.ACCEPTED, name) for name in ("displayName", "policyId")]
     assert before == accepted
-    assert await watchman.told() == [*accepted, ("drift", OPEN, "exists")]
+    assert await drift.findings() == [*accepted, ("drift", OPEN, "exists")]
 
 
-async def test_it_handles_a_group_that_two_requests_name(watchman: Watchman) -> None:
-    _, group_id = await watchman.group()
-    await watchman.group(displayName="Borealis")
+async def test_it_handles_a_group_that_two_requests_name(drift: DriftFixture) -> None:
+    _, group_id = await drift.group()
+    await drift.group(displayName="Borealis")
     both = "UPDATE chamberlain.request SET result = jsonb_set(result::jsonb, '{id}', to_jsonb($1::text))::json"
-    await watchman.change(both, str(group_id))
-    await watchman.change("UPDATE directory.groups SET display_name = 'X'")
+    await drift.change(both, str(group_id))
+    await drift.change("UPDATE directory.groups SET display_name = 'X'")
 
-    await watchman.look()
+    await drift.check_all()
 
-    (finding,) = await watchman.found()
+    (finding,) = await drift.records()
     assert (finding.property, finding.wanted) == ("displayName", "Borealis")
 
 
@@ -672,20 +674,20 @@ class Tiring(TroubledDirectory):
         return await super().observe(references)
 
 
-async def test_groups_with_many_members_end_a_page(watchman: Watchman) -> None:
+async def test_groups_with_many_members_end_a_page(drift: DriftFixture) -> None:
     for place in range(5):
-        await watchman.group(displayName=f"Apollo {place}")
-    await watchman.change("UPDATE directory.groups SET display_name = 'X' WHERE display_name LIKE 'Apollo%'")
-    tired = Tiring(watchman.estate.directory, looks=2)
-    check = replace(watchman.check, together=2, most_people=1, directory=tired)
+        await drift.group(displayName=f"Apollo {place}")
+    await drift.change("UPDATE directory.groups SET display_name = 'X' WHERE display_name LIKE 'Apollo%'")
+    tired = Tiring(drift.estate.directory, looks=2)
+    check = replace(drift.jobs, batch_size=2, max_people=1, directory=tired)
     await check.begin(TRACE)
-    await watchman.turn(check)
-    await watchman.turn(check)
+    await drift.run_due(check)
+    await drift.run_due(check)
     # Each has an owner: what was seen of two is written before the next two are looked at.
-    seen = await watchman.told()
+    seen = await drift.findings()
     tired.looks = 100
 
-    await watchman.finish(check)
+    await drift.finish(check)
 
     assert seen == [("drift", OPEN, "displayName")] * 4
-    assert await watchman.told() == [("drift", OPEN, "displayName")] * 5
+    assert await drift.findings() == [("drift", OPEN, "displayName")] * 5

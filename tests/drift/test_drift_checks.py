@@ -6,7 +6,16 @@ from uuid import UUID
 import pytest
 
 from chamberlain.core.ids import TenantId
-from chamberlain.drift.models import LATE, PHASES, DriftCheck, Position, Stretch, beginning_after, first_of, next_night
+from chamberlain.drift.models import (
+    LATE,
+    PHASES,
+    Batch,
+    DriftCheck,
+    Position,
+    next_night,
+    next_phase_start,
+    phase_start,
+)
 from chamberlain.requests.models import RequestKind
 
 pytestmark = pytest.mark.pure
@@ -16,7 +25,7 @@ SECOND = timedelta(seconds=1)
 
 
 @pytest.mark.parametrize(
-    ("asked", "began", "is_asked_for"),
+    ("asked", "began", "is_requested"),
     [
         (None, None, False),
         (None, NOON, False),
@@ -29,14 +38,14 @@ SECOND = timedelta(seconds=1)
 def test_a_check_is_asked_for_until_one_begins(
     asked: datetime | None,
     began: datetime | None,
-    is_asked_for: bool,  # noqa: FBT001 - a case of the table.
+    is_requested: bool,  # noqa: FBT001 - a case of the table.
 ) -> None:
-    assert DriftCheck(asked_at=asked, began_at=began).is_asked_for is is_asked_for
+    assert DriftCheck(asked_at=asked, began_at=began).is_requested is is_requested
 
 
 def test_a_check_without_a_position_has_finished() -> None:
     check = DriftCheck(began_at=NOON)
-    position = first_of(PHASES[0])
+    position = phase_start(PHASES[0])
 
     assert check.at(position, now=NOON + SECOND) == DriftCheck(position=position, began_at=NOON)
     assert check.at(None, now=NOON + SECOND) == DriftCheck(began_at=NOON, finished_at=NOON + SECOND)
@@ -44,16 +53,16 @@ def test_a_check_without_a_position_has_finished() -> None:
 
 def test_the_phases_follow_each_other_and_cover_all_kinds() -> None:
     assert set(PHASES) == set(RequestKind)
-    assert [beginning_after(phase) for phase in PHASES] == [*(first_of(phase) for phase in PHASES[1:]), None]
-    assert first_of(PHASES[0]) == Position(PHASES[0], datetime(1, 1, 1, tzinfo=UTC), UUID(int=0))
+    assert [next_phase_start(phase) for phase in PHASES] == [*(phase_start(phase) for phase in PHASES[1:]), None]
+    assert phase_start(PHASES[0]) == Position(PHASES[0], datetime(1, 1, 1, tzinfo=UTC), UUID(int=0))
 
 
 def test_a_part_of_a_stretch_ends_where_its_last_thing_is() -> None:
     places = [Position(PHASES[0], NOON, UUID(int=number)) for number in range(3)]
-    stretch = Stretch([(None, place) for place in places], None)  # type: ignore[misc]
+    batch = Batch([(None, place) for place in places], None)  # type: ignore[misc]
 
-    assert stretch.first(3) is stretch
-    assert stretch.first(2) == Stretch(stretch.managed[:2], places[1])
+    assert batch.first(3) is batch
+    assert batch.first(2) == Batch(batch.managed[:2], places[1])
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 import pytest
 
 from chamberlain.drift import store as drift_store
-from chamberlain.drift.pages import paths_of
+from chamberlain.drift.rules import compared_paths
 from chamberlain.guests.models import FindingSource
 from chamberlain.requests.models import RequestKind
-from tests.drift.drifters import Watchman, watchman_of
+from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import ESTATE, Estate
 from tests.query_plans import rows_looked_at
 
@@ -27,39 +27,39 @@ KINDS = ["drift", "repairDoesNotHold"]
 
 
 @pytest.fixture
-async def watchman(estate: Estate) -> Watchman:
-    return watchman_of(estate)
+async def drift(estate: Estate) -> DriftFixture:
+    return drift_fixture(estate)
 
 
-async def test_it_works_along_indexes(watchman: Watchman) -> None:
-    _, group_id = await watchman.group()
-    await watchman.change(CHANGE, group_id)
-    await watchman.look()
-    await watchman.change(COPY)
-    paths = list(paths_of(RequestKind.ASSIGNMENT))
+async def test_it_works_along_indexes(drift: DriftFixture) -> None:
+    _, group_id = await drift.group()
+    await drift.change(CHANGE, group_id)
+    await drift.check_all()
+    await drift.change(COPY)
+    paths = list(compared_paths(RequestKind.ASSIGNMENT))
 
-    async with watchman.estate.databases.worker.across_tenants() as tx:
-        values = (ESTATE, FindingSource.DRIFT, paths, watchman.estate.moment, KINDS)
-        looked_at = await rows_looked_at(tx, drift_store.LET_GO, *values)
+    async with drift.estate.databases.worker.across_tenants() as tx:
+        values = (ESTATE, FindingSource.DRIFT, paths, drift.estate.moment, KINDS)
+        looked_at = await rows_looked_at(tx, drift_store.CLOSE_UNMANAGED, *values)
 
     assert looked_at < 100
-    assert await watchman.told() == [("drift", "open", "displayName")]
+    assert await drift.findings() == [("drift", "open", "displayName")]
 
 
 @pytest.mark.parametrize("names_request", [True, False])
-async def test_findings_of_a_request_that_is_not_kept_go(watchman: Watchman, *, names_request: bool) -> None:
+async def test_findings_of_a_request_that_is_not_kept_go(drift: DriftFixture, *, names_request: bool) -> None:
     """Those that were kept before findings named their requests, too; and of those what still stands stays."""
-    kept, gone = await watchman.group(), await watchman.group(displayName="Borealis")
+    kept, gone = await drift.group(), await drift.group(displayName="Borealis")
     for _, group_id in (kept, gone):
-        await watchman.change(CHANGE, group_id)
-    await watchman.look()
+        await drift.change(CHANGE, group_id)
+    await drift.check_all()
     if not names_request:
-        await watchman.change("UPDATE chamberlain.finding SET request_id = NULL")
-    await watchman.change("UPDATE chamberlain.request SET body = '{}' WHERE request_id = $1", gone[0])
-    paths = paths_of(RequestKind.ASSIGNMENT)
+        await drift.change("UPDATE chamberlain.finding SET request_id = NULL")
+    await drift.change("UPDATE chamberlain.request SET body = '{}' WHERE request_id = $1", gone[0])
+    paths = compared_paths(RequestKind.ASSIGNMENT)
 
-    async with watchman.estate.databases.worker.across_tenants() as tx:
-        await drift_store.let_go(tx, ESTATE, paths, at=watchman.estate.moment)
+    async with drift.estate.databases.worker.across_tenants() as tx:
+        await drift_store.close_unmanaged(tx, ESTATE, paths, at=drift.estate.moment)
 
-    states = {each.subject.id: each.state for each in await watchman.found()}
+    states = {each.subject.id: each.state for each in await drift.records()}
     assert states == {kept[1]: "open", gone[1]: "gone"}

@@ -11,20 +11,10 @@ from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.directory.properties import DriftProperty, Treatment
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import PresentGuests, SubjectType
-from chamberlain.drift.compare import Difference
-from chamberlain.drift.models import (
-    Look,
-    ManagedAssignment,
-    ManagedGroup,
-    ManagedMailbox,
-    Observed,
-    apart,
-    look_at,
-    look_without,
-    missing_people,
-    people_in,
-)
-from chamberlain.guests.models import Assigned, Assignment, FindingSubject, FoundMailbox
+from chamberlain.drift.compare import Comparison, Difference, compare, compare_without, missing_people
+from chamberlain.drift.models import ManagedAssignment, ManagedGroup, ManagedMailbox, Observed, people_in
+from chamberlain.drift.repair import split_by_steps
+from chamberlain.guests.models import Assigned, Assignment, FindingMailbox, FindingSubject
 from chamberlain.templates.models import GuestTemplate
 from tests.directory.test_guest_plans import DONE, POLICY, RULES, TEMPLATE
 from tests.drift.drift_values import FULL, TEAM, shown_group, shown_of, wanted_of
@@ -37,7 +27,7 @@ P = DriftProperty
 NOW = datetime(2026, 11, 20, 2, tzinfo=UTC)
 WANTED = wanted_of(MailboxType.SHARED)
 SHOWN = shown_of(WANTED)
-MAILBOX = ManagedMailbox(FoundMailbox(TENANT, MailboxId(UUID(int=1)), "The desk"), NOW, WANTED, replies_freely=False)
+MAILBOX = ManagedMailbox(FindingMailbox(TENANT, MailboxId(UUID(int=1)), "The desk"), NOW, WANTED, replies_freely=False)
 CREW = FindingSubject(TENANT, GroupId(UUID(int=2)), SubjectType.GROUP, "Apollo")
 GROUP = ManagedGroup(CREW, NOW, TEAM)
 ASSIGNED = Assigned(
@@ -55,34 +45,34 @@ ASSIGNMENT = ManagedAssignment(CREW, NOW, ASSIGNED)
 WATCHFUL = replace(HOUSE, repair_properties={P.GROUP_MEMBERS: Treatment.MANAGED})
 
 
-def names(look: Look) -> list[DriftProperty]:
+def names(look: Comparison) -> list[DriftProperty]:
     return [each.name for each in look.differences]
 
 
 def test_it_works() -> None:
-    assert names(look_at(HOUSE, MAILBOX, SHOWN)) == []
-    assert names(look_at(HOUSE, MAILBOX, replace(SHOWN, is_hidden=False))) == [P.MAILBOX_HIDDEN]
-    assert names(look_at(HOUSE, MAILBOX, None)) == [P.MAILBOX_EXISTS]
-    assert names(look_at(HOUSE, GROUP, replace(shown_group(TEAM), display_name="Moon"))) == [P.GROUP_DISPLAY_NAME]
-    assert names(look_at(HOUSE, GROUP, None)) == [P.GROUP_EXISTS]
-    assert names(look_at(HOUSE, ASSIGNMENT, DONE)) == []
-    assert names(look_at(HOUSE, ASSIGNMENT, replace(DONE, policy_id=None))) == [P.ASSIGNMENT_POLICY]
-    assert names(look_at(HOUSE, ASSIGNMENT, None)) == []
-    assert look_at(HOUSE, MAILBOX, SHOWN).id == UUID(int=1)
+    assert names(compare(HOUSE, MAILBOX, SHOWN)) == []
+    assert names(compare(HOUSE, MAILBOX, replace(SHOWN, is_hidden=False))) == [P.MAILBOX_HIDDEN]
+    assert names(compare(HOUSE, MAILBOX, None)) == [P.MAILBOX_EXISTS]
+    assert names(compare(HOUSE, GROUP, replace(shown_group(TEAM), display_name="Moon"))) == [P.GROUP_DISPLAY_NAME]
+    assert names(compare(HOUSE, GROUP, None)) == [P.GROUP_EXISTS]
+    assert names(compare(HOUSE, ASSIGNMENT, DONE)) == []
+    assert names(compare(HOUSE, ASSIGNMENT, replace(DONE, policy_id=None))) == [P.ASSIGNMENT_POLICY]
+    assert names(compare(HOUSE, ASSIGNMENT, None)) == []
+    assert compare(HOUSE, MAILBOX, SHOWN).id == UUID(int=1)
 
 
 def test_a_reply_that_people_may_set_does_not_count() -> None:
     managed = replace(MAILBOX, replies_freely=True)
 
-    assert names(look_at(HOUSE, managed, replace(SHOWN, automatic_reply="On holiday."))) == []
+    assert names(compare(HOUSE, managed, replace(SHOWN, automatic_reply="On holiday."))) == []
 
 
 def test_what_a_tenant_ignores_does_not_count() -> None:
     tenant = replace(HOUSE, repair_properties={P.MAILBOX_HIDDEN: Treatment.IGNORED})
 
-    assert names(look_at(tenant, MAILBOX, replace(SHOWN, is_hidden=False))) == []
-    assert names(look_at(HOUSE, GROUP, replace(shown_group(TEAM), members=frozenset({ADA, BEN})))) == []
-    assert names(look_at(WATCHFUL, GROUP, replace(shown_group(TEAM), members=frozenset({ADA, BEN})))) == [
+    assert names(compare(tenant, MAILBOX, replace(SHOWN, is_hidden=False))) == []
+    assert names(compare(HOUSE, GROUP, replace(shown_group(TEAM), members=frozenset({ADA, BEN})))) == []
+    assert names(compare(WATCHFUL, GROUP, replace(shown_group(TEAM), members=frozenset({ADA, BEN})))) == [
         P.GROUP_MEMBERS
     ]
 
@@ -91,7 +81,7 @@ def test_a_guest_whom_a_policy_has_removed_is_wanted_no_more() -> None:
     managed = replace(GROUP, removed=frozenset({ELI, BEN}))
     shown = replace(shown_group(TEAM), owners=frozenset({ADA}), members=frozenset({ADA, BEN, CLEO}))
 
-    look = look_at(WATCHFUL, managed, shown)
+    look = compare(WATCHFUL, managed, shown)
 
     assert names(look) == []
     assert isinstance(look.managed, ManagedGroup)
@@ -102,35 +92,35 @@ def test_a_guest_whom_a_policy_has_removed_is_wanted_no_more() -> None:
 def test_those_whom_a_mailbox_lacks() -> None:
     shown = replace(SHOWN, owners=(CLEO,), permissions={CLEO: FULL, ELI: FULL}, auto_mapped=frozenset({CLEO}))
 
-    assert missing_people(look_at(HOUSE, MAILBOX, SHOWN)) == frozenset()
-    assert missing_people(look_at(HOUSE, MAILBOX, shown)) == {BEN}
-    assert missing_people(look_at(HOUSE, MAILBOX, replace(SHOWN, owners=()))) == {BEN, CLEO}
-    assert missing_people(look_at(HOUSE, MAILBOX, None)) == frozenset()
+    assert missing_people(compare(HOUSE, MAILBOX, SHOWN)) == frozenset()
+    assert missing_people(compare(HOUSE, MAILBOX, shown)) == {BEN}
+    assert missing_people(compare(HOUSE, MAILBOX, replace(SHOWN, owners=()))) == {BEN, CLEO}
+    assert missing_people(compare(HOUSE, MAILBOX, None)) == frozenset()
 
 
 def test_those_whom_a_group_lacks() -> None:
     no_owner = replace(shown_group(TEAM), owners=frozenset({ADA}))
     no_member = replace(shown_group(TEAM), members=frozenset({ADA, BEN}))
 
-    assert missing_people(look_at(HOUSE, GROUP, shown_group(TEAM))) == frozenset()
-    assert missing_people(look_at(HOUSE, GROUP, no_owner)) == {BEN}
-    assert missing_people(look_at(WATCHFUL, GROUP, no_member)) == {CLEO, ELI}
+    assert missing_people(compare(HOUSE, GROUP, shown_group(TEAM))) == frozenset()
+    assert missing_people(compare(HOUSE, GROUP, no_owner)) == {BEN}
+    assert missing_people(compare(WATCHFUL, GROUP, no_member)) == {CLEO, ELI}
     # What does not count as different is not looked after.
-    assert missing_people(look_at(HOUSE, GROUP, no_member)) == frozenset()
+    assert missing_people(compare(HOUSE, GROUP, no_member)) == frozenset()
     ignoring = replace(HOUSE, repair_properties={P.GROUP_OWNERS: Treatment.IGNORED})
-    assert missing_people(look_at(ignoring, GROUP, no_owner)) == frozenset()
+    assert missing_people(compare(ignoring, GROUP, no_owner)) == frozenset()
 
 
 def test_those_who_have_left_are_wanted_no_more() -> None:
-    look = look_at(HOUSE, MAILBOX, replace(SHOWN, owners=(CLEO,), permissions={CLEO: WANTED.permissions[CLEO]}))
-    group = look_at(HOUSE, GROUP, replace(shown_group(TEAM), owners=frozenset({ADA})))
+    look = compare(HOUSE, MAILBOX, replace(SHOWN, owners=(CLEO,), permissions={CLEO: WANTED.permissions[CLEO]}))
+    group = compare(HOUSE, GROUP, replace(shown_group(TEAM), owners=frozenset({ADA})))
 
     assert names(look) == [P.MAILBOX_OWNERS, P.MAILBOX_PERMISSIONS]
-    assert names(look_without(HOUSE, look, {BEN, DARA})) == []
-    assert names(look_without(HOUSE, group, {BEN})) == []
+    assert names(compare_without(HOUSE, look, {BEN, DARA})) == []
+    assert names(compare_without(HOUSE, group, {BEN})) == []
     # Somebody else has left.
-    assert look_without(HOUSE, look, {DARA, UserId(UUID(int=77))}) is look
-    assert look_without(HOUSE, group, {ADA}) is group
+    assert compare_without(HOUSE, look, {DARA, UserId(UUID(int=77))}) is look
+    assert compare_without(HOUSE, group, {ADA}) is group
 
 
 def difference(name: DriftProperty, *steps: Step) -> Difference:
@@ -141,16 +131,16 @@ def test_what_the_same_steps_put_right_is_put_right_together() -> None:
     city, phone = (difference(name, Step.SET_ADDRESS_FIELDS) for name in (P.MAILBOX_CITY, P.MAILBOX_PHONE))
     hidden = difference(P.MAILBOX_HIDDEN, Step.SET_VISIBILITY)
     reply = difference(P.MAILBOX_AUTOMATIC_REPLY, Step.SET_AUTOMATIC_REPLY)
-    first, second = look_at(HOUSE, MAILBOX, SHOWN), look_at(HOUSE, GROUP, shown_group(TEAM))
+    first, second = compare(HOUSE, MAILBOX, SHOWN), compare(HOUSE, GROUP, shown_group(TEAM))
 
-    turns = apart([(first, [city, hidden, phone]), (second, [reply]), (first, [reply, hidden, city])])
+    turns = split_by_steps([(first, [city, hidden, phone]), (second, [reply]), (first, [reply, hidden, city])])
 
     assert turns == [
         [(first, [city, phone]), (second, [reply]), (first, [reply])],
         [(first, [hidden]), (first, [hidden])],
         [(first, [city])],
     ]
-    assert apart([]) == []
+    assert split_by_steps([]) == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from tests.drift.drifters import Watchman, watchman_of
+from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import BEN, INTERNAL, PROJECT_TEAM, SHARED_MAILBOX, Estate
 from tests.guests.assignments.stewards import later
 
@@ -36,9 +36,9 @@ SELECT state, count(*) FROM chamberlain.finding WHERE kind = 'drift' GROUP BY st
 """
 
 
-async def fill(watchman: Watchman, number: int) -> None:
+async def fill(drift: DriftFixture, number: int) -> None:
     """Half of them mailboxes, half of them teams."""
-    estate = watchman.estate
+    estate = drift.estate
     for first in range(0, number // 2, AT_ONCE):
         numbers = range(first, min(first + AT_ONCE, number // 2))
         await asyncio.gather(
@@ -71,30 +71,30 @@ async def fill(watchman: Watchman, number: int) -> None:
 
 @pytest.mark.parametrize(("number", "changed"), SIZES)
 async def test_it_works(estate: Estate, number: int, changed: int) -> None:
-    watchman = watchman_of(estate)
-    await watchman.set_repair()
-    await fill(watchman, number)
-    await watchman.look()
+    drift = drift_fixture(estate)
+    await drift.set_repair()
+    await fill(drift, number)
+    await drift.check_all()
     assert await estate.rows(STATES) == []
-    await watchman.change(MOVE, changed // 2)
-    await watchman.change(UNLABEL, changed // 4)
-    await watchman.change(DISOWN, changed // 4, BEN)
+    await drift.change(MOVE, changed // 2)
+    await drift.change(UNLABEL, changed // 4)
+    await drift.change(DISOWN, changed // 4, BEN)
 
-    await watchman.look()
+    await drift.check_all()
 
     assert await estate.rows(STATES) == [("repaired", changed)]
     properties = await estate.rows("SELECT property FROM chamberlain.finding")
     assert Counter(properties) == {("city",): changed // 2, ("labelId",): changed // 4, ("owners",): changed // 4}
-    assert len(await watchman.repairs()) == changed
+    assert len(await drift.repairs()) == changed
 
     # The next look finds all of it as it should be, and a stubborn one is told of once.
     later(estate, days=1)
-    await watchman.look()
+    await drift.check_all()
     assert await estate.rows(STATES) == [("repaired", changed)]
     for _ in range(4):
-        await watchman.change(MOVE, 1)
+        await drift.change(MOVE, 1)
         later(estate, days=1)
-        await watchman.look()
+        await drift.check_all()
     kinds = await estate.rows("SELECT kind, state, count(*) FROM chamberlain.finding GROUP BY 1, 2 ORDER BY 1, 2")
     assert kinds == [("drift", "open", 1), ("drift", "repaired", changed + 1), ("repairDoesNotHold", "open", 1)]
-    assert len(await watchman.repairs()) == changed + 1
+    assert len(await drift.repairs()) == changed + 1

@@ -13,9 +13,19 @@ from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import MailboxId, TraceId
 from chamberlain.directory.mailboxes import MailboxType, ObservedMailbox
 from chamberlain.directory.properties import DriftProperty, Treatment
-from chamberlain.drift.models import Look, ManagedMailbox, look_at
-from chamberlain.drift.pages import Page, Place, RepairRecord, Standing, Verdict, change_of, judge_all, names_of
-from chamberlain.guests.models import FindingKind, FindingState, Found, FoundMailbox, Settled
+from chamberlain.drift.compare import Comparison, compare
+from chamberlain.drift.models import ManagedMailbox
+from chamberlain.drift.rules import (
+    Page,
+    Place,
+    PropertyState,
+    RepairRecord,
+    Verdict,
+    change_of,
+    compared_properties,
+    judge_all,
+)
+from chamberlain.guests.models import ClosedFinding, FindingKind, FindingMailbox, FindingState, Found
 from chamberlain.requests.models import RequestKind
 from tests.drift.drift_values import shown_of, wanted_of
 from tests.groups.group_values import TENANT
@@ -29,7 +39,7 @@ YESTERDAY = NOW - timedelta(days=1)
 REPAIRING = replace(HOUSE, repairs_drift=True)
 WANTED = wanted_of(MailboxType.SHARED)
 SHOWN = shown_of(WANTED)
-MAILBOX = FoundMailbox(TENANT, MailboxId(UUID(int=1)), "The desk")
+MAILBOX = FindingMailbox(TENANT, MailboxId(UUID(int=1)), "The desk")
 MANAGED = ManagedMailbox(MAILBOX, YESTERDAY, WANTED, replies_freely=False)
 CITY, PHONE, HIDDEN = (MAILBOX.id, "city"), (MAILBOX.id, "phone"), (MAILBOX.id, "hideFromGAL")
 NAME = (MAILBOX.id, "displayName")
@@ -38,8 +48,8 @@ BROKEN = replace(SHOWN, display_name="Desk 2", address_fields=replace(SHOWN.addr
 OTHER_CITY = replace(SHOWN, address_fields=replace(SHOWN.address_fields, city="X"))
 
 
-def look(observed: ObservedMailbox | None = SHOWN) -> Look:
-    return look_at(REPAIRING, MANAGED, observed)
+def look(observed: ObservedMailbox | None = SHOWN) -> Comparison:
+    return compare(REPAIRING, MANAGED, observed)
 
 
 DIGESTS = {each.name.path: each.digest for each in look(BROKEN).differences}
@@ -55,15 +65,18 @@ MADE = RepairRecord(1, DIGESTS["city"], NOW)
 
 
 def page(
-    seen: Look, known: Mapping[Place, Standing] | None = None, *, names: tuple[DriftProperty, ...] | None = None
+    seen: Comparison,
+    states: Mapping[Place, PropertyState] | None = None,
+    *,
+    names: tuple[DriftProperty, ...] | None = None,
 ) -> Page:
     """The page of one mailbox as it is before anything is put right."""
-    standings = {} if known is None else known
+    standings = {} if states is None else states
     return Page(
         tenant=REPAIRING,
-        names=names_of(RequestKind.SHARED) if names is None else names,
-        known=standings,
-        looks=[seen],
+        names=compared_properties(RequestKind.SHARED) if names is None else names,
+        states=standings,
+        comparisons=[seen],
         after=[seen],
         judged=judge_all(REPAIRING, standings, [seen], now=NOW),
     )
@@ -75,17 +88,17 @@ def told(found: Found) -> tuple[FindingKind, str, str | None]:
 
 def test_it_works() -> None:
     seen = look(BROKEN)
-    before = page(seen, {PHONE: Standing(TWICE)})
+    before = page(seen, {PHONE: PropertyState(TWICE)})
 
     assert {each.place: each.judgement.verdict for each in before.judged} == {
         NAME: Verdict.REPORT,
         CITY: Verdict.REPAIR,
         PHONE: Verdict.GIVE_UP,
     }
-    assert [(each, [one.name for one in differences]) for each, differences in before.broken] == [
+    assert [(each, [one.name for one in differences]) for each, differences in before.planned] == [
         (seen, [P.MAILBOX_CITY])
     ]
-    assert [told(found) for found in before.announced] == [(FindingKind.DRIFT, "city", "repair")]
+    assert [told(found) for found in before.announced_findings] == [(FindingKind.DRIFT, "city", "repair")]
     assert [told(found) for found in before.found] == [
         (FindingKind.DRIFT, "displayName", None),
         (FindingKind.DRIFT, "city", "repair"),
@@ -97,25 +110,25 @@ def test_it_works() -> None:
 
 def test_what_is_announced_is_on_record_before_it_is_made() -> None:
     seen = look(BROKEN)
-    before = page(seen, {PHONE: Standing(TWICE), HIDDEN: Standing(once("city"))}).announcing(now=NOW)
+    before = page(seen, {PHONE: PropertyState(TWICE), HIDDEN: PropertyState(once("city"))}).announcing(now=NOW)
 
     assert before.announced_records == {CITY: RepairRecord(0, DIGESTS["city"], NOW, is_under_way=True)}
-    assert before.known[PHONE] == Standing(TWICE)
+    assert before.states[PHONE] == PropertyState(TWICE)
 
 
 def test_a_second_repair_is_announced_beside_the_first() -> None:
-    before = page(look(OTHER_CITY), {CITY: Standing(once("city"))}).announcing(now=NOW)
+    before = page(look(OTHER_CITY), {CITY: PropertyState(once("city"))}).announcing(now=NOW)
 
     assert before.announced_records == {CITY: once("city", is_under_way=True)}
 
 
 def test_what_was_put_right_is_on_record_and_not_found_any_more() -> None:
-    before = page(look(BROKEN), {PHONE: Standing(TWICE)}).announcing(now=NOW)
-    mended = replace(BROKEN, address_fields=replace(BROKEN.address_fields, city=WANTED.address_fields.city))
+    before = page(look(BROKEN), {PHONE: PropertyState(TWICE)}).announcing(now=NOW)
+    repaired = replace(BROKEN, address_fields=replace(BROKEN.address_fields, city=WANTED.address_fields.city))
 
-    after = before.faulted({}, {MAILBOX.id: look(mended)})
+    after = before.faulted({}, {MAILBOX.id: look(repaired)})
 
-    assert after.mended == {CITY}
+    assert after.repaired == {CITY}
     assert {found.about for found in after.found} == {"displayName", "phone"}
     assert after.records(now=NOW) == {CITY: MADE, PHONE: GIVEN_UP}
 
@@ -123,7 +136,7 @@ def test_what_was_put_right_is_on_record_and_not_found_any_more() -> None:
 def test_what_the_directory_does_not_show_yet_is_under_way() -> None:
     after = page(look(OTHER_CITY)).announcing(now=NOW).faulted({}, {})
 
-    assert after.mended == set()
+    assert after.repaired == set()
     assert "city" in {found.about for found in after.found}
     assert after.records(now=NOW) == {CITY: replace(MADE, is_under_way=True)}
 
@@ -153,15 +166,18 @@ def test_a_fault_of_what_is_right_by_now_is_forgotten() -> None:
 
 
 def test_a_late_repair_of_the_last_check_is_seen_by_this_one() -> None:
-    late: dict[Place, Standing] = {CITY: Standing(once("city", is_under_way=True)), PHONE: Standing(TWICE)}
+    late: dict[Place, PropertyState] = {
+        CITY: PropertyState(once("city", is_under_way=True)),
+        PHONE: PropertyState(TWICE),
+    }
     right = page(look(), late)
 
-    assert right.mended == {CITY}
+    assert right.repaired == {CITY}
     assert right.records(now=NOW) == {CITY: once("city"), PHONE: TWICE}
     # What is not compared here, or ignored by the tenant, is not said to be right.
-    assert page(look(), late, names=(P.MAILBOX_PHONE,)).mended == set()
+    assert page(look(), late, names=(P.MAILBOX_PHONE,)).repaired == set()
     ignoring = replace(REPAIRING, repair_properties={P.MAILBOX_CITY: Treatment.IGNORED})
-    assert replace(right, tenant=ignoring).mended == set()
+    assert replace(right, tenant=ignoring).repaired == set()
 
 
 def test_a_repair_of_a_minute_ago_that_is_not_seen_yet_stays_under_way() -> None:
@@ -169,24 +185,24 @@ def test_a_repair_of_a_minute_ago_that_is_not_seen_yet_stays_under_way() -> None
     under_way = once("city", at=just_now, is_under_way=True)
     seen = once("city", at=just_now)
 
-    assert page(look(OTHER_CITY), {CITY: Standing(under_way)}).records(now=NOW) == {CITY: under_way}
-    assert page(look(OTHER_CITY), {CITY: Standing(seen)}).records(now=NOW) == {CITY: seen}
+    assert page(look(OTHER_CITY), {CITY: PropertyState(under_way)}).records(now=NOW) == {CITY: under_way}
+    assert page(look(OTHER_CITY), {CITY: PropertyState(seen)}).records(now=NOW) == {CITY: seen}
 
 
 def test_a_repair_that_was_announced_and_never_made_is_forgotten() -> None:
-    announced = RepairRecord(0, DIGESTS["city"], YESTERDAY, is_under_way=True)
+    announced_findings = RepairRecord(0, DIGESTS["city"], YESTERDAY, is_under_way=True)
 
-    assert page(look(), {CITY: Standing(announced)}).records(now=NOW) == {CITY: None}
+    assert page(look(), {CITY: PropertyState(announced_findings)}).records(now=NOW) == {CITY: None}
     # Of what has no record nothing is written.
-    assert page(look(), {CITY: Standing()}).records(now=NOW) == {}
+    assert page(look(), {CITY: PropertyState()}).records(now=NOW) == {}
 
 
 def test_what_is_not_shown_is_as_it_was() -> None:
     under_way = once("city", is_under_way=True)
-    gone = page(look(None), {CITY: Standing(under_way), PHONE: Standing(TWICE)})
+    gone = page(look(None), {CITY: PropertyState(under_way), PHONE: PropertyState(TWICE)})
 
     assert [told(found) for found in gone.found] == [(FindingKind.DRIFT, "exists", None)]
-    assert gone.mended == set()
+    assert gone.repaired == set()
     assert gone.records(now=NOW) == {CITY: under_way, PHONE: TWICE}
 
 
@@ -195,18 +211,18 @@ def test_a_mailbox_that_goes_while_it_is_put_right_is_not_right() -> None:
 
     after = before.faulted({}, {MAILBOX.id: look(None)})
 
-    assert after.mended == set()
+    assert after.repaired == set()
     assert after.records(now=NOW) == {CITY: replace(MADE, is_under_way=True)}
 
 
 def test_what_is_known_by_now_decides() -> None:
     before = page(look(OTHER_CITY))
 
-    again = before.judged_anew({CITY: Standing(is_accepted=True)}, now=NOW)
+    again = before.judge_again({CITY: PropertyState(is_accepted=True)}, now=NOW)
 
-    assert before.broken != []
-    assert again.broken == []
-    assert again.known == {CITY: Standing(is_accepted=True)}
+    assert before.planned != []
+    assert again.planned == []
+    assert again.states == {CITY: PropertyState(is_accepted=True)}
 
 
 def test_a_page_goes_on_without_what_is_gone() -> None:
@@ -214,11 +230,11 @@ def test_a_page_goes_on_without_what_is_gone() -> None:
 
     assert before.without(()) == before
     rest = before.without({MAILBOX.id})
-    assert (rest.looks, rest.after, rest.judged) == ([], [], [])
+    assert (rest.comparisons, rest.after, rest.judged) == ([], [], [])
 
 
 def test_what_was_put_right_goes_on_record() -> None:
-    settled = Settled(MAILBOX, "city", FindingState.REPAIRED, wanted="Town", observed="X")
+    settled = ClosedFinding(MAILBOX, "city", FindingState.REPAIRED, wanted="Town", observed="X")
 
     change = change_of(settled, TraceId("7" * 32))
 

@@ -9,23 +9,23 @@ from hypothesis import strategies as st
 
 from chamberlain.directory.properties import DriftProperty, Treatment
 from chamberlain.directory.steps import Step
-from chamberlain.drift.compare import Difference, digest_of
-from chamberlain.drift.pages import (
+from chamberlain.drift.compare import Difference, digest
+from chamberlain.drift.rules import (
     HOLDS_AFTER,
     MOST_REPAIRS,
-    NOTHING_KNOWN,
+    NO_STATE,
     Judgement,
+    PropertyState,
     RepairRecord,
-    Standing,
     Verdict,
     judge,
-    remembered,
+    record_without_difference,
 )
 
 pytestmark = pytest.mark.pure
 
 NOW = datetime(2026, 11, 20, 2, tzinfo=UTC)
-CITY = Difference(DriftProperty.MAILBOX_CITY, "Town", "X", (Step.SET_ADDRESS_FIELDS,), digest_of("Town"))
+CITY = Difference(DriftProperty.MAILBOX_CITY, "Town", "X", (Step.SET_ADDRESS_FIELDS,), digest("Town"))
 SOON = NOW - timedelta(minutes=59)
 ONCE = RepairRecord(1, CITY.digest, NOW - timedelta(days=1))
 TWICE = replace(ONCE, repairs=2)
@@ -38,41 +38,46 @@ FIRST = RepairRecord(1, CITY.digest, NOW)
 @pytest.mark.parametrize(
     ("treatment", "standing", "repairs", "judgement"),
     [
-        (MANAGED, NOTHING_KNOWN, True, Judgement(REPAIR, FIRST)),
-        (MANAGED, NOTHING_KNOWN, False, Judgement(REPORT, None)),
-        (OBSERVED, NOTHING_KNOWN, True, Judgement(REPORT, None)),
+        (MANAGED, NO_STATE, True, Judgement(REPAIR, FIRST)),
+        (MANAGED, NO_STATE, False, Judgement(REPORT, None)),
+        (OBSERVED, NO_STATE, True, Judgement(REPORT, None)),
         # Somebody lets it differ.
-        (MANAGED, Standing(None, is_accepted=True), True, Judgement(REPORT, None)),
-        (MANAGED, Standing(STOPPED, is_accepted=True), True, Judgement(REPORT, None)),
+        (MANAGED, PropertyState(None, is_accepted=True), True, Judgement(REPORT, None)),
+        (MANAGED, PropertyState(STOPPED, is_accepted=True), True, Judgement(REPORT, None)),
         # It did not hold once, and twice.
-        (MANAGED, Standing(ONCE), True, Judgement(REPAIR, replace(FIRST, repairs=2))),
-        (MANAGED, Standing(TWICE), True, Judgement(GIVE_UP, replace(STOPPED, found_at=NOW))),
-        (MANAGED, Standing(STOPPED), True, Judgement(GIVE_UP, replace(STOPPED, found_at=NOW))),
+        (MANAGED, PropertyState(ONCE), True, Judgement(REPAIR, replace(FIRST, repairs=2))),
+        (MANAGED, PropertyState(TWICE), True, Judgement(GIVE_UP, replace(STOPPED, found_at=NOW))),
+        (MANAGED, PropertyState(STOPPED), True, Judgement(GIVE_UP, replace(STOPPED, found_at=NOW))),
         # It is too soon to tell: the directory may be late, and a check may come a minute after the last one.
-        (MANAGED, Standing(replace(ONCE, found_at=SOON)), True, Judgement(REPORT, replace(ONCE, found_at=SOON))),
-        (MANAGED, Standing(replace(TWICE, found_at=SOON)), True, Judgement(REPORT, replace(TWICE, found_at=SOON))),
-        (MANAGED, Standing(replace(STOPPED, found_at=SOON)), True, Judgement(GIVE_UP, replace(STOPPED, found_at=NOW))),
-        (MANAGED, Standing(replace(ONCE, found_at=SOON), is_released=True), True, Judgement(REPAIR, FIRST)),
-        # Somebody releases it, or something else is wanted.
-        (MANAGED, Standing(STOPPED, is_released=True), True, Judgement(REPAIR, FIRST)),
-        (MANAGED, Standing(replace(STOPPED, digest="other")), True, Judgement(REPAIR, FIRST)),
-        # What has held for a month has held.
-        (MANAGED, Standing(replace(TWICE, found_at=NOW - HOLDS_AFTER)), True, Judgement(REPAIR, FIRST)),
-        # A repair that was announced and never made does not count; one that is not seen yet is waited for.
-        (MANAGED, Standing(RepairRecord(0, CITY.digest, NOW, is_under_way=True)), True, Judgement(REPAIR, FIRST)),
-        (MANAGED, Standing(replace(ONCE, is_under_way=True)), True, Judgement(REPAIR, replace(FIRST, repairs=2))),
+        (MANAGED, PropertyState(replace(ONCE, found_at=SOON)), True, Judgement(REPORT, replace(ONCE, found_at=SOON))),
+        (MANAGED, PropertyState(replace(TWICE, found_at=SOON)), True, Judgement(REPORT, replace(TWICE, found_at=SOON))),
         (
             MANAGED,
-            Standing(replace(ONCE, found_at=SOON, is_under_way=True)),
+            PropertyState(replace(STOPPED, found_at=SOON)),
+            True,
+            Judgement(GIVE_UP, replace(STOPPED, found_at=NOW)),
+        ),
+        (MANAGED, PropertyState(replace(ONCE, found_at=SOON), is_released=True), True, Judgement(REPAIR, FIRST)),
+        # Somebody releases it, or something else is wanted.
+        (MANAGED, PropertyState(STOPPED, is_released=True), True, Judgement(REPAIR, FIRST)),
+        (MANAGED, PropertyState(replace(STOPPED, digest="other")), True, Judgement(REPAIR, FIRST)),
+        # What has held for a month has held.
+        (MANAGED, PropertyState(replace(TWICE, found_at=NOW - HOLDS_AFTER)), True, Judgement(REPAIR, FIRST)),
+        # A repair that was announced and never made does not count; one that is not seen yet is waited for.
+        (MANAGED, PropertyState(RepairRecord(0, CITY.digest, NOW, is_under_way=True)), True, Judgement(REPAIR, FIRST)),
+        (MANAGED, PropertyState(replace(ONCE, is_under_way=True)), True, Judgement(REPAIR, replace(FIRST, repairs=2))),
+        (
+            MANAGED,
+            PropertyState(replace(ONCE, found_at=SOON, is_under_way=True)),
             True,
             Judgement(REPORT, replace(ONCE, found_at=SOON, is_under_way=True)),
         ),
         # The tenant has changed its mind.
-        (MANAGED, Standing(STOPPED), False, Judgement(REPORT, None)),
-        (OBSERVED, Standing(STOPPED), True, Judgement(REPORT, None)),
+        (MANAGED, PropertyState(STOPPED), False, Judgement(REPORT, None)),
+        (OBSERVED, PropertyState(STOPPED), True, Judgement(REPORT, None)),
     ],
 )
-def test_it_works(treatment: Treatment, standing: Standing, *, repairs: bool, judgement: Judgement) -> None:
+def test_it_works(treatment: Treatment, standing: PropertyState, *, repairs: bool, judgement: Judgement) -> None:
     assert judge(CITY, treatment, standing, repairs=repairs, now=NOW) == judgement
 
 
@@ -93,36 +98,36 @@ def test_what_is_put_right_or_was_so_just_now_counts_as_repaired(judgement: Judg
 def test_what_no_step_puts_right_is_reported() -> None:
     gone = replace(CITY, steps=())
 
-    assert judge(gone, MANAGED, NOTHING_KNOWN, repairs=True, now=NOW) == Judgement(REPORT, None)
+    assert judge(gone, MANAGED, NO_STATE, repairs=True, now=NOW) == Judgement(REPORT, None)
 
 
 @pytest.mark.parametrize(
     ("standing", "record"),
     [
-        (NOTHING_KNOWN, None),
-        (Standing(ONCE), ONCE),
-        (Standing(STOPPED), STOPPED),
-        (Standing(replace(ONCE, is_under_way=True)), ONCE),
-        (Standing(RepairRecord(0, CITY.digest, NOW, is_under_way=True)), None),
-        (Standing(STOPPED, is_released=True), None),
-        (Standing(replace(STOPPED, found_at=NOW - HOLDS_AFTER)), None),
+        (NO_STATE, None),
+        (PropertyState(ONCE), ONCE),
+        (PropertyState(STOPPED), STOPPED),
+        (PropertyState(replace(ONCE, is_under_way=True)), ONCE),
+        (PropertyState(RepairRecord(0, CITY.digest, NOW, is_under_way=True)), None),
+        (PropertyState(STOPPED, is_released=True), None),
+        (PropertyState(replace(STOPPED, found_at=NOW - HOLDS_AFTER)), None),
     ],
 )
-def test_what_does_not_differ_is_remembered_for_a_while(standing: Standing, record: RepairRecord | None) -> None:
-    assert remembered(standing, now=NOW) == record
+def test_what_does_not_differ_is_remembered_for_a_while(standing: PropertyState, record: RepairRecord | None) -> None:
+    assert record_without_difference(standing, now=NOW) == record
 
 
 @given(nights=st.lists(st.booleans(), max_size=29))
 def test_nothing_is_put_right_more_than_twice_within_a_month(nights: list[bool]) -> None:
     """Whatever takes it back, on whichever nights."""
-    standing, repaired = NOTHING_KNOWN, 0
+    standing, repaired = NO_STATE, 0
     for night, differs in enumerate(nights):
         now = NOW + timedelta(days=night)
         if differs:
             judgement = judge(CITY, MANAGED, standing, repairs=True, now=now)
             repaired += judgement.verdict is REPAIR
-            standing = Standing(judgement.record)
+            standing = PropertyState(judgement.record)
         else:
-            standing = Standing(remembered(standing, now=now))
+            standing = PropertyState(record_without_difference(standing, now=now))
 
     assert repaired == min(sum(nights), MOST_REPAIRS)

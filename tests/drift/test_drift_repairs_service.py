@@ -15,7 +15,7 @@ from chamberlain.directory.port import MailboxOutcome, MailboxWork
 from chamberlain.directory.properties import DriftProperty, Treatment
 from chamberlain.directory.steps import Step
 from chamberlain.guests.models import FindingState
-from tests.drift.drifters import Watchman, watchman_of
+from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import BEN, INTERNAL, Estate
 from tests.guests.assignments.stewards import later
 from tests.troubles import TroubledDirectory
@@ -30,64 +30,64 @@ REFUSED = Rejected("locked", "The mailbox is on hold.")
 
 
 @pytest.fixture
-async def watchman(estate: Estate) -> Watchman:
-    return watchman_of(estate)
+async def drift(estate: Estate) -> DriftFixture:
+    return drift_fixture(estate)
 
 
-async def city_of(watchman: Watchman, request_id: RequestId) -> str | None:
-    mailbox = await watchman.estate.mailbox(request_id)
+async def city_of(drift: DriftFixture, request_id: RequestId) -> str | None:
+    mailbox = await drift.estate.mailbox(request_id)
     assert mailbox is not None
     return mailbox.address_fields.city
 
 
-async def test_it_works_in_a_group_whose_owner_has_left(watchman: Watchman) -> None:
-    await watchman.set_repair({DriftProperty.GROUP_MEMBERS: Treatment.MANAGED})
-    request_id, group_id = await watchman.group(owners=[str(ELI), str(BEN)], labelId=INTERNAL)
-    await watchman.change(LEAVE, ELI)
-    await watchman.change("DELETE FROM directory.memberships WHERE member_id = $1", ELI)
-    await watchman.change("UPDATE directory.memberships SET is_owner = false WHERE member_id = $1", BEN)
-    await watchman.change(UNLABEL, group_id)
+async def test_it_works_in_a_group_whose_owner_has_left(drift: DriftFixture) -> None:
+    await drift.set_repair({DriftProperty.GROUP_MEMBERS: Treatment.MANAGED})
+    request_id, group_id = await drift.group(owners=[str(ELI), str(BEN)], labelId=INTERNAL)
+    await drift.change(LEAVE, ELI)
+    await drift.change("DELETE FROM directory.memberships WHERE member_id = $1", ELI)
+    await drift.change("UPDATE directory.memberships SET is_owner = false WHERE member_id = $1", BEN)
+    await drift.change(UNLABEL, group_id)
 
     for _ in range(3):
-        await watchman.look()
-        later(watchman.estate, days=1)
+        await drift.check_all()
+        later(drift.estate, days=1)
 
-    assert await watchman.told() == [("drift", REPAIRED, "labelId"), ("drift", REPAIRED, "owners")]
-    group = await watchman.estate.group(request_id)
+    assert await drift.findings() == [("drift", REPAIRED, "labelId"), ("drift", REPAIRED, "owners")]
+    group = await drift.estate.group(request_id)
     assert group is not None
     assert (group.label_id, BEN in group.owners) == (INTERNAL, True)
 
 
-async def test_it_works_for_a_mailbox_whose_owner_has_left(watchman: Watchman) -> None:
-    await watchman.set_repair()
+async def test_it_works_for_a_mailbox_whose_owner_has_left(drift: DriftFixture) -> None:
+    await drift.set_repair()
     permissions = {str(ELI): "FullAccess", str(BEN): "SendAs"}
-    await watchman.mailbox(primaryOwner=str(ELI), secondaryOwner=str(BEN), permissions=permissions)
-    await watchman.change(LEAVE, ELI)
-    await watchman.change("UPDATE directory.mailboxes SET owners = ARRAY[$1::uuid] WHERE name = 'Desk'", BEN)
-    await watchman.change("DELETE FROM directory.mailbox_permissions")
+    await drift.mailbox(primaryOwner=str(ELI), secondaryOwner=str(BEN), permissions=permissions)
+    await drift.change(LEAVE, ELI)
+    await drift.change("UPDATE directory.mailboxes SET owners = ARRAY[$1::uuid] WHERE name = 'Desk'", BEN)
+    await drift.change("DELETE FROM directory.mailbox_permissions")
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert await watchman.told() == [("drift", REPAIRED, "permissions")]
+    assert await drift.findings() == [("drift", REPAIRED, "permissions")]
 
 
-async def test_a_refusal_is_no_repair_that_did_not_hold(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    request_id = await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
-    watchman.estate.directory.faults["The desk"] = REFUSED
+async def test_a_refusal_is_no_repair_that_did_not_hold(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    request_id = await drift.mailbox(city="Town")
+    await drift.change(MOVE)
+    drift.estate.directory.faults["The desk"] = REFUSED
 
     for _ in range(4):
-        await watchman.look()
-        later(watchman.estate, days=1)
+        await drift.check_all()
+        later(drift.estate, days=1)
 
-    (finding,) = await watchman.found()
+    (finding,) = await drift.records()
     assert (finding.kind, finding.state, finding.action) == ("drift", OPEN, None)
-    assert finding.detail.endswith("It could not be put right: The mailbox is on hold.")
-    watchman.estate.directory.faults.clear()
-    await watchman.look()
-    assert await watchman.told() == [("drift", REPAIRED, "city")]
-    assert await city_of(watchman, request_id) == "Town"
+    assert finding.detail.endswith("It could not be repaired: The mailbox is on hold.")
+    drift.estate.directory.faults.clear()
+    await drift.check_all()
+    assert await drift.findings() == [("drift", REPAIRED, "city")]
+    assert await city_of(drift, request_id) == "Town"
 
 
 @dataclass
@@ -100,132 +100,132 @@ class Refusing(TroubledDirectory):
         return [refused[id(work)] if id(work) in refused else next(done) for work in works]
 
 
-async def test_a_refusal_of_one_property_stops_no_other(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    request_id = await watchman.mailbox(city="Town", hideFromGAL=True, permissions={str(BEN): "FullAccess"})
-    await watchman.mailbox(name="Desk 2", displayName="Another", city="Town")
-    await watchman.change(MOVE)
-    await watchman.change("DELETE FROM directory.mailbox_permissions")
-    await watchman.change("UPDATE directory.mailboxes SET is_hidden = false")
-    watchman.check = replace(watchman.check, directory=Refusing(watchman.estate.directory))
+async def test_a_refusal_of_one_property_stops_no_other(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    request_id = await drift.mailbox(city="Town", hideFromGAL=True, permissions={str(BEN): "FullAccess"})
+    await drift.mailbox(name="Desk 2", displayName="Another", city="Town")
+    await drift.change(MOVE)
+    await drift.change("DELETE FROM directory.mailbox_permissions")
+    await drift.change("UPDATE directory.mailboxes SET is_hidden = false")
+    drift.jobs = replace(drift.jobs, directory=Refusing(drift.estate.directory))
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert await watchman.told() == [
+    assert await drift.findings() == [
         ("drift", OPEN, "permissions"),
         ("drift", REPAIRED, "city"),
         ("drift", REPAIRED, "city"),
         ("drift", REPAIRED, "hideFromGAL"),
     ]
-    assert await city_of(watchman, request_id) == "Town"
-    details = [each.detail for each in await watchman.found() if each.state is OPEN]
-    assert all(detail.endswith("It could not be put right: The mailbox is on hold.") for detail in details)
-    assert len(await watchman.repairs()) == 3
+    assert await city_of(drift, request_id) == "Town"
+    details = [each.detail for each in await drift.records() if each.state is OPEN]
+    assert all(detail.endswith("It could not be repaired: The mailbox is on hold.") for detail in details)
+    assert len(await drift.repairs()) == 3
 
 
-async def test_what_was_refused_is_not_asked_for_again_at_once(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
-    watchman.estate.directory.faults["The desk"] = REFUSED
-    watchman.estate.directory.ensured_mailboxes.clear()
+async def test_what_was_refused_is_not_asked_for_again_at_once(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
+    drift.estate.directory.faults["The desk"] = REFUSED
+    drift.estate.directory.ensured_mailboxes.clear()
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert len(watchman.estate.directory.ensured_mailboxes) == 1
+    assert len(drift.estate.directory.ensured_mailboxes) == 1
 
 
 @pytest.mark.parametrize("is_ignored", [True, False])
-async def test_what_we_did_not_put_right_is_not_on_record_as_such(watchman: Watchman, *, is_ignored: bool) -> None:
+async def test_what_we_did_not_put_right_is_not_on_record_as_such(drift: DriftFixture, *, is_ignored: bool) -> None:
     """It was put right once; then it was changed again, within the hour in which nothing is tried."""
-    await watchman.set_repair()
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
-    await watchman.look()
-    await watchman.change(MOVE)
-    await watchman.look()
-    before = await watchman.told()
+    await drift.set_repair()
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
+    await drift.check_all()
+    await drift.change(MOVE)
+    await drift.check_all()
+    before = await drift.findings()
 
     # Nobody is to look at it any more, or a person sets it right.
     if is_ignored:
-        await watchman.set_repair({DriftProperty.MAILBOX_CITY: Treatment.IGNORED}, drift=False)
+        await drift.set_repair({DriftProperty.MAILBOX_CITY: Treatment.IGNORED}, drift=False)
     else:
-        await watchman.change(BACK)
-    await watchman.look()
+        await drift.change(BACK)
+    await drift.check_all()
 
     assert before == [("drift", OPEN, "city"), ("drift", REPAIRED, "city")]
-    assert await watchman.told() == [("drift", GONE, "city"), ("drift", REPAIRED, "city")]
-    assert len(await watchman.repairs()) == 1
+    assert await drift.findings() == [("drift", GONE, "city"), ("drift", REPAIRED, "city")]
+    assert len(await drift.repairs()) == 1
 
 
-async def test_what_was_made_without_an_answer_is_on_record_when_it_is_shown(watchman: Watchman) -> None:
+async def test_what_was_made_without_an_answer_is_on_record_when_it_is_shown(drift: DriftFixture) -> None:
     """Whoever does not hear from the directory in time does not know whether it has done as it was asked."""
-    await watchman.set_repair()
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
-    watchman.estate.directory.trouble = TryAgain(timedelta(seconds=10), "Busy.")
-    await watchman.look()
-    unanswered = await watchman.told()
-    watchman.estate.directory.trouble = None
-    await watchman.change(BACK)
+    await drift.set_repair()
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
+    drift.estate.directory.trouble = TryAgain(timedelta(seconds=10), "Busy.")
+    await drift.check_all()
+    unanswered = await drift.findings()
+    drift.estate.directory.trouble = None
+    await drift.change(BACK)
 
-    await watchman.look()
-    await watchman.look()
+    await drift.check_all()
+    await drift.check_all()
 
-    assert (unanswered, await watchman.told()) == ([("drift", OPEN, "city")], [("drift", REPAIRED, "city")])
-    assert len(await watchman.repairs()) == 1
-    assert await watchman.estate.rows("SELECT about FROM chamberlain.drift_repair") == []
-
-
-async def test_a_mailbox_that_is_hidden_for_a_night_keeps_what_is_known_of_its_repairs(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
-    watchman.estate.directory.is_deaf = True
-    await watchman.look()
-    await watchman.change(BACK)
-    check = watchman.check
-    watchman.check = replace(check, directory=Blind(watchman.estate.directory))
-    later(watchman.estate, days=1)
-    await watchman.look()
-    watchman.check = check
-
-    await watchman.look()
-
-    assert ("drift", REPAIRED, "city") in await watchman.told()
-    assert len(await watchman.repairs()) == 1
+    assert (unanswered, await drift.findings()) == ([("drift", OPEN, "city")], [("drift", REPAIRED, "city")])
+    assert len(await drift.repairs()) == 1
+    assert await drift.estate.rows("SELECT about FROM chamberlain.drift_repair") == []
 
 
-async def test_what_was_refused_is_not_on_record_as_put_right(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
-    watchman.estate.directory.faults["The desk"] = REFUSED
-    await watchman.look()
-    watchman.estate.directory.faults.clear()
-    await watchman.change(BACK)
+async def test_a_mailbox_that_is_hidden_for_a_night_keeps_what_is_known_of_its_repairs(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
+    drift.estate.directory.is_deaf = True
+    await drift.check_all()
+    await drift.change(BACK)
+    check = drift.jobs
+    drift.jobs = replace(check, directory=Blind(drift.estate.directory))
+    later(drift.estate, days=1)
+    await drift.check_all()
+    drift.jobs = check
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert await watchman.told() == [("drift", GONE, "city")]
-    assert await watchman.repairs() == []
-    assert await watchman.estate.rows("SELECT about FROM chamberlain.drift_repair") == []
+    assert ("drift", REPAIRED, "city") in await drift.findings()
+    assert len(await drift.repairs()) == 1
 
 
-async def test_what_a_directory_shows_late_is_on_record_when_it_does(watchman: Watchman) -> None:
-    await watchman.set_repair()
-    await watchman.mailbox(city="Town")
-    await watchman.change(MOVE)
-    watchman.estate.directory.is_deaf = True
-    await watchman.look()
-    late = await watchman.told()
-    await watchman.change(BACK)
+async def test_what_was_refused_is_not_on_record_as_put_right(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
+    drift.estate.directory.faults["The desk"] = REFUSED
+    await drift.check_all()
+    drift.estate.directory.faults.clear()
+    await drift.change(BACK)
 
-    await watchman.look()
-    await watchman.look()
+    await drift.check_all()
 
-    assert (late, await watchman.told()) == ([("drift", OPEN, "city")], [("drift", REPAIRED, "city")])
-    assert len(await watchman.repairs()) == 1
+    assert await drift.findings() == [("drift", GONE, "city")]
+    assert await drift.repairs() == []
+    assert await drift.estate.rows("SELECT about FROM chamberlain.drift_repair") == []
+
+
+async def test_what_a_directory_shows_late_is_on_record_when_it_does(drift: DriftFixture) -> None:
+    await drift.set_repair()
+    await drift.mailbox(city="Town")
+    await drift.change(MOVE)
+    drift.estate.directory.is_deaf = True
+    await drift.check_all()
+    late = await drift.findings()
+    await drift.change(BACK)
+
+    await drift.check_all()
+    await drift.check_all()
+
+    assert (late, await drift.findings()) == ([("drift", OPEN, "city")], [("drift", REPAIRED, "city")])
+    assert len(await drift.repairs()) == 1
 
 
 class Blind(TroubledDirectory):
@@ -248,19 +248,19 @@ class Watched(TroubledDirectory):
         return shown
 
 
-async def test_what_is_accepted_while_things_are_looked_at_is_left_as_it_is(watchman: Watchman) -> None:
-    request_id = await watchman.mailbox(city="Town", hideFromGAL=True)
-    await watchman.change(MOVE)
-    await watchman.change("UPDATE directory.mailboxes SET is_hidden = false")
-    await watchman.look()
-    await watchman.set_repair()
+async def test_what_is_accepted_while_things_are_looked_at_is_left_as_it_is(drift: DriftFixture) -> None:
+    request_id = await drift.mailbox(city="Town", hideFromGAL=True)
+    await drift.change(MOVE)
+    await drift.change("UPDATE directory.mailboxes SET is_hidden = false")
+    await drift.check_all()
+    await drift.set_repair()
 
     async def accept() -> None:
-        await watchman.accept("drift", "city")
+        await drift.accept("drift", "city")
 
-    watchman.check = replace(watchman.check, directory=Watched(watchman.estate.directory, act=accept))
-    await watchman.look()
+    drift.jobs = replace(drift.jobs, directory=Watched(drift.estate.directory, act=accept))
+    await drift.check_all()
 
-    assert await watchman.told() == [("drift", FindingState.ACCEPTED, "city"), ("drift", REPAIRED, "hideFromGAL")]
-    assert await city_of(watchman, request_id) == "Elsewhere"
-    assert len(await watchman.repairs()) == 1
+    assert await drift.findings() == [("drift", FindingState.ACCEPTED, "city"), ("drift", REPAIRED, "hideFromGAL")]
+    assert await city_of(drift, request_id) == "Elsewhere"
+    assert len(await drift.repairs()) == 1

@@ -11,7 +11,7 @@ from chamberlain.guests.subjects.models import SubjectFilter
 from chamberlain.tenants import records as tenant_records
 from tests.adoptions.adopters import adopter_of
 from tests.directory.mailbox_work import plain
-from tests.drift.drifters import watchman_of
+from tests.drift.drift_fixture import drift_fixture
 from tests.estates import BEN, ESTATE, PROJECT_TEAM, Estate
 from tests.guests.assignments.stewards import steward_of
 from tests.mailboxes.mailbox_bodies import SMALL
@@ -79,14 +79,14 @@ async def test_what_is_asked_for_later_gets_the_new_prefix(estate: Estate) -> No
 
 
 async def test_drift_still_finds_groups_and_mailboxes(estate: Estate) -> None:
-    watchman = watchman_of(estate)
-    await watchman.group()
-    await watchman.mailbox(city="Town")
+    drift = drift_fixture(estate)
+    await drift.group()
+    await drift.mailbox(city="Town")
     await set_prefix(estate, "other")
 
-    await watchman.look()
+    await drift.check_all()
 
-    assert await watchman.found() == []
+    assert await drift.records() == []
 
 
 async def test_discovery_still_knows_the_request_of_a_group(estate: Estate) -> None:

@@ -25,7 +25,7 @@ from chamberlain.core.ids import AdoptionId, ClientId, GroupId, RequestId, Templ
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.models import ObjectType
-from chamberlain.drift.pages import paths_of
+from chamberlain.drift.rules import compared_paths
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.models import SubjectEntry
 from chamberlain.requests.models import RequestKind, TemplateReference
@@ -484,7 +484,7 @@ async def release_objects(
         await tx.execute(statement, record.tenant_id, request_ids)
     mailbox_ids = [row["mailbox_id"] for row in mailboxes]
     subject_ids = [*mailbox_ids, *[item.id for item in items]]
-    paths = list(paths_of(RequestKind(record.rule.kind)))
+    paths = list(compared_paths(RequestKind(record.rule.kind)))
     await tx.execute(LEAVE, record.tenant_id, subject_ids, list(_OF_DRIFT), at, paths)
     await tx.execute(FORGET_REPAIRS, record.tenant_id, subject_ids, paths)
     await release(tx, record, items, at=at)

@@ -10,7 +10,7 @@ from chamberlain.app.directory import make_adoptions
 from chamberlain.app.retention import Retention, SweepRetention
 from chamberlain.audit.jobs import AuditSealer
 from chamberlain.database.clock import decision_time
-from chamberlain.drift.jobs import CheckDrift
+from chamberlain.drift.jobs import DriftJobs
 from chamberlain.groups.provision import GroupProvisioner
 from chamberlain.guests.assignments.jobs import AssignmentJobs
 from chamberlain.guests.assignments.new_groups import NewGroupRules
@@ -68,15 +68,15 @@ async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
     audit = AuditSealer(database, now)
     subjects = SubjectJobs(database, means.guests, new_id, now)
     evaluate = EvaluatePolicies(database, means.guests, new_id, decision_time)
-    check = CheckDrift(database, means.directory, means.guests, means.people, means.revisions, new_id, now)
+    drift = DriftJobs(database, means.directory, means.guests, means.people, means.revisions, new_id, now)
     adoptions = make_adoptions(means.settings, database.pool)
-    for recurring in (sweep, audit, subjects, evaluate, check):
+    for recurring in (sweep, audit, subjects, evaluate, drift):
         await recurring.begin(new_trace_id())
     return {
         JobKind.RETENTION_SWEEP: sweep,
         JobKind.SUBJECT_DISCOVER: subjects.discover,
         JobKind.POLICY_EVALUATE: evaluate,
-        JobKind.DRIFT_CHECK: check,
+        JobKind.DRIFT_CHECK: drift.check,
         JobKind.ADOPTION_RUN: RunAdoptions(database, adoptions, means.directory, means.people, new_id, now),
         JobKind.AUDIT_SEAL: audit.seal,
         JobKind.AUDIT_SEAL_BEGIN: audit.find_tenants,

@@ -18,7 +18,7 @@ from chamberlain.core.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.database import clock
 from chamberlain.database.clock import PAUSE, ClockReading, ReadClock
 from chamberlain.database.transactions import PLANNING, Database, Record, Transaction
-from chamberlain.drift.pages import HOLDS_AFTER
+from chamberlain.drift.rules import HOLDS_AFTER
 from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind, Postponed

@@ -1,31 +1,42 @@
-"""Drift: what the directory shows otherwise than it is wanted, property by property, compared by canonical ids.
+"""Compare the observed properties of the directory with the desired state.
 
-What nobody ever wanted of us is never a difference: a property that was not asked for is as it may be.
+People are compared by their canonical ids. A property without a desired value never drifts.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from uuid import UUID
 
 from chamberlain.core.ids import UserId
 from chamberlain.core.values import Json
 from chamberlain.directory.groups import MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.directory.mailboxes import ObservedMailbox, PermissionLevel, WantedMailbox
-from chamberlain.directory.properties import PROPERTIES, DriftProperty
+from chamberlain.directory.properties import PROPERTIES, DriftProperty, Treatment, treatment_of
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import ObservedSubject, WantedGuestRules
+from chamberlain.drift.models import Managed, ManagedAssignment, ManagedGroup, ManagedMailbox, Observed
 from chamberlain.drift.properties import MAILBOX, RULES
+from chamberlain.tenants.models import Tenant
 
-# So many of a list are told in a sentence and kept in a finding. Ours: a group has up to 10,000 members.
-MOST_TOLD = 3
-MOST_KEPT = 100
+# Limits of a list in a sentence and in a finding. Our choice: a group has up to 10,000 members.
+MAX_SHOWN = 3
+MAX_STORED = 100
+
+
+def digest(wanted: Json) -> str:
+    """Digest a desired value. Equal values have equal digests."""
+    return hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A property that differs, and the steps that would put it right. `digest` names all that is wanted of the
-    property, also where `wanted` shows only what of it differs."""
+    """A property that drifted, and the steps that repair it.
+
+    `wanted` shows only the drifted part of a list. `digest` covers the whole desired value.
+    """
 
     name: DriftProperty
     wanted: Json
@@ -40,23 +51,59 @@ class Difference:
         if self.observed is False and self.name in EXISTENCES:
             return f"{words[0].upper()}{words[1:]} is not in the directory any more."
         return (
-            f"{words[0].upper()}{words[1:]}: wanted is {self._told(self.wanted)}, and the directory shows "
-            f"{self._told(self.observed)}."
+            f"{words[0].upper()}{words[1:]}: wanted is {self._format(self.wanted)}, and the directory shows "
+            f"{self._format(self.observed)}."
         )
 
-    def _told(self, value: Json) -> str:
+    def _format(self, value: Json) -> str:
         if self.name is DriftProperty.GROUP_MEMBER_SHIP_TYPE and isinstance(value, int):
             return f'"{MemberShipType(value).name.lower()}"'
-        return _told(value)
+        return _format(value)
 
 
 EXISTENCES = frozenset({DriftProperty.MAILBOX_EXISTS, DriftProperty.GROUP_EXISTS})
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A managed object, its observation and the drift that is not ignored."""
+
+    managed: Managed
+    observed: Observed | None
+    differences: tuple[Difference, ...]
+
+    @property
+    def id(self) -> UUID:
+        """The mailbox, group or site."""
+        return self.managed.subject.id
+
+
+# A managed object and the differences to repair.
+PlannedRepair = tuple[Comparison, Sequence[Difference]]
+
+
+def compare(tenant: Tenant, managed: Managed, observed: Observed | None) -> Comparison:
+    """Compare an object with its observation.
+
+    The tenant's settings say which properties are ignored.
+    """
+    if isinstance(managed, ManagedGroup) and isinstance(observed, ObservedGroup):
+        managed = managed.without_removed(observed)
+    differences = [
+        each
+        for each in _differences(managed, observed)
+        if treatment_of(each.name, tenant.repair_properties) is not Treatment.IGNORED
+    ]
+    return Comparison(managed, observed, tuple(differences))
+
+
 def mailbox_differences(
     wanted: WantedMailbox, observed: ObservedMailbox | None, *, replies_freely: bool
 ) -> Iterator[Difference]:
-    """What differs of a mailbox. With `replies_freely` its people may set another automatic reply."""
+    """List the drift of a mailbox.
+
+    With `replies_freely` its users may set another automatic reply.
+    """
     if observed is None:
         yield _difference(DriftProperty.MAILBOX_EXISTS, wanted=True, observed=False)
         return
@@ -69,7 +116,10 @@ def mailbox_differences(
 
 
 def group_differences(wanted: WantedGroup, observed: ObservedGroup | None) -> Iterator[Difference]:
-    """What differs of a group or team. Members of a dynamic group follow its rule, and are not compared."""
+    """List the drift of a group or team.
+
+    Members of a dynamic group follow its rule and are not compared.
+    """
     if observed is None:
         yield _difference(DriftProperty.GROUP_EXISTS, wanted=True, observed=False)
         return
@@ -93,8 +143,10 @@ def group_differences(wanted: WantedGroup, observed: ObservedGroup | None) -> It
 
 
 def assignment_differences(wanted: WantedGuestRules, observed: ObservedSubject) -> Iterator[Difference]:
-    """What differs of what is assigned to a group or site. Without a guest template, guests may do there whatever
-    somebody has set."""
+    """List the drift of an assignment.
+
+    Without a guest template, the settings for guests are not compared.
+    """
     template, policy = wanted.template_id, wanted.policy_id
     yield from _exact(DriftProperty.ASSIGNMENT_TEMPLATE, template, observed.template_id, Step.MARK_ASSIGNMENT)
     yield from _exact(DriftProperty.ASSIGNMENT_POLICY, policy, observed.policy_id, Step.MARK_ASSIGNMENT)
@@ -109,58 +161,8 @@ def assignment_differences(wanted: WantedGuestRules, observed: ObservedSubject) 
         yield from _exact(DriftProperty.ASSIGNMENT_SHARING, sharing, site.sharing, step)
 
 
-def _plain(
-    drift_property: DriftProperty, wanted: object, observed: object, step: Step | None = None
-) -> Iterator[Difference]:
-    """A value that was asked for; lists have no order of their own."""
-    if wanted is not None and wanted != ():
-        yield from _exact(drift_property, wanted, observed, step)
-
-
-def _exact(
-    drift_property: DriftProperty, wanted: object, observed: object, step: Step | None = None
-) -> Iterator[Difference]:
-    """The same of a value of which it is also wanted that there is none."""
-    if _comparable(wanted) != _comparable(observed):
-        yield _difference(drift_property, wanted=json_of(wanted), observed=json_of(observed), step=step)
-
-
-def _missing_aliases(wanted: WantedMailbox, observed: ObservedMailbox) -> Iterator[Difference]:
-    there = {alias.lower() for alias in observed.aliases}
-    missing = tuple([alias for alias in wanted.aliases if alias.lower() not in there])
-    if missing:
-        shown, step = json_of(observed.aliases), Step.SET_ALIASES
-        yield _difference(DriftProperty.MAILBOX_ALIAS, wanted=json_of(missing), observed=shown, step=step)
-
-
-def _permission_differences(wanted: WantedMailbox, observed: ObservedMailbox) -> Iterator[Difference]:
-    levels = {**dict.fromkeys(wanted.revoked, PermissionLevel.NONE), **wanted.permissions}
-    shown = {user: observed.permissions.get(user, PermissionLevel.NONE) for user in levels}
-    differing = [user for user in levels if levels[user] is not shown[user]]
-    if differing:
-        yield _difference(
-            DriftProperty.MAILBOX_PERMISSIONS,
-            wanted={str(user): levels[user] for user in sorted(differing)},
-            observed={str(user): shown[user] for user in sorted(differing)},
-            step=Step.SET_PERMISSIONS,
-            asked={str(user): levels[user] for user in levels},
-        )
-    if mapped := wrongly_mapped(wanted, observed):
-        yield _difference(
-            DriftProperty.MAILBOX_AUTO_MAPPING,
-            wanted=dict.fromkeys(map(str, mapped), wanted.auto_mapping),
-            observed=dict.fromkeys(map(str, mapped), not wanted.auto_mapping),
-            step=Step.SET_PERMISSIONS,
-            asked=wanted.auto_mapping,
-        )
-    further: dict[str, Json] = {str(user): observed.permissions[user] for user in others_permitted(wanted, observed)}
-    if further:
-        step = Step.SET_PERMISSIONS
-        yield _difference(DriftProperty.MAILBOX_ADDITIONAL_PERMISSIONS, wanted={}, observed=further, step=step)
-
-
 def wrongly_mapped(wanted: WantedMailbox, observed: ObservedMailbox) -> tuple[UserId, ...]:
-    """Those who have full access as wanted, and an automatic mapping that is not."""
+    """List users with the desired full access but the wrong automatic mapping."""
     full = PermissionLevel.FULL_ACCESS
     return tuple(
         [
@@ -174,8 +176,114 @@ def wrongly_mapped(wanted: WantedMailbox, observed: ObservedMailbox) -> tuple[Us
 
 
 def others_permitted(wanted: WantedMailbox, observed: ObservedMailbox) -> tuple[UserId, ...]:
-    """Those who have a permission of whom nothing is wanted."""
+    """List users whose permission is not part of the desired state."""
     return tuple(sorted(observed.permissions.keys() - wanted.permissions.keys() - wanted.revoked))
+
+
+def to_json(value: object) -> Json:
+    """Encode a property value for a finding.
+
+    Raises TypeError for a type that no property has.
+    """
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case tuple() | frozenset():
+            return [to_json(each) for each in value]
+        case _:
+            return str(value)
+
+
+def missing_people(comparison: Comparison) -> frozenset[UserId]:
+    """List the people whom a mailbox or group lacks."""
+    names = {each.name for each in comparison.differences}
+    match comparison.managed, comparison.observed:
+        case ManagedMailbox(wanted=mailbox), ObservedMailbox() as shown_mailbox:
+            permitted = mailbox.permissions.keys() if DriftProperty.MAILBOX_PERMISSIONS in names else ()
+            owners = mailbox.owners if DriftProperty.MAILBOX_OWNERS in names else ()
+            missing = frozenset(owners) - frozenset(shown_mailbox.owners)
+            return missing | (frozenset(permitted) - shown_mailbox.permissions.keys())
+        case ManagedGroup(wanted=group), ObservedGroup() as shown_group:
+            owners = group.owners if DriftProperty.GROUP_OWNERS in names else ()
+            members = group.members if DriftProperty.GROUP_MEMBERS in names else ()
+            return (frozenset(owners) - shown_group.owners) | (frozenset(members) - shown_group.members)
+        case _:
+            return frozenset()
+
+
+def compare_without(tenant: Tenant, comparison: Comparison, gone: AbstractSet[UserId]) -> Comparison:
+    """Compare again without people who left the directory."""
+    left = missing_people(comparison) & gone
+    match comparison.managed:
+        case ManagedMailbox() | ManagedGroup() if left:
+            return compare(tenant, comparison.managed.without(left), comparison.observed)
+        case _:
+            return comparison
+
+
+def _format(value: Json) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return f'"{value}"'
+        case int() | float():
+            return str(value)
+        case list():
+            return _format_list([_format(each) for each in value])
+        case dict():
+            return _format_list([f"{_format(each)} for {name}" for name, each in value.items()])
+        case None:
+            return "nothing"
+
+
+def _difference(
+    drift_property: DriftProperty, *, wanted: Json, observed: Json, step: Step | None = None, desired: Json = None
+) -> Difference:
+    steps = () if step is None else (step,)
+    return Difference(drift_property, wanted, observed, steps, digest(wanted if desired is None else desired))
+
+
+def _plain(
+    drift_property: DriftProperty, wanted: object, observed: object, step: Step | None = None
+) -> Iterator[Difference]:
+    """Compare a value if one is desired. Lists are unordered."""
+    if wanted is not None and wanted != ():
+        yield from _exact(drift_property, wanted, observed, step)
+
+
+def _missing_aliases(wanted: WantedMailbox, observed: ObservedMailbox) -> Iterator[Difference]:
+    there = {alias.lower() for alias in observed.aliases}
+    missing = tuple([alias for alias in wanted.aliases if alias.lower() not in there])
+    if missing:
+        shown, step = to_json(observed.aliases), Step.SET_ALIASES
+        yield _difference(DriftProperty.MAILBOX_ALIAS, wanted=to_json(missing), observed=shown, step=step)
+
+
+def _permission_differences(wanted: WantedMailbox, observed: ObservedMailbox) -> Iterator[Difference]:
+    levels = {**dict.fromkeys(wanted.revoked, PermissionLevel.NONE), **wanted.permissions}
+    shown = {user: observed.permissions.get(user, PermissionLevel.NONE) for user in levels}
+    differing = [user for user in levels if levels[user] is not shown[user]]
+    if differing:
+        yield _difference(
+            DriftProperty.MAILBOX_PERMISSIONS,
+            wanted={str(user): levels[user] for user in sorted(differing)},
+            observed={str(user): shown[user] for user in sorted(differing)},
+            step=Step.SET_PERMISSIONS,
+            desired={str(user): levels[user] for user in levels},
+        )
+    if mapped := wrongly_mapped(wanted, observed):
+        yield _difference(
+            DriftProperty.MAILBOX_AUTO_MAPPING,
+            wanted=dict.fromkeys(map(str, mapped), wanted.auto_mapping),
+            observed=dict.fromkeys(map(str, mapped), not wanted.auto_mapping),
+            step=Step.SET_PERMISSIONS,
+            desired=wanted.auto_mapping,
+        )
+    further: dict[str, Json] = {str(user): observed.permissions[user] for user in others_permitted(wanted, observed)}
+    if further:
+        step = Step.SET_PERMISSIONS
+        yield _difference(DriftProperty.MAILBOX_ADDITIONAL_PERMISSIONS, wanted={}, observed=further, step=step)
 
 
 def _missing(
@@ -183,8 +291,8 @@ def _missing(
 ) -> Iterator[Difference]:
     missing = sorted(frozenset(wanted) - observed)
     if missing:
-        asked = json_of(tuple(sorted(wanted)))
-        yield _difference(drift_property, wanted=_kept(missing), observed=[], step=step, asked=asked)
+        desired = to_json(tuple(sorted(wanted)))
+        yield _difference(drift_property, wanted=_stored(missing), observed=[], step=step, desired=desired)
 
 
 def _further(
@@ -192,7 +300,7 @@ def _further(
 ) -> Iterator[Difference]:
     further = sorted(observed - frozenset(wanted))
     if further:
-        yield _difference(drift_property, wanted=[], observed=_kept(further))
+        yield _difference(drift_property, wanted=[], observed=_stored(further))
 
 
 def _team_differences(wanted: tuple[str, ...], observed: tuple[str, ...] | None) -> Iterator[Difference]:
@@ -202,65 +310,47 @@ def _team_differences(wanted: tuple[str, ...], observed: tuple[str, ...] | None)
             wanted=True,
             observed=False,
             steps=(Step.CREATE_TEAM, Step.CREATE_CHANNELS) if wanted else (Step.CREATE_TEAM,),
-            digest=digest_of(json_of(wanted)),
+            digest=digest(to_json(wanted)),
         )
         return
     if missing := [channel for channel in wanted if channel not in observed]:
-        asked = json_of(wanted)
+        desired = to_json(wanted)
         shown: list[Json] = [*missing]
         step = Step.CREATE_CHANNELS
-        yield _difference(DriftProperty.GROUP_CHANNELS, wanted=shown, observed=[], step=step, asked=asked)
+        yield _difference(DriftProperty.GROUP_CHANNELS, wanted=shown, observed=[], step=step, desired=desired)
 
 
-def _difference(
-    drift_property: DriftProperty, *, wanted: Json, observed: Json, step: Step | None = None, asked: Json = None
-) -> Difference:
-    digest = digest_of(wanted if asked is None else asked)
-    return Difference(drift_property, wanted, observed, () if step is None else (step,), digest)
+def _exact(
+    drift_property: DriftProperty, wanted: object, observed: object, step: Step | None = None
+) -> Iterator[Difference]:
+    """Compare a value for which none is a desired state too."""
+    if _comparable(wanted) != _comparable(observed):
+        yield _difference(drift_property, wanted=to_json(wanted), observed=to_json(observed), step=step)
 
 
-def digest_of(wanted: Json) -> str:
-    """Names what is wanted: the same for the same."""
-    return hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
-
-
-def json_of(value: object) -> Json:
-    """A value as a finding keeps it. Raises TypeError for what no property holds."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case tuple() | frozenset():
-            return [json_of(each) for each in value]
+def _differences(managed: Managed, observed: Observed | None) -> Iterator[Difference]:
+    match managed, observed:
+        case ManagedMailbox(), ObservedMailbox() | None:
+            yield from mailbox_differences(managed.wanted, observed, replies_freely=managed.replies_freely)
+        case ManagedGroup(), ObservedGroup() | None:
+            yield from group_differences(managed.wanted, observed)
+        case ManagedAssignment(), ObservedSubject():
+            yield from assignment_differences(managed.assigned.wanted, observed)
         case _:
-            return str(value)
+            # Discovery reports groups that are gone, together with their assignments.
+            return
 
 
-def _kept(users: list[UserId]) -> Json:
-    return [str(user) for user in users[:MOST_KEPT]]
+def _format_list(texts: list[str]) -> str:
+    rest = len(texts) - MAX_SHOWN
+    if not texts:
+        return "nothing"
+    return ", ".join(texts[:MAX_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _stored(users: list[UserId]) -> Json:
+    return [str(user) for user in users[:MAX_STORED]]
 
 
 def _comparable(value: object) -> object:
     return frozenset(value) if isinstance(value, tuple) else value
-
-
-def _told(value: Json) -> str:
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case str():
-            return f'"{value}"'
-        case int() | float():
-            return str(value)
-        case list():
-            return _listed([_told(each) for each in value])
-        case dict():
-            return _listed([f"{_told(each)} for {name}" for name, each in value.items()])
-        case None:
-            return "nothing"
-
-
-def _listed(told: list[str]) -> str:
-    rest = len(told) - MOST_TOLD
-    if not told:
-        return "nothing"
-    return ", ".join(told[:MOST_TOLD]) + (f" and {rest} more" if rest > 0 else "")

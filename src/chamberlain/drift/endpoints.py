@@ -17,7 +17,7 @@ from chamberlain.http.wire import Time, time_of
 
 
 class DriftCheck(Struct, rename="camel", frozen=True):
-    """The checks of the tenant: when one was asked for, and when the last one began and one ended last."""
+    """Times of a tenant's drift checks: last request, start and end."""
 
     asked_at: Time | None
     began_at: Time | None
@@ -39,15 +39,15 @@ ABOUT_CHECK = About(
     id="checkDrift",
     tag="Operation",
     summary="Check for drift now",
-    description="What Chamberlain made, and what is assigned, is compared with what the directory shows, as in every "
-    "night; where the tenant says so it is put right. It begins within seconds, or after the check that is under way; "
-    "what it finds is in the list of findings. The body may be left out.",
-    example={"comment": "Somebody has worked on the directory."},
+    description="Compares provisioned objects and assignments with the directory, as every night. Drift is repaired if "
+    "the tenant's settings say so. The check begins within seconds, or after the one that is running. Its results are "
+    "in the list of findings. The body may be left out.",
+    example={"comment": "The directory was restored."},
 )
 CHECKED = (
     Success(
         202,
-        "The check begins soon. `beganAt` and `finishedAt` are of those before it.",
+        "The check begins soon. `beganAt` and `finishedAt` belong to earlier checks.",
         DriftCheck,
         headers={
             **CACHE,

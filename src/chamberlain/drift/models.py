@@ -1,6 +1,6 @@
-"""Checks for drift: what is looked at, in which order, how far one has come, and when the next one begins."""
+"""Drift checks: managed objects, the position of a check and its schedule."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
@@ -11,10 +11,8 @@ from chamberlain.changes.models import Change, Subject
 from chamberlain.core.ids import RequestId, TenantId, UserId
 from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
-from chamberlain.directory.properties import DriftProperty, Treatment, treatment_of
 from chamberlain.directory.subjects import ObservedSubject
-from chamberlain.drift.compare import Difference, assignment_differences, group_differences, mailbox_differences
-from chamberlain.guests.models import Assigned, FindingKind, FindingSource, FindingSubject, Found, FoundMailbox
+from chamberlain.guests.models import Assigned, FindingMailbox, FindingSubject
 from chamberlain.requests.models import RequestKind
 from chamberlain.tenants.models import Tenant
 
@@ -31,29 +29,25 @@ PHASES = (
 # time zone of most who run this, and a directory is not asked by all tenants at once.
 BEGINS_AT = time(2, 0)
 SPREAD = timedelta(hours=2)
-# What a directory does not show so soon after it was made is late, not gone.
+# A new object may be missing because the directory is late.
 LATE = timedelta(hours=1)
-# What a finding says is about to be done.
-REPAIR = "repair"
-
-DOES_NOT_HOLD = (
-    "This was put right twice, and the directory shows it otherwise again. Find out who changes it; accept this "
-    "finding to have it put right again."
-)
 
 
 @dataclass(frozen=True, slots=True)
 class ManagedMailbox:
-    """A mailbox that was asked for here. With `replies_freely` its people may set another automatic reply."""
+    """A mailbox that was provisioned by a request.
 
-    subject: FoundMailbox
+    With `replies_freely` its users may set another automatic reply.
+    """
+
+    subject: FindingMailbox
     since: datetime
     wanted: WantedMailbox
     replies_freely: bool
 
     @property
     def request_id(self) -> RequestId:
-        """What it was asked for by."""
+        """Return the request that provisioned it."""
         return self.wanted.request_id
 
     @property
@@ -76,8 +70,10 @@ class ManagedMailbox:
 
 @dataclass(frozen=True, slots=True)
 class ManagedGroup:
-    """A group or team that was asked for here. `removed` are the guests whom a policy or template has removed, or is
-    about to remove."""
+    """A group or team that was provisioned by a request.
+
+    `removed` are guests whom a policy or template removed or is about to remove.
+    """
 
     subject: FindingSubject
     since: datetime
@@ -86,7 +82,7 @@ class ManagedGroup:
 
     @property
     def request_id(self) -> RequestId:
-        """What it was asked for by."""
+        """Return the request that provisioned it."""
         return self.wanted.request_id
 
     @property
@@ -95,8 +91,10 @@ class ManagedGroup:
         return GroupReference(self.wanted.tenant_id, self.wanted.extension, self.wanted.request_id)
 
     def without_removed(self, observed: ObservedGroup) -> "ManagedGroup":
-        """The same without those whom nobody shall give back: a guest whose time is over is wanted no more, whatever
-        the request has asked for. Whoever is there again stays."""
+        """Remove guests from the desired state whom a policy or template removed.
+
+        Guests who are members again stay.
+        """
         return self._without(self.removed - observed.owners, self.removed - observed.members)
 
     def without(self, gone: AbstractSet[UserId]) -> "ManagedGroup":
@@ -119,7 +117,7 @@ class ManagedGroup:
 
 @dataclass(frozen=True, slots=True)
 class ManagedAssignment:
-    """What is assigned to a group or site."""
+    """The assignment of a group or site."""
 
     subject: FindingSubject
     since: datetime
@@ -127,7 +125,7 @@ class ManagedAssignment:
 
     @property
     def request_id(self) -> None:
-        """What is assigned is kept with its group, whatever becomes of the request."""
+        """Return None. An assignment outlives its request."""
         return None
 
 
@@ -136,7 +134,10 @@ Managed = ManagedMailbox | ManagedGroup | ManagedAssignment
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a check has come: within a phase, everything up to this place."""
+    """The position of a check within a phase.
+
+    Everything up to it is checked.
+    """
 
     phase: RequestKind
     at: datetime
@@ -144,41 +145,33 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
-    """What of a tenant is looked at next: what follows a position in its phase, so many things at most."""
+class Batch:
+    """Managed objects in the order of a phase, each with its position.
 
-    tenant_id: TenantId
-    position: Position
-    most: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Things that follow one another in a phase, each with its place. `following` is where the next ones begin; None
-    when these are the last of the phase."""
+    `following` is the position of the next batch, or None after the last one.
+    """
 
     managed: Sequence[tuple[Managed, Position]]
     following: Position | None
 
     @property
-    def things(self) -> Sequence[Managed]:
+    def objects(self) -> Sequence[Managed]:
         """The things alone."""
         return [managed for managed, _ in self.managed]
 
-    def first(self, number: int) -> "Stretch":
-        """No more than so many of them; the next ones begin behind these then."""
+    def first(self, number: int) -> "Batch":
+        """Return the first objects. The next batch starts after them."""
         if number >= len(self.managed):
             return self
-        return Stretch(self.managed[:number], self.managed[number - 1][1])
-
-
-BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+        return Batch(self.managed[:number], self.managed[number - 1][1])
 
 
 @dataclass(frozen=True, slots=True)
 class DriftCheck:
-    """The checks of a tenant: how far the one under way has come (None between two), when it began and the last one
-    ended, and when somebody has asked for one."""
+    """The drift checks of a tenant.
+
+    `position` is None between two checks.
+    """
 
     position: Position | None = None
     asked_at: datetime | None = None
@@ -186,35 +179,41 @@ class DriftCheck:
     finished_at: datetime | None = None
 
     @property
-    def is_asked_for(self) -> bool:
-        """Whether somebody has asked for one since the last one began."""
+    def is_requested(self) -> bool:
+        """Return whether a caller requested a check after the last one began."""
         return self.asked_at is not None and (self.began_at is None or self.asked_at > self.began_at)
 
     def at(self, position: Position | None, *, now: datetime) -> "DriftCheck":
-        """The same when it has come so far, which is the end of it without a position."""
+        """Advance the check. Without a position it is finished."""
         return replace(self, position=position, finished_at=now if position is None else self.finished_at)
 
 
-def first_of(phase: RequestKind) -> Position:
+Observed = ObservedMailbox | ObservedGroup | ObservedSubject
+
+
+def phase_start(phase: RequestKind) -> Position:
     """Before everything in a phase."""
-    return Position(phase, BEGINNING, UUID(int=0))
+    return Position(phase, datetime(1, 1, 1, tzinfo=UTC), UUID(int=0))
 
 
-def beginning_after(phase: RequestKind) -> Position | None:
+def next_phase_start(phase: RequestKind) -> Position | None:
     """Where the phase that follows begins; None after the last."""
     following = PHASES[PHASES.index(phase) + 1 :]
-    return first_of(following[0]) if following else None
+    return phase_start(following[0]) if following else None
 
 
 def next_night(tenant_id: TenantId, now: datetime) -> datetime:
-    """When the next check of a tenant begins: always at the same time of the night, each tenant at its own."""
+    """Return the start of the next nightly check.
+
+    Each tenant has a fixed time of the night.
+    """
     share = tenant_id.int % 7919 / 7919
     night = datetime.combine(now.date(), BEGINS_AT, UTC) + SPREAD * share
     return night if night > now else night + timedelta(days=1)
 
 
-def check_asked_for(tenant: Tenant, editor: Editor, said: Mapping[str, str]) -> Change:
-    """What goes on record when somebody asks for a check, and says something to it."""
+def check_change(tenant: Tenant, editor: Editor, details: Mapping[str, str]) -> Change:
+    """Build the audit entry of a requested check."""
     return Change(
         tenant_id=tenant.id,
         action="drift.check",
@@ -222,117 +221,18 @@ def check_asked_for(tenant: Tenant, editor: Editor, said: Mapping[str, str]) -> 
         client_id=editor.client_id,
         subject=Subject("tenant", tenant.id, tenant.name),
         before=None,
-        after=said or None,
+        after=details or None,
         request_id=None,
         trace_id=editor.trace_id,
         client_address=editor.client_address,
     )
 
 
-def drift_found(managed: Managed, difference: Difference, *, repaired: bool, refusal: str | None) -> Found:
-    """A difference as a finding. `repaired` says that it is put right, `refusal` why the directory refused that."""
-    detail = difference.detail if refusal is None else f"{difference.detail} It could not be put right: {refusal}"
-    return Found(
-        subject=managed.subject,
-        kind=FindingKind.DRIFT,
-        source=FindingSource.DRIFT,
-        about=difference.name.path,
-        property=difference.name.path,
-        wanted=difference.wanted,
-        observed=difference.observed,
-        detail=detail,
-        action=REPAIR if repaired else None,
-        request_id=managed.request_id,
-    )
-
-
-def does_not_hold(managed: Managed, difference: Difference) -> Found:
-    """That repairs of a property do not hold."""
-    return Found(
-        subject=managed.subject,
-        kind=FindingKind.REPAIR_DOES_NOT_HOLD,
-        source=FindingSource.DRIFT,
-        about=difference.name.path,
-        property=difference.name.path,
-        wanted=difference.wanted,
-        observed=difference.observed,
-        detail=f"{difference.detail} {DOES_NOT_HOLD}",
-        request_id=managed.request_id,
-    )
-
-
-Observed = ObservedMailbox | ObservedGroup | ObservedSubject
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One thing as it is wanted and shown, with what of it differs and is not ignored."""
-
-    managed: Managed
-    observed: Observed | None
-    differences: tuple[Difference, ...]
-
-    @property
-    def id(self) -> UUID:
-        """The mailbox, group or site."""
-        return self.managed.subject.id
-
-
-# What is to be put right of one thing.
-Broken = tuple[Look, Sequence[Difference]]
-
-
-def look_at(tenant: Tenant, managed: Managed, observed: Observed | None) -> Look:
-    """One thing with what of it counts as different in this tenant."""
-    said = tenant.repair_properties
-    if isinstance(managed, ManagedGroup) and isinstance(observed, ObservedGroup):
-        managed = managed.without_removed(observed)
-    counting = [
-        each for each in _differences(managed, observed) if treatment_of(each.name, said) is not Treatment.IGNORED
-    ]
-    return Look(managed, observed, tuple(counting))
-
-
-def missing_people(look: Look) -> frozenset[UserId]:
-    """Those whom a mailbox or group is found to lack: somebody who has left is wanted no more."""
-    names = {each.name for each in look.differences}
-    match look.managed, look.observed:
-        case ManagedMailbox(wanted=mailbox), ObservedMailbox() as shown_mailbox:
-            permitted = mailbox.permissions.keys() if DriftProperty.MAILBOX_PERMISSIONS in names else ()
-            owners = mailbox.owners if DriftProperty.MAILBOX_OWNERS in names else ()
-            missing = frozenset(owners) - frozenset(shown_mailbox.owners)
-            return missing | (frozenset(permitted) - shown_mailbox.permissions.keys())
-        case ManagedGroup(wanted=group), ObservedGroup() as shown_group:
-            owners = group.owners if DriftProperty.GROUP_OWNERS in names else ()
-            members = group.members if DriftProperty.GROUP_MEMBERS in names else ()
-            return (frozenset(owners) - shown_group.owners) | (frozenset(members) - shown_group.members)
-        case _:
-            return frozenset()
-
-
-def look_without(tenant: Tenant, look: Look, gone: AbstractSet[UserId]) -> Look:
-    """The same when nobody wants those who have left."""
-    left = missing_people(look) & gone
-    match look.managed:
-        case ManagedMailbox() | ManagedGroup() if left:
-            return look_at(tenant, look.managed.without(left), look.observed)
-        case _:
-            return look
-
-
-def apart(broken: Sequence[Broken]) -> Sequence[Sequence[Broken]]:
-    """The same in turns, of each thing what the same steps put right in one: what is refused stops nothing else."""
-    turns: list[list[Broken]] = []
-    for look, differences in broken:
-        by_steps = {each.steps: [one for one in differences if one.steps == each.steps] for each in differences}
-        for place, together in enumerate(by_steps.values()):
-            turns += [[]] if place == len(turns) else []
-            turns[place].append((look, together))
-    return turns
-
-
 def people_in(observed: Observed | None) -> int:
-    """How many people are named by what the directory shows: what a page takes in memory goes by that."""
+    """Count the people of an observation.
+
+    They determine the memory of a page.
+    """
     match observed:
         case ObservedMailbox():
             return len(observed.permissions)
@@ -342,16 +242,3 @@ def people_in(observed: Observed | None) -> int:
             return len(observed.guests)
         case None:
             return 0
-
-
-def _differences(managed: Managed, observed: Observed | None) -> Iterator[Difference]:
-    match managed, observed:
-        case ManagedMailbox(), ObservedMailbox() | None:
-            yield from mailbox_differences(managed.wanted, observed, replies_freely=managed.replies_freely)
-        case ManagedGroup(), ObservedGroup() | None:
-            yield from group_differences(managed.wanted, observed)
-        case ManagedAssignment(), ObservedSubject():
-            yield from assignment_differences(managed.assigned.wanted, observed)
-        case _:
-            # Whoever follows the directory's changes finds out that a group is gone, and what was assigned with it.
-            return

@@ -1,5 +1,7 @@
-"""The properties of mailboxes and of guest rules that are one value each: where it stands in what is wanted and in what
-the directory shows, and the step that puts it right."""
+"""Single-value properties of mailboxes and guest rules.
+
+Each row has the desired value, the observed value and the step that repairs the drift.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +14,10 @@ from chamberlain.directory.subjects import GuestRules, normalised
 
 @dataclass(frozen=True, slots=True)
 class MailboxRow:
-    """A property of mailboxes that is one value. Wanted is None, or nothing, where nobody asked for it."""
+    """A property of mailboxes with one value.
+
+    The desired value is None or empty if none is set.
+    """
 
     name: DriftProperty
     wanted: Callable[[WantedMailbox], object]
@@ -22,7 +27,10 @@ class MailboxRow:
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
-    """A property of guest rules, and what a group shows of it that has none of its own."""
+    """A property of guest rules.
+
+    `without` is its value for a group without rules.
+    """
 
     name: DriftProperty
     value: Callable[[GuestRules], object]
@@ -55,7 +63,7 @@ def _feature(drift_property: DriftProperty, name: str) -> MailboxRow:
 
 
 def _equipment(drift_property: DriftProperty, name: str) -> MailboxRow:
-    """What stands in a room."""
+    """A field of the room's equipment."""
     return MailboxRow(
         drift_property,
         lambda wanted: None if wanted.place is None else getattr(wanted.place.equipment, name),

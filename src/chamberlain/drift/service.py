@@ -11,7 +11,7 @@ from chamberlain.changes import record
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.database.transactions import Database
 from chamberlain.drift import store
-from chamberlain.drift.models import DriftCheck, check_asked_for
+from chamberlain.drift.models import DriftCheck, check_change
 from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import JobKind
@@ -22,10 +22,11 @@ from chamberlain.tenants.models import present
 
 @dataclass(slots=True)
 class DriftService:
-    """Start checks for drift in a tenant.
+    """Start drift checks in a tenant.
 
-    Every method raises Forbidden for callers who are not administrators, and Unavailable if the directory has to say
-    who is one and does not answer. `workers` are notified of due jobs.
+    Every method raises Forbidden for callers who are not administrators. It raises Unavailable if the directory does
+    not
+    answer whether the caller is one. `workers` are notified of due jobs.
     """
 
     database: Database
@@ -34,7 +35,7 @@ class DriftService:
     now: Callable[[], datetime]
 
     async def check(self, caller: Caller, act: Act, render: Callable[[DriftCheck], bytes]) -> KeptAnswer:
-        """Start a check and return what `render` makes of it.
+        """Start a check and return the answer that `render` builds from it.
 
         The check starts at once, or after the one that is running. Raises NotFound if the tenant has no settings.
         """
@@ -43,10 +44,10 @@ class DriftService:
 
         async def work() -> bytes:
             tenant = present(await tenant_records.find_record(tx, caller.tenant_id)).tenant
-            asked = await store.ask(tx, act.trace_id, at=self.now())
+            asked = await store.request_check(tx, act.trace_id, at=self.now())
             # Releases a job that is held after a bug.
             await queue_jobs.release_of(tx, JobKind.DRIFT_CHECK, caller.tenant_id)
-            await record.record(tx, check_asked_for(tenant, editor, act.said))
+            await record.record(tx, check_change(tenant, editor, act.said))
             return render(asked)
 
         async with self.database.transaction(caller.tenant_id) as tx:

@@ -1,4 +1,4 @@
-"""Checks for drift: how far they have come, the jobs that go on with them, and which repairs hold."""
+"""SQL of drift checks: positions, jobs, managed objects and records of repairs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -14,20 +14,19 @@ from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.directory.models import MailAddress
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.drift.models import (
+    Batch,
     DriftCheck,
-    Extent,
     Managed,
     ManagedAssignment,
     ManagedGroup,
     ManagedMailbox,
     Position,
-    Stretch,
 )
-from chamberlain.drift.pages import Place, RepairRecord, Standing
+from chamberlain.drift.rules import Place, PropertyState, RepairRecord
 from chamberlain.groups.models import wanted_group
 from chamberlain.groups.schema import read_group_order
 from chamberlain.guests.assignments.tasks import assigned_of
-from chamberlain.guests.models import FindingKind, FindingSource, FindingSubject, FoundMailbox
+from chamberlain.guests.models import FindingKind, FindingMailbox, FindingSource, FindingSubject
 from chamberlain.mailboxes.desired_state import wanted_of
 from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.queue.models import JobKind
@@ -35,7 +34,7 @@ from chamberlain.requests.finish import prefix_of_request, task_of
 from chamberlain.requests.models import RequestKind, RequestResult
 from chamberlain.templates.cache import Revisions
 
-UNSCHEDULED: Final = """
+LIST_UNSCHEDULED: Final = """
 SELECT t.tenant_id FROM chamberlain.tenant t
 WHERE NOT EXISTS (SELECT FROM chamberlain.drift_check d WHERE d.tenant_id = t.tenant_id)
 """
@@ -47,34 +46,33 @@ WITH met AS (
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, run_at)
 SELECT tenant_id, $2, tenant_id, $3, $4 FROM met
 """
-# Whoever asks meanwhile waits, so that the check that ends just now knows of it, or the one after it.
-HOLD: Final = """
+# A concurrent request for a check waits, so that it is due after the running check.
+LOCK_CHECK: Final = """
 SELECT phase, position_at, position_id, asked_at, began_at, finished_at FROM chamberlain.drift_check
 WHERE tenant_id = $1 FOR UPDATE
 """
-PUT: Final = """
+SAVE_CHECK: Final = """
 UPDATE chamberlain.drift_check SET
     phase = $2, position_at = $3, position_id = $4, began_at = $5, finished_at = $6
 WHERE tenant_id = $1
 """
-FORGET: Final = "DELETE FROM chamberlain.drift_check WHERE tenant_id = $1"
-ASK: Final = """
+DELETE_CHECK: Final = "DELETE FROM chamberlain.drift_check WHERE tenant_id = $1"
+REQUEST_CHECK: Final = """
 INSERT INTO chamberlain.drift_check (tenant_id, asked_at) VALUES ($1, $2)
 ON CONFLICT (tenant_id) DO UPDATE SET asked_at = excluded.asked_at
 RETURNING xmax = 0 AS is_first, phase, position_at, position_id, asked_at, began_at, finished_at
 """
 QUEUE: Final = "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, $2, $1, $3)"
-HURRY: Final = """
+RUN_NOW: Final = """
 UPDATE chamberlain.job SET run_at = now()
 WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NULL AND run_at > now()
 """
-
-KNOWN: Final = """
+READ_REPAIRS: Final = """
 SELECT subject_id, about, repairs, digest, found_at, has_given_up, is_under_way FROM chamberlain.drift_repair
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
 """
-# In the order in which findings are kept: whoever wants to accept one waits until it is announced what is done.
-HOLD_FINDINGS: Final = """
+# Same lock order as in the writes of findings. Acceptance waits until the repair is announced.
+LOCK_FINDINGS: Final = """
 SELECT FROM chamberlain.finding
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'accepted') AND source = $3 AND about = ANY ($4)
 ORDER BY subject_id, kind, about FOR NO KEY UPDATE
@@ -83,7 +81,7 @@ ACCEPTED: Final = """
 SELECT subject_id, about, kind FROM chamberlain.finding
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state = 'accepted' AND source = $3 AND about = ANY ($4)
 """
-REMEMBER: Final = """
+SAVE_REPAIRS: Final = """
 INSERT INTO chamberlain.drift_repair (
     tenant_id, subject_id, about, repairs, digest, found_at, has_given_up, is_under_way
 )
@@ -95,15 +93,14 @@ ON CONFLICT (tenant_id, subject_id, about) DO UPDATE SET
     repairs = excluded.repairs, digest = excluded.digest, found_at = excluded.found_at,
     has_given_up = excluded.has_given_up, is_under_way = excluded.is_under_way
 """
-FORGET_REPAIRS: Final = """
+DELETE_REPAIRS: Final = """
 DELETE FROM chamberlain.drift_repair d USING unnest($2::uuid[], $3::text[]) AS r (subject_id, about)
 WHERE d.tenant_id = $1 AND d.subject_id = r.subject_id AND d.about = r.about
 """
-
-# $1 tenant, $2 source, $3 properties of assignments, $4 now, $5 kinds. Not compared any more are assignments that were
-# cleared, failed or cancelled, and groups whose request is not kept. What is on its way will be compared again. For
-# findings that were kept before they named their requests all requests are gone through, once.
-LET_GO: Final = """
+# $1 tenant, $2 source, $3 properties of assignments, $4 now, $5 kinds. Assignments that were cleared, failed or
+# cancelled, and groups without a stored request, are no longer compared. Queued ones will be compared again. Findings
+# of old versions do not name their request, so all requests are searched for these.
+CLOSE_UNMANAGED: Final = """
 WITH standing AS MATERIALIZED (
     SELECT f.finding_id, f.subject_id, f.about, f.request_id FROM chamberlain.finding f
     WHERE f.tenant_id = $1 AND f.source = $2 AND f.state IN ('open', 'accepted') AND f.kind = ANY ($5)
@@ -133,114 +130,6 @@ WITH standing AS MATERIALIZED (
 DELETE FROM chamberlain.drift_repair d USING gone g
 WHERE d.tenant_id = $1 AND d.subject_id = g.subject_id AND d.about = g.about
 """
-
-
-async def unscheduled(tx: Transaction) -> Sequence[TenantId]:
-    """The tenants that have no job yet."""
-    return [TenantId(row["tenant_id"]) for row in await tx.fetch(UNSCHEDULED)]
-
-
-async def schedule(tx: Transaction, tenant_id: TenantId, at: datetime, trace_id: TraceId) -> None:
-    """Give a tenant its job, for the first time at this moment."""
-    await tx.execute(SCHEDULE, tenant_id, JobKind.DRIFT_CHECK, trace_id, at)
-
-
-async def hold(tx: Transaction, tenant_id: TenantId) -> DriftCheck:
-    """How far the tenant's checks have come; nobody asks for another one until the transaction ends."""
-    row = await tx.fetch_row(HOLD, tenant_id)
-    return DriftCheck() if row is None else _check(row)
-
-
-async def put(tx: Transaction, tenant_id: TenantId, check: DriftCheck) -> None:
-    """Keep how far they have come."""
-    at = check.position
-    place = (None, None, None) if at is None else (at.phase, at.at, at.id)
-    await tx.execute(PUT, tenant_id, *place, check.began_at, check.finished_at)
-
-
-async def forget(tx: Transaction, tenant_id: TenantId) -> None:
-    """The tenant is gone, and so is its job."""
-    await tx.execute(FORGET, tenant_id)
-
-
-async def ask(tx: Transaction, trace_id: TraceId, *, at: datetime) -> DriftCheck:
-    """Let a check begin at once, or after the one that is under way."""
-    (row,) = await tx.fetch(ASK, tx.tenant_id, at)
-    if row["is_first"]:
-        await tx.execute(QUEUE, tx.tenant_id, JobKind.DRIFT_CHECK, trace_id)
-    else:
-        await tx.execute(HURRY, tx.tenant_id, JobKind.DRIFT_CHECK)
-    return _check(row)
-
-
-async def hold_known(
-    tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[UUID], abouts: Collection[str]
-) -> Mapping[Place, Standing]:
-    """The same, and nobody accepts what was found about them until the transaction ends."""
-    await tx.fetch(HOLD_FINDINGS, tenant_id, subject_ids, FindingSource.DRIFT, list(abouts))
-    return await known(tx, tenant_id, subject_ids, abouts)
-
-
-async def known(
-    tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[UUID], abouts: Collection[str]
-) -> Mapping[Place, Standing]:
-    """What is on record of these properties of these subjects."""
-    records = {
-        (row["subject_id"], row["about"]): _record(row)
-        for row in await tx.fetch(KNOWN, tenant_id, subject_ids, list(abouts))
-    }
-    accepted = {
-        (row["subject_id"], FindingKind(row["kind"]), row["about"])
-        for row in await tx.fetch(ACCEPTED, tenant_id, subject_ids, FindingSource.DRIFT, list(abouts))
-    }
-    places = records.keys() | {(subject_id, about) for subject_id, _, about in accepted}
-    return {
-        (subject_id, about): Standing(
-            record=records.get((subject_id, about)),
-            is_accepted=(subject_id, FindingKind.DRIFT, about) in accepted,
-            is_released=(subject_id, FindingKind.REPAIR_DOES_NOT_HOLD, about) in accepted,
-        )
-        for subject_id, about in places
-    }
-
-
-async def remember(tx: Transaction, tenant_id: TenantId, records: Mapping[Place, RepairRecord | None]) -> None:
-    """Keep what is known of repairs, and forget what does not count any more (None)."""
-    kept = [(*place, record) for place, record in records.items() if record is not None]
-    if kept:
-        await tx.execute(
-            REMEMBER,
-            tenant_id,
-            [subject_id for subject_id, _, _ in kept],
-            [about for _, about, _ in kept],
-            [record.repairs for _, _, record in kept],
-            [record.digest for _, _, record in kept],
-            [record.found_at for _, _, record in kept],
-            [record.has_given_up for _, _, record in kept],
-            [record.is_under_way for _, _, record in kept],
-        )
-    gone = [place for place, record in records.items() if record is None]
-    if gone:
-        await tx.execute(FORGET_REPAIRS, tenant_id, [place[0] for place in gone], [place[1] for place in gone])
-
-
-async def let_go(tx: Transaction, tenant_id: TenantId, abouts: Collection[str], *, at: datetime) -> None:
-    """End what was found about groups and assignments that are not compared any more; `abouts` are the properties of
-    assignments."""
-    kinds = [FindingKind.DRIFT, FindingKind.REPAIR_DOES_NOT_HOLD]
-    await tx.execute(LET_GO, tenant_id, FindingSource.DRIFT, list(abouts), at, kinds)
-
-
-def _check(row: Record) -> DriftCheck:
-    phase = row["phase"]
-    at = None if phase is None else Position(RequestKind(phase), row["position_at"], row["position_id"])
-    return DriftCheck(at, row["asked_at"], row["began_at"], row["finished_at"])
-
-
-def _record(row: Record) -> RepairRecord:
-    return RepairRecord(row["repairs"], row["digest"], row["found_at"], row["has_given_up"], row["is_under_way"])
-
-
 # $1 tenant, $2 kind, $3 and $4 the position, $5 number of rows. A mailbox whose request was removed after its time is
 # there.
 MAILBOXES: Final = f"""
@@ -253,8 +142,7 @@ WHERE m.tenant_id = $1 AND m.kind = $2 AND (m.created_at, m.request_id) > ($3, $
 AND coalesce(q.state, 'succeeded') = 'succeeded'
 ORDER BY m.created_at, m.request_id LIMIT $5
 """  # noqa: S608 - text of ours alone.
-
-# Of a request whose body was emptied with a user's data nobody knows any more what was wanted.
+# The desired state is unknown if the body was erased with a user's data.
 GROUPS: Final = f"""
 SELECT r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
     r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_type, r.actor_id, r.actor_name,
@@ -266,8 +154,7 @@ WHERE r.tenant_id = $1 AND r.kind = $2 AND (r.created_at, r.request_id) > ($3, $
 AND r.body::text <> '{{}}'
 ORDER BY r.created_at, r.request_id LIMIT $5
 """  # noqa: S608 - text of ours alone.
-
-# $1 tenant, $2 the position, $3 number of rows. What is not through is left alone.
+# $1 tenant, $2 the position, $3 number of rows. Unfinished assignments are left out.
 ASSIGNMENTS: Final = f"""
 SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.generation, s.template_id, s.policy_id, s.assigned_at,
     s.assigned_at AS at, s.subject_id AS id,
@@ -280,94 +167,174 @@ LEFT JOIN chamberlain.template_revision v
 WHERE s.tenant_id = $1 AND s.subject_id > $2 AND s.is_assigned AND coalesce(r.state, 'succeeded') = 'succeeded'
 ORDER BY s.subject_id LIMIT $3
 """  # noqa: S608 - text of ours alone.
-
 # Guests who were removed by a policy or template, or are about to be.
 REMOVED: Final = """
 SELECT subject_id, about FROM chamberlain.finding
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'repaired') AND kind = ANY ($3)
 AND action = 'remove'
 """
-
 _GUEST_KINDS = (
     FindingKind.GUEST_AGAINST_RULE,
     FindingKind.GUEST_EXPIRED,
     FindingKind.GUEST_INACTIVE,
     FindingKind.REVIEW_DUE,
 )
-
-# In the order in which everybody locks them. Until the transaction ends nobody takes these off the record.
-HOLD_MAILBOXES: Final = """
+# Lock in a fixed order to avoid deadlocks. These rows cannot be deleted until the transaction ends.
+LOCK_MAILBOXES: Final = """
 SELECT request_id FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2)
 ORDER BY request_id FOR KEY SHARE
 """
-HOLD_REQUESTS: Final = """
+LOCK_REQUESTS: Final = """
 SELECT request_id FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2)
 ORDER BY request_id FOR KEY SHARE
 """
-
 _GROUP_KINDS = frozenset({RequestKind.GROUP, RequestKind.TEAM})
-
 _decode_result = msgspec.json.Decoder(RequestResult).decode
 
 
-async def read(tx: Transaction, revisions: Revisions, extent: Extent) -> Stretch:
-    """What is looked at next."""
-    phase, found = extent.position.phase, dict[UUID, tuple[Managed, Position]]()
-    rows = await _rows(tx, extent)
+async def list_unscheduled(tx: Transaction) -> Sequence[TenantId]:
+    """The tenants that have no job yet."""
+    return [TenantId(row["tenant_id"]) for row in await tx.fetch(LIST_UNSCHEDULED)]
+
+
+async def schedule_check(tx: Transaction, tenant_id: TenantId, at: datetime, trace_id: TraceId) -> None:
+    """Give a tenant its job, for the first time at this moment."""
+    await tx.execute(SCHEDULE, tenant_id, JobKind.DRIFT_CHECK, trace_id, at)
+
+
+async def lock_check(tx: Transaction, tenant_id: TenantId) -> DriftCheck:
+    """Read and lock the state of the tenant's check.
+
+    New requests wait for the transaction.
+    """
+    row = await tx.fetch_row(LOCK_CHECK, tenant_id)
+    return DriftCheck() if row is None else _check(row)
+
+
+async def save_check(tx: Transaction, tenant_id: TenantId, check: DriftCheck) -> None:
+    """Keep how far they have come."""
+    at = check.position
+    place = (None, None, None) if at is None else (at.phase, at.at, at.id)
+    await tx.execute(SAVE_CHECK, tenant_id, *place, check.began_at, check.finished_at)
+
+
+async def delete_check(tx: Transaction, tenant_id: TenantId) -> None:
+    """The tenant is gone, and so is its job."""
+    await tx.execute(DELETE_CHECK, tenant_id)
+
+
+async def request_check(tx: Transaction, trace_id: TraceId, *, at: datetime) -> DriftCheck:
+    """Request a check.
+
+    It runs at once, or after the one that is running.
+    """
+    (row,) = await tx.fetch(REQUEST_CHECK, tx.tenant_id, at)
+    if row["is_first"]:
+        await tx.execute(QUEUE, tx.tenant_id, JobKind.DRIFT_CHECK, trace_id)
+    else:
+        await tx.execute(RUN_NOW, tx.tenant_id, JobKind.DRIFT_CHECK)
+    return _check(row)
+
+
+async def lock_states(
+    tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[UUID], abouts: Collection[str]
+) -> Mapping[Place, PropertyState]:
+    """Read the states of properties and lock their findings against acceptance."""
+    await tx.fetch(LOCK_FINDINGS, tenant_id, subject_ids, FindingSource.DRIFT, list(abouts))
+    return await read_states(tx, tenant_id, subject_ids, abouts)
+
+
+async def read_states(
+    tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[UUID], abouts: Collection[str]
+) -> Mapping[Place, PropertyState]:
+    """Read the states of these properties of these objects."""
+    records = {
+        (row["subject_id"], row["about"]): _record(row)
+        for row in await tx.fetch(READ_REPAIRS, tenant_id, subject_ids, list(abouts))
+    }
+    accepted = {
+        (row["subject_id"], FindingKind(row["kind"]), row["about"])
+        for row in await tx.fetch(ACCEPTED, tenant_id, subject_ids, FindingSource.DRIFT, list(abouts))
+    }
+    places = records.keys() | {(subject_id, about) for subject_id, _, about in accepted}
+    return {
+        (subject_id, about): PropertyState(
+            record=records.get((subject_id, about)),
+            is_accepted=(subject_id, FindingKind.DRIFT, about) in accepted,
+            is_released=(subject_id, FindingKind.REPAIR_DOES_NOT_HOLD, about) in accepted,
+        )
+        for subject_id, about in places
+    }
+
+
+async def save_records(tx: Transaction, tenant_id: TenantId, records: Mapping[Place, RepairRecord | None]) -> None:
+    """Save the records of repairs. Records of None are deleted."""
+    kept = [(*place, record) for place, record in records.items() if record is not None]
+    if kept:
+        await tx.execute(
+            SAVE_REPAIRS,
+            tenant_id,
+            [subject_id for subject_id, _, _ in kept],
+            [about for _, about, _ in kept],
+            [record.repairs for _, _, record in kept],
+            [record.digest for _, _, record in kept],
+            [record.found_at for _, _, record in kept],
+            [record.has_given_up for _, _, record in kept],
+            [record.is_under_way for _, _, record in kept],
+        )
+    gone = [place for place, record in records.items() if record is None]
+    if gone:
+        await tx.execute(DELETE_REPAIRS, tenant_id, [place[0] for place in gone], [place[1] for place in gone])
+
+
+async def close_unmanaged(tx: Transaction, tenant_id: TenantId, abouts: Collection[str], *, at: datetime) -> None:
+    """Close the findings of groups and assignments that are no longer compared.
+
+    `abouts` are the properties of assignments.
+    """
+    kinds = [FindingKind.DRIFT, FindingKind.REPAIR_DOES_NOT_HOLD]
+    await tx.execute(CLOSE_UNMANAGED, tenant_id, FindingSource.DRIFT, list(abouts), at, kinds)
+
+
+async def read_batch(
+    tx: Transaction, revisions: Revisions, tenant_id: TenantId, position: Position, *, limit: int
+) -> Batch:
+    """Read the next objects of a phase."""
+    phase, found = position.phase, dict[UUID, tuple[Managed, Position]]()
+    if phase is RequestKind.ASSIGNMENT:
+        rows = await tx.fetch(ASSIGNMENTS, tenant_id, position.id, limit)
+    else:
+        statement = GROUPS if phase in _GROUP_KINDS else MAILBOXES
+        rows = await tx.fetch(statement, tenant_id, phase, position.at, position.id, limit)
     for row in rows:
         managed = await _managed(tx, revisions, phase, row)
-        # A group that has lost its mark and was adopted anew has two requests: what was asked for last holds, in its
-        # own place.
+        # A group that was adopted again has two requests. The last one counts, in its own position.
         found.pop(managed.subject.id, None)
         found[managed.subject.id] = managed, _position(phase, row)
-    stretch = Stretch(list(found.values()), _position(phase, rows[-1]) if len(rows) == extent.most else None)
-    return await _without_removed(tx, extent.tenant_id, stretch) if phase in _GROUP_KINDS else stretch
+    batch = Batch(list(found.values()), _position(phase, rows[-1]) if len(rows) == limit else None)
+    return await _with_removed_guests(tx, tenant_id, batch) if phase in _GROUP_KINDS else batch
 
 
-async def released(tx: Transaction, tenant_id: TenantId, managed: Sequence[Managed]) -> frozenset[UUID]:
-    """Those of these mailboxes and groups that are not managed any more; the others stay so until the transaction
-    ends."""
+async def find_unmanaged(tx: Transaction, tenant_id: TenantId, managed: Sequence[Managed]) -> frozenset[UUID]:
+    """Return the mailboxes and groups that are no longer managed.
+
+    The others are locked until the transaction ends.
+    """
     mailboxes = [each for each in managed if isinstance(each, ManagedMailbox)]
     groups = [each for each in managed if isinstance(each, ManagedGroup)]
-    held = await _held(tx, HOLD_MAILBOXES, tenant_id, mailboxes) | await _held(tx, HOLD_REQUESTS, tenant_id, groups)
+    held = await _lock(tx, LOCK_MAILBOXES, tenant_id, mailboxes) | await _lock(tx, LOCK_REQUESTS, tenant_id, groups)
     gone = [each.subject.id for each in mailboxes if each.wanted.request_id not in held]
     return frozenset([*gone, *[each.subject.id for each in groups if each.wanted.request_id not in held]])
 
 
-async def _held(
-    tx: Transaction, statement: str, tenant_id: TenantId, managed: Sequence[ManagedMailbox | ManagedGroup]
-) -> frozenset[UUID]:
-    ids = [each.wanted.request_id for each in managed]
-    rows = await tx.fetch(statement, tenant_id, ids) if ids else ()
-    return frozenset([row["request_id"] for row in rows])
+def _check(row: Record) -> DriftCheck:
+    phase = row["phase"]
+    at = None if phase is None else Position(RequestKind(phase), row["position_at"], row["position_id"])
+    return DriftCheck(at, row["asked_at"], row["began_at"], row["finished_at"])
 
 
-async def _rows(tx: Transaction, extent: Extent) -> Sequence[Record]:
-    tenant_id, position, most = extent.tenant_id, extent.position, extent.most
-    if position.phase is RequestKind.ASSIGNMENT:
-        return await tx.fetch(ASSIGNMENTS, tenant_id, position.id, most)
-    statement = GROUPS if position.phase in _GROUP_KINDS else MAILBOXES
-    return await tx.fetch(statement, tenant_id, position.phase, position.at, position.id, most)
-
-
-def _position(phase: RequestKind, row: Record) -> Position:
-    return Position(phase, row["at"], row["id"])
-
-
-async def _without_removed(tx: Transaction, tenant_id: TenantId, stretch: Stretch) -> Stretch:
-    """The groups, each with the guests whom nobody shall give back."""
-    removed: dict[UUID, set[UserId]] = {}
-    for row in await tx.fetch(REMOVED, tenant_id, [each.subject.id for each in stretch.things], _GUEST_KINDS):
-        removed.setdefault(row["subject_id"], set()).add(UserId(UUID(row["about"])))
-    return replace(
-        stretch,
-        managed=[
-            (replace(each, removed=frozenset(removed.get(each.subject.id, ()))), at)
-            if isinstance(each, ManagedGroup)
-            else (each, at)
-            for each, at in stretch.managed
-        ],
-    )
+def _record(row: Record) -> RepairRecord:
+    return RepairRecord(row["repairs"], row["digest"], row["found_at"], row["has_given_up"], row["is_under_way"])
 
 
 async def _managed(tx: Transaction, revisions: Revisions, phase: RequestKind, row: Record) -> Managed:
@@ -380,10 +347,38 @@ async def _managed(tx: Transaction, revisions: Revisions, phase: RequestKind, ro
             return _assignment(row)
 
 
+def _position(phase: RequestKind, row: Record) -> Position:
+    return Position(phase, row["at"], row["id"])
+
+
+async def _with_removed_guests(tx: Transaction, tenant_id: TenantId, batch: Batch) -> Batch:
+    """Add to each group the guests whom a policy or template removed."""
+    removed: dict[UUID, set[UserId]] = {}
+    for row in await tx.fetch(REMOVED, tenant_id, [each.subject.id for each in batch.objects], _GUEST_KINDS):
+        removed.setdefault(row["subject_id"], set()).add(UserId(UUID(row["about"])))
+    return replace(
+        batch,
+        managed=[
+            (replace(each, removed=frozenset(removed.get(each.subject.id, ()))), at)
+            if isinstance(each, ManagedGroup)
+            else (each, at)
+            for each, at in batch.managed
+        ],
+    )
+
+
+async def _lock(
+    tx: Transaction, statement: str, tenant_id: TenantId, managed: Sequence[ManagedMailbox | ManagedGroup]
+) -> frozenset[UUID]:
+    ids = [each.wanted.request_id for each in managed]
+    rows = await tx.fetch(statement, tenant_id, ids) if ids else ()
+    return frozenset([row["request_id"] for row in rows])
+
+
 def _mailbox(row: Record) -> ManagedMailbox:
     order, tenant_id = read_mailbox_order(row["content"].encode()), TenantId(row["tenant_id"])
     return ManagedMailbox(
-        subject=FoundMailbox(tenant_id, MailboxId(row["mailbox_id"]), row["display_name"]),
+        subject=FindingMailbox(tenant_id, MailboxId(row["mailbox_id"]), row["display_name"]),
         since=row["since"],
         wanted=wanted_of(
             order,

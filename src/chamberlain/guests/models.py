@@ -64,7 +64,7 @@ class FindingSubject:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundMailbox:
+class FindingMailbox:
     """The mailbox that something was found about, by the id that it has here."""
 
     tenant_id: TenantId
@@ -80,7 +80,7 @@ class Found:
     repaired. A policy says what it will do at `action_at`, or what it has done. `request_id` names the request without
     which it would not be found."""
 
-    subject: FindingSubject | FoundMailbox
+    subject: FindingSubject | FindingMailbox
     kind: FindingKind
     source: FindingSource
     about: str
@@ -95,7 +95,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Standpoint:
+class FindingKey:
     """What a finding is told from all others by while it stands."""
 
     tenant_id: TenantId
@@ -105,7 +105,7 @@ class Standpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class FindingSearch:
     """What a source has looked for: these kinds, about these things alone where they are named."""
 
     source: FindingSource
@@ -114,10 +114,10 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ClosedFinding:
     """Something that was looked for and is not found any more, as it was found last: gone, or repaired by us."""
 
-    subject: FindingSubject | FoundMailbox
+    subject: FindingSubject | FindingMailbox
     about: str
     state: FindingState
     wanted: Json
@@ -128,7 +128,7 @@ class Settled:
 class Ended:
     """Something that was found and is not true any more: `gone` by itself or by others, or `repaired` by us."""
 
-    subject: FindingSubject | FoundMailbox
+    subject: FindingSubject | FindingMailbox
     kind: FindingKind
     about: str
     state: FindingState
@@ -151,7 +151,7 @@ class FindingRecord:
     id: UUID
     kind: FindingKind
     state: FindingState
-    subject: FindingSubject | FoundMailbox
+    subject: FindingSubject | FindingMailbox
     property: str | None
     wanted: Json
     observed: Json
@@ -174,9 +174,9 @@ class FindingFilter:
     subject_id: GroupId | None = None
 
 
-def standpoint_of(found: Found) -> Standpoint:
+def finding_key(found: Found) -> FindingKey:
     """What tells it from all others that stand."""
-    return Standpoint(found.subject.tenant_id, found.subject.id, found.kind, found.about)
+    return FindingKey(found.subject.tenant_id, found.subject.id, found.kind, found.about)
 
 
 def against(guests: Sequence[Guest], rules: GuestRules | None) -> Iterator[tuple[Guest, str]]:

@@ -19,11 +19,11 @@ from chamberlain.guests.models import (
     FindingFilter,
     FindingKind,
     FindingRecord,
+    FindingSearch,
     FindingSource,
     FindingState,
     FindingSubject,
     Found,
-    Searched,
 )
 from chamberlain.queue.models import JobKind
 from tests.estates import ADA, ESTATE, Estate
@@ -60,14 +60,14 @@ class Inspector:
             detail="Gil Hartmann is a guest.",
         )
         async with self.estate.databases.worker.across_tenants() as tx:
-            await finding_records.keep(tx, [(uuid4(), found)], at=self.estate.moment)
+            await finding_records.save(tx, [(uuid4(), found)], at=self.estate.moment)
 
     async def lose(self, kind: FindingKind = FindingKind.GUEST_AGAINST_RULE) -> None:
         """Let it be true no more."""
         async with self.estate.databases.worker.across_tenants() as tx:
-            searched = Searched(FindingSource.ASSIGNMENT, (kind,))
-            await finding_records.settle(
-                tx, [(SUBJECT.tenant_id, SUBJECT.id)], searched, standing=(), at=self.estate.moment
+            searched = FindingSearch(FindingSource.ASSIGNMENT, (kind,))
+            await finding_records.close_missing(
+                tx, [(SUBJECT.tenant_id, SUBJECT.id)], searched, remaining=(), at=self.estate.moment
             )
 
     async def all(self, wanted: FindingFilter, tenant_id: TenantId = ESTATE) -> list[FindingRecord]:

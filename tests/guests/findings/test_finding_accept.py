@@ -241,7 +241,7 @@ async def test_open_ones_are_counted_by_kind(inspector: Inspector) -> None:
     finding_id = await inspector.find()
     async with inspector.estate.databases.worker.across_tenants() as tx:
         before = await finding_records.count_open(tx)
-        far_enough = await finding_records.count_open(tx, most=0)
+        far_enough = await finding_records.count_open(tx, limit=0)
     await inspector.accepted(finding_id)
     async with inspector.estate.databases.worker.across_tenants() as tx:
         after = await finding_records.count_open(tx)

@@ -8,15 +8,15 @@ import pytest
 from chamberlain.core.ids import GroupId, MailboxId, UserId
 from chamberlain.directory.subjects import AddedBy, Guest, GuestRules, SubjectType
 from chamberlain.guests.models import (
+    FindingKey,
     FindingKind,
+    FindingMailbox,
     FindingSource,
     FindingState,
     FindingSubject,
     Found,
-    FoundMailbox,
-    Standpoint,
+    finding_key,
     guests_found,
-    standpoint_of,
 )
 from tests.groups.group_values import TENANT
 from tests.guests.subjects.subject_values import OBSERVED as EMPTY
@@ -50,7 +50,7 @@ def test_it_works() -> None:
         detail=found.detail,
         action=None,
     )
-    assert standpoint_of(found) == Standpoint(TENANT, SUBJECT.id, FindingKind.GUEST_AGAINST_RULE, found.about)
+    assert finding_key(found) == FindingKey(TENANT, SUBJECT.id, FindingKind.GUEST_AGAINST_RULE, found.about)
 
 
 def test_without_rules_nobody_is_against_them() -> None:
@@ -79,4 +79,4 @@ def test_the_api_shows_these_words() -> None:
     ]
     assert [str(each) for each in FindingState] == ["open", "repaired", "accepted", "gone"]
     assert [str(each) for each in FindingSource] == ["assignment", "drift", "policy"]
-    assert FoundMailbox(TENANT, MailboxId(UUID(int=2)), "Info").type == "mailbox"
+    assert FindingMailbox(TENANT, MailboxId(UUID(int=2)), "Info").type == "mailbox"

@@ -560,7 +560,7 @@ async def test_what_others_have_found_and_somebody_accepts_says_nothing_of_a_pol
     subject = FindingSubject(ESTATE, ALL_STAFF, SubjectType.GROUP, "All staff")
     other = Found(subject, kind, source, str(GIL), "guests", None, None, "Somebody else has found it.")
     async with runs.steward.estate.databases.worker.across_tenants() as tx:
-        await finding_records.keep(tx, [(uuid4(), other)], at=runs.steward.estate.moment)
+        await finding_records.save(tx, [(uuid4(), other)], at=runs.steward.estate.moment)
         await tx.execute("UPDATE chamberlain.finding SET state = 'accepted'")
 
     await runs.run_daily(90, since=76)

@@ -17,18 +17,17 @@ from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import ObservedSubject, WantedGuestRules, remaining_of_subject, without
 from chamberlain.guests import finding_records
-from chamberlain.guests import finding_records as guest_finding_records
 from chamberlain.guests.assignments import tasks as assignment_tasks
 from chamberlain.guests.models import (
     Assigned,
     AssignmentTask,
     FindingKind,
+    FindingSearch,
     FindingSource,
     Found,
     Place,
-    Searched,
+    finding_key,
     guests_found,
-    standpoint_of,
 )
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.models import entry_of
@@ -41,7 +40,7 @@ from chamberlain.requests.models import Progress, RequestKind, RequestResult, Re
 from chamberlain.requests.steps import MOST_TOLD, Settlement, after_outcome, entries_of, warn
 
 # Findings of this job. It settles no others.
-GUESTS = Searched(FindingSource.ASSIGNMENT, (FindingKind.GUEST_AGAINST_RULE,))
+GUESTS = FindingSearch(FindingSource.ASSIGNMENT, (FindingKind.GUEST_AGAINST_RULE,))
 # Discovery removes groups that are gone. Until then the directory may only be late.
 NOT_SHOWN = TryAgain(timedelta(seconds=10), "The directory does not show this group at present.")
 GONE = Rejected("groupUnknown", "The directory has no such group any more. What was assigned to it has no effect.")
@@ -146,10 +145,10 @@ class AssignmentJobs:
         if not places:
             return plans
         async with self.database.across_tenants() as tx:
-            kept = await guest_finding_records.hold_accepted(tx, places, GUESTS)
+            kept = await finding_records.lock_accepted(tx, places, GUESTS)
             plans = [replace(plan, kept=kept.get(plan.assigned.place, frozenset())) for plan in plans]
             found = [each for plan in plans for each in plan.found if each.action is not None]
-            await finding_records.keep(tx, [(self.new_id(), each) for each in found], at=self.now())
+            await finding_records.save(tx, [(self.new_id(), each) for each in found], at=self.now())
         return plans
 
     async def _outcomes(self, plans: Sequence[Plan], works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
@@ -192,15 +191,15 @@ class AssignmentJobs:
         shown = [(run.assigned.finding_subject, run.subject) for run in runs if run.subject is not None]
         await subject_records.observe(tx, [entry_of(subject, at=now) for _, subject in shown])
         found = [each for run in runs for each in run.found]
-        await finding_records.keep(tx, [(self.new_id(), each) for each in found], at=now)
+        await finding_records.save(tx, [(self.new_id(), each) for each in found], at=now)
         # Guests who are still present and violate no rule any more were not removed.
         stayed = {(of, str(guest.id)) for of, subject in shown for guest in subject.guests}
         stayed -= {(each.subject, each.about) for each in found}
-        await finding_records.call_off(tx, list(stayed), GUESTS)
+        await finding_records.cancel_actions(tx, list(stayed), GUESTS)
         places = [(of.tenant_id, of.id) for of, _ in shown]
-        await finding_records.settle(tx, places, GUESTS, standing=[standpoint_of(each) for each in found], at=now)
+        await finding_records.close_missing(tx, places, GUESTS, remaining=[finding_key(each) for each in found], at=now)
         off = [(run.assigned.finding_subject, None) for run in runs if run.assigned.place in failed]
-        await finding_records.call_off(tx, off, GUESTS)
+        await finding_records.cancel_actions(tx, off, GUESTS)
 
     def _settled(self, task: AssignmentTask, runs: Mapping[Place, Run], started_at: datetime) -> Settled:
         run = None if task.assigned is None else runs[task.assigned.place]

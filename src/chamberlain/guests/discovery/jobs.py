@@ -167,7 +167,7 @@ class SubjectJobs:
         if gone:
             for departure in await store.departing(tx, tenant_id, gone):
                 await record.record(tx, change_of(departure, trace_id, EventId(self.new_id()), now=at))
-            await finding_records.leave(tx, tenant_id, gone, at=at)
+            await finding_records.close_all(tx, tenant_id, gone, at=at)
             await policy_store.leave(tx, tenant_id, gone)
             await records.remove(tx, tenant_id, gone)
 

@@ -15,10 +15,10 @@ from chamberlain.guests.models import Acceptance as RecordedAcceptance
 from chamberlain.guests.models import (
     FindingFilter,
     FindingKind,
+    FindingMailbox,
     FindingRecord,
     FindingState,
     FindingSubject,
-    FoundMailbox,
 )
 from chamberlain.http.calls import NO_STORE, Answer
 from chamberlain.http.context import Call
@@ -135,7 +135,7 @@ def _acceptance(acceptance: RecordedAcceptance) -> Acceptance:
     )
 
 
-def _type_of(subject: FindingSubject | FoundMailbox) -> Literal["group", "site", "mailbox"]:
+def _type_of(subject: FindingSubject | FindingMailbox) -> Literal["group", "site", "mailbox"]:
     match subject.type:
         case SubjectType.GROUP:
             return "group"

@@ -11,7 +11,6 @@ from chamberlain.changes import record as change_record
 from chamberlain.database.clock import ReadTime
 from chamberlain.database.transactions import Database
 from chamberlain.guests import finding_records
-from chamberlain.guests import finding_records as guest_finding_records
 from chamberlain.guests.findings.rules import change_of_reopening, has_ended, place_of, reopened
 from chamberlain.guests.models import FindingRecord, FindingState
 from chamberlain.guests.policies import store as policy_store
@@ -44,7 +43,7 @@ class FindingJobs:
                 return None
             # The evaluation of a policy locks the group before it writes findings.
             await policy_store.hold(tx, [place_of(seen)])
-            before = await finding_records.hold(tx, job.tenant_id, job.subject)
+            before = await finding_records.lock(tx, job.tenant_id, job.subject)
             if before is None:
                 return None
             now = await self.now(tx)
@@ -52,7 +51,7 @@ class FindingJobs:
                 is_replaced = await queue_jobs.has_newer(tx, job)
                 return None if is_replaced else _left(before, now=now)
             after = reopened(before)
-            await guest_finding_records.put(tx, after)
+            await finding_records.save_acceptance(tx, after)
             await change_record.record(tx, change_of_reopening(before, after, job.trace_id))
             if before.policy_id is not None:
                 # The timer of the policy was paused during the acceptance.

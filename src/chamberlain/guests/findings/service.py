@@ -17,7 +17,6 @@ from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.guests import finding_records
-from chamberlain.guests import finding_records as guest_finding_records
 from chamberlain.guests.findings import store
 from chamberlain.guests.findings import store as finding_store
 from chamberlain.guests.findings.rules import (
@@ -92,11 +91,11 @@ class FindingService:
             seen = present_finding(await finding_records.find(tx, caller.tenant_id, finding_id))
             held = await policy_store.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
             tasks = await policy_store.read(tx, held)
-            before = present_finding(await finding_records.hold(tx, caller.tenant_id, finding_id))
+            before = present_finding(await finding_records.lock(tx, caller.tenant_id, finding_id))
             require_at_rest(before, [clock for task in tasks for clock in task.clocks])
-            require_not_removed(before, is_applied=await guest_finding_records.is_applied(tx, before))
+            require_not_removed(before, is_applied=await finding_records.is_applied(tx, before))
             after = accepted(before, wanted, editor, now=now)
-            await guest_finding_records.put(tx, after)
+            await finding_records.save_acceptance(tx, after)
             await change_record.record(tx, change_of_acceptance(before, after, editor))
             # Withdraws the job of the former end. A job that runs at present checks the end itself.
             await queue_jobs.withdraw(tx, JobKind.FINDING_REOPEN, finding_id)
@@ -156,7 +155,7 @@ class FindingService:
         seen = present_finding(await finding_records.find(tx, caller.tenant_id, finding_id))
         held = await policy_store.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
         task = next(iter(await policy_store.read(tx, held)), None)
-        before = present_finding(await finding_records.hold(tx, caller.tenant_id, finding_id))
+        before = present_finding(await finding_records.lock(tx, caller.tenant_id, finding_id))
         if extent is Extent.OWN:
             require_asked(task)
         require_other(caller, before)
@@ -166,5 +165,5 @@ class FindingService:
         now = self.now()
         await finding_store.put(tx, task.subject, confirmed_clock(before, task, now=now))
         after = confirmed_finding(before, now=now)
-        await finding_records.end(tx, [Ended(task.subject, before.kind, before.about, after.state)], at=now)
+        await finding_records.close(tx, [Ended(task.subject, before.kind, before.about, after.state)], at=now)
         return before, after

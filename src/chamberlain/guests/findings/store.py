@@ -5,7 +5,7 @@ from typing import Final
 from chamberlain.core.ids import TenantId
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Transaction
-from chamberlain.guests.finding_records import SELECT, record_of
+from chamberlain.guests.finding_records import SELECT, to_finding
 from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord, FindingState, FindingSubject
 from chamberlain.guests.policies.store import row_of
 from chamberlain.guests.policies.timers import Clock
@@ -34,7 +34,7 @@ async def find_page(
     await tx.execute(PLANNING)
     statement, values = page_statement(tenant_id, wanted, page)
     rows = await tx.fetch(statement, *values)
-    records = [record_of(row) for row in rows[: page.limit]]
+    records = [to_finding(row) for row in rows[: page.limit]]
     if len(rows) <= page.limit:
         return Page(records, None)
     return Page(records, Position(records[-1].first_seen_at, records[-1].id))

@@ -197,10 +197,10 @@ class EvaluatePolicies:
     async def _write(self, tx: Transaction, runs: Sequence[Run], now: datetime) -> None:
         await store.remove(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.gone])
         await store.put(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.changed])
-        await finding_records.keep(
+        await finding_records.save(
             tx, [(self.new_id(), found) for run in runs for found in run.evaluation.found], at=now
         )
-        await finding_records.end(tx, [ended for run in runs for ended in run.evaluation.ended], at=now)
+        await finding_records.close(tx, [ended for run in runs for ended in run.evaluation.ended], at=now)
         told = [(run.subject, clock) for run in runs for clock in run.evaluation.reminders]
         await change_record.append(tx, [reminded(self._event_id(), *each, now=now) for each in told])
         taken = [(run.subject, clock, run.job.trace_id) for run in runs for clock in run.evaluation.taken]

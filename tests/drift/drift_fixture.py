@@ -9,7 +9,7 @@ import msgspec
 from chamberlain.core.ids import RequestId
 from chamberlain.core.paging import PageWanted
 from chamberlain.directory.properties import DriftProperty, Treatment
-from chamberlain.drift.jobs import CheckDrift
+from chamberlain.drift.jobs import DriftJobs
 from chamberlain.drift.service import DriftService
 from chamberlain.guests.models import FindingFilter, FindingRecord
 from chamberlain.queue.models import JobKind
@@ -27,31 +27,31 @@ WHERE kind = $1 AND state = 'open' AND property = $2
 
 
 @dataclass
-class Watchman:
+class DriftFixture:
     """Drift checks of one process."""
 
     estate: Estate
-    steward: Steward
-    check: CheckDrift
+    assignments: Steward
+    jobs: DriftJobs
     service: DriftService
 
-    async def look(self, *, most: int | None = None) -> None:
+    async def check_all(self, *, page_size: int | None = None) -> None:
         """Check all tenants from beginning to end."""
-        check = self.check if most is None else replace(self.check, most=most)
-        await check.begin(TRACE)
-        await self.turn(check)
-        await self.finish(check)
+        jobs = self.jobs if page_size is None else replace(self.jobs, page_size=page_size)
+        await jobs.begin(TRACE)
+        await self.run_due(jobs)
+        await self.finish(jobs)
 
-    async def finish(self, check: CheckDrift | None = None) -> None:
+    async def finish(self, jobs: DriftJobs | None = None) -> None:
         """Run what is due until no check is under way."""
-        await self.turn(check)
+        await self.run_due(jobs)
         while await self.estate.rows("SELECT FROM chamberlain.drift_check WHERE phase IS NOT NULL"):
-            await self.turn(check)
+            await self.run_due(jobs)
 
-    async def turn(self, check: CheckDrift | None = None) -> None:
+    async def run_due(self, jobs: DriftJobs | None = None) -> None:
         """Run what is due, once; the night has come."""
         await make_due(self.estate)
-        await (check or self.check)(await self.estate.claim(kinds=[JobKind.DRIFT_CHECK]))
+        await (jobs or self.jobs).check(await self.estate.claim(kinds=[JobKind.DRIFT_CHECK]))
 
     async def set_repair(
         self, treatments: Mapping[DriftProperty, Treatment] | None = None, *, drift: bool = True
@@ -62,14 +62,16 @@ class Watchman:
             assert tenant is not None
             await tenant_records.put(tx, replace(tenant, repairs_drift=drift, repair_properties=treatments or {}))
 
-    async def found(self, wanted: FindingFilter | None = None, *, limit: int = 200) -> Sequence[FindingRecord]:
+    async def records(self, wanted: FindingFilter | None = None, *, limit: int = 200) -> Sequence[FindingRecord]:
         """The findings, newest first."""
-        page = await self.steward.findings.list(administrator(ADA), wanted or FindingFilter(), PageWanted(limit, None))
+        page = await self.assignments.findings.list(
+            administrator(ADA), wanted or FindingFilter(), PageWanted(limit, None)
+        )
         return page.items
 
-    async def told(self) -> list[tuple[str, str, str | None]]:
+    async def findings(self) -> list[tuple[str, str, str | None]]:
         """Kind, state and property of each finding."""
-        return sorted((each.kind, each.state, each.property) for each in await self.found())
+        return sorted((each.kind, each.state, each.property) for each in await self.records())
 
     async def change(self, statement: str, *values: object) -> None:
         """Let somebody else change something."""
@@ -105,14 +107,14 @@ class Watchman:
         return [{"action": action, **msgspec.json.decode(str(payload))} for action, payload in rows]
 
 
-def watchman_of(estate: Estate) -> Watchman:
+def drift_fixture(estate: Estate) -> DriftFixture:
     """The parts of one process."""
     database = estate.databases.application
     steward = steward_of(estate)
-    return Watchman(
+    return DriftFixture(
         estate=estate,
-        steward=steward,
-        check=CheckDrift(
+        assignments=steward,
+        jobs=DriftJobs(
             estate.databases.worker, estate.directory, steward.guests, estate.people, Revisions(), uuid4, estate.now
         ),
         service=DriftService(database, estate.authorization(), workers(estate), estate.now),
