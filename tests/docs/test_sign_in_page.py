@@ -1,4 +1,4 @@
-"""The how-to about the sign-in pages and the pages say the same."""
+"""The how-to about the sign-in pages quotes their texts."""
 
 from chamberlain.embedded.identity import errors
 from chamberlain.embedded.identity.rendering import FOLDER
@@ -8,22 +8,22 @@ PAGE = ROOT / "docs" / "how-to" / "sign-in.md"
 
 
 def test_it_works() -> None:
-    said = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.html"))
-    said += "".join(vars(refusal).get("title", "") for refusal in vars(errors).values() if isinstance(refusal, type))
-    # The one that is about time has no class of its own.
-    said += "There were too many attempts"
+    texts = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.html"))
+    texts += "".join(vars(error).get("title", "") for error in vars(errors).values() if isinstance(error, type))
+    # The page about throttling has no class with a title.
+    texts += "Too many attempts"
 
     for title in named(section(PAGE, "## When it does not work")):
-        assert title in said, title
+        assert title in texts, title
 
 
-def test_it_names_every_refusal_that_a_person_can_do_something_about() -> None:
+def test_it_names_every_error_that_a_user_can_solve() -> None:
     titles = set(named(section(PAGE, "## When it does not work")))
     text = PAGE.read_text(encoding="utf-8")
 
     assert {
-        errors.FormNotOurs.title,
-        errors.RequestNotOurs.title,
-        errors.NobodySignsIn.title,
+        errors.FormInvalid.title,
+        errors.ClientRequestInvalid.title,
+        errors.UsersNotServed.title,
     } <= titles
     assert "shows the right address" in text

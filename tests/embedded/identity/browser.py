@@ -1,4 +1,4 @@
-"""A browser as far as the pages need one: it keeps cookies, reads forms, and says where what it sends comes from."""
+"""A browser for page tests: it keeps cookies, parses forms, and sends Origin and Sec-Fetch-Site."""
 
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -12,7 +12,7 @@ import httpx2
 
 from chamberlain.embedded.identity import Account
 from chamberlain.embedded.identity.passwords import set_passwords
-from tests.embedded.identity.estate import ADA, CLI, TENANT, ZOE, House
+from tests.embedded.identity.estate import ADA, CLI, TENANT, ZOE, IdentityServer
 from tests.embedded.identity.sign_ins import REDIRECT, SCOPE, VERIFIER, challenge_of
 
 PASSWORDS = {ADA.address: "correct horse & <battery>", ZOE.address: "päss wörd"}
@@ -20,17 +20,22 @@ PASSWORDS = {ADA.address: "correct horse & <battery>", ZOE.address: "päss wörd
 
 @dataclass
 class Form:
-    """A form of a page, with the values that it has."""
+    """A form of a page, with its values."""
 
     action: str
     method: str
     values: dict[str, str] = field(default_factory=dict)
-    # The buttons by what stands on them, with what they send.
-    buttons: dict[str, dict[str, str]] = field(default_factory=dict)
+    # Name and value of each button that has them.
+    buttons: list[tuple[str, str]] = field(default_factory=list)
+
+    def button(self, name: str, value: str) -> dict[str, str]:
+        """Return the value that a button adds to the form."""
+        assert (name, value) in self.buttons
+        return {name: value}
 
 
 class Page(HTMLParser):
-    """What a person or an attacker can take from a page."""
+    """A parsed page."""
 
     def __init__(self, answer: httpx2.Response) -> None:
         super().__init__()
@@ -40,11 +45,17 @@ class Page(HTMLParser):
         self.html = answer.text
         self.forms: list[Form] = []
         self.links: dict[str, str] = {}
+        self.name = ""
         self.heading = ""
         self._open: list[str] = []
         self._attributes: dict[str, str] = {}
         self._text = ""
         self.feed(answer.text)
+
+    @property
+    def state(self) -> tuple[int, str]:
+        """Status and name of the page."""
+        return self.status, self.name
 
     @property
     def form(self) -> Form:
@@ -56,7 +67,11 @@ class Page(HTMLParser):
             self.forms.append(Form(urljoin(self.url, attributes["action"]), attributes["method"]))
         if tag == "input":
             self.forms[-1].values[attributes["name"]] = attributes.get("value", "")
-        if tag in ("a", "button", "h1"):
+        if tag == "main":
+            self.name = attributes.get("data-page", "")
+        if tag == "button" and "name" in attributes:
+            self.forms[-1].buttons.append((attributes["name"], attributes["value"]))
+        if tag in ("a", "h1"):
             self._attributes, self._text = attributes, ""
 
     def handle_data(self, data: str) -> None:
@@ -67,16 +82,13 @@ class Page(HTMLParser):
             self.heading = self._text.strip()
         if tag == "a":
             self.links[self._text.strip()] = urljoin(self.url, self._attributes["href"])
-        if tag == "button":
-            sent = {self._attributes["name"]: self._attributes["value"]} if "name" in self._attributes else {}
-            self.forms[-1].buttons[self._text.strip()] = sent
 
 
 @dataclass
 class Browser:
-    """One person's browser."""
+    """The browser of one user."""
 
-    house: House
+    server: IdentityServer
     http: httpx2.AsyncClient
 
     async def open(self, url: str) -> Page:
@@ -85,38 +97,38 @@ class Browser:
     async def send(
         self, form: Form, values: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
     ) -> Page:
-        """Send a form with what was typed or pressed, as a page of ours does unless other headers are given."""
-        told = {"Origin": "null", "Sec-Fetch-Site": "same-origin"} if headers is None else headers
-        sent = {**form.values, **(values or {})}
-        return Page(await self.http.post(form.action, data=sent, headers=dict(told)))
+        """Submit a form with entered values, by default with the headers of a same-origin form."""
+        sent_headers = {"Origin": "null", "Sec-Fetch-Site": "same-origin"} if headers is None else headers
+        data = {**form.values, **(values or {})}
+        return Page(await self.http.post(form.action, data=data, headers=dict(sent_headers)))
 
     @property
     def session(self) -> str | None:
-        """The value of the session's cookie."""
-        return self.http.cookies.get(f"__Host-identity-session-{urlsplit(self.house.base_url).port}")
+        """The value of the session cookie."""
+        return self.http.cookies.get(f"__Host-identity-session-{urlsplit(self.server.base_url).port}")
 
 
 @asynccontextmanager
-async def open_browser(house: House) -> AsyncIterator[Browser]:
-    """A browser that nobody has used yet."""
-    trusting = ssl.create_default_context(cadata=house.certificate.authority_pem)
+async def open_browser(server: IdentityServer) -> AsyncIterator[Browser]:
+    """Open a browser without cookies."""
+    trusting = ssl.create_default_context(cadata=server.certificate.authority_pem)
     async with httpx2.AsyncClient(verify=trusting, trust_env=False, timeout=30) as http:
-        yield Browser(house, http)
+        yield Browser(server, http)
 
 
-async def give_passwords(house: House) -> None:
-    """The people of the house can sign in, and nobody has failed or is signed in."""
-    await set_passwords(house.worker, [ADA, ZOE], PASSWORDS)
-    await forget_attempts(house)
+async def set_test_passwords(server: IdentityServer) -> None:
+    """Set the passwords of the users and reset the throttling."""
+    await set_passwords(server.worker, [ADA, ZOE], PASSWORDS)
+    await reset_throttling(server)
 
 
-async def forget_attempts(house: House) -> None:
-    """Nobody has failed yet."""
-    await house.worker.execute("DELETE FROM identity.sign_in_attempts")
+async def reset_throttling(server: IdentityServer) -> None:
+    """Reset the throttling."""
+    await server.worker.execute("DELETE FROM identity.sign_in_attempts")
 
 
-def authorize_url(house: House, tenant_id: UUID = TENANT, /, **changes: str) -> str:
-    """Where a program sends somebody, with other parameters, or without those that are empty."""
+def authorize_url(server: IdentityServer, tenant_id: UUID = TENANT, /, **changes: str) -> str:
+    """Return the URL of an authorization request with changed parameters; empty ones are omitted."""
     asked = {
         "response_type": "code",
         "client_id": str(CLI),
@@ -127,21 +139,21 @@ def authorize_url(house: House, tenant_id: UUID = TENANT, /, **changes: str) -> 
         "code_challenge_method": "S256",
     }
     sent = {name: value for name, value in {**asked, **changes}.items() if value}
-    return f"{house.url('oauth2/v2.0/authorize', tenant_id)}?{urlencode(sent)}"
+    return f"{server.url('oauth2/v2.0/authorize', tenant_id)}?{urlencode(sent)}"
 
 
 async def sign_in_at(browser: Browser, url: str, account: Account = ADA) -> Page:
-    """What comes behind the sign-in page."""
+    """Open a page and sign in; return the next page."""
     page = await browser.open(url)
-    return await browser.send(page.form, typed(account))
+    return await browser.send(page.form, credentials(account))
 
 
-def typed(account: Account = ADA, password: str | None = None) -> dict[str, str]:
-    """What somebody types on the sign-in page."""
+def credentials(account: Account = ADA, password: str | None = None) -> dict[str, str]:
+    """Return the values for the sign-in form."""
     return {"address": account.address, "password": PASSWORDS[account.address] if password is None else password}
 
 
-def answer_in(page: Page) -> dict[str, str]:
-    """What a program gets in its address."""
+def response_parameters(page: Page) -> dict[str, str]:
+    """Return the parameters that the client gets in its redirect URI."""
     assert page.status == 303, page.html
     return dict(parse_qsl(urlsplit(page.answer.headers["location"]).query, strict_parsing=True))

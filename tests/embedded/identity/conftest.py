@@ -4,23 +4,23 @@ import pytest
 
 from chamberlain.embedded import postgres
 from tests.databases import migrated_database
-from tests.embedded.identity.estate import START, House, load_estate, open_house
+from tests.embedded.identity.estate import START, IdentityServer, load_estate, open_server
 
 
 @pytest.fixture(scope="module")
-async def shared_house(
+async def shared_server(
     postgres_server: postgres.Server, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[House]:
+) -> AsyncIterator[IdentityServer]:
     """The platform with two tenants, running; made once for the tests of a file, which only ask it."""
     async with migrated_database(postgres_server) as databases:
         await load_estate(databases)
-        async with open_house(databases, tmp_path_factory.mktemp("tls")) as house:
-            yield house
+        async with open_server(databases, tmp_path_factory.mktemp("tls")) as server:
+            yield server
 
 
 @pytest.fixture
-def house(shared_house: House) -> House:
+def server(shared_server: IdentityServer) -> IdentityServer:
     """The platform, at the start of its time and with nothing on record."""
-    shared_house.clock.now = START
-    shared_house.recorded.clear()
-    return shared_house
+    shared_server.clock.now = START
+    shared_server.recorded.clear()
+    return shared_server

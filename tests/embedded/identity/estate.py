@@ -83,7 +83,7 @@ class Clock:
 
 
 @dataclass
-class House:
+class IdentityServer:
     """A running platform, and a client that trusts its certificate."""
 
     base_url: str
@@ -111,7 +111,7 @@ async def load_estate(databases: Databases) -> None:
 
 
 @asynccontextmanager
-async def open_house(databases: Databases, folder: Path) -> AsyncIterator[House]:
+async def open_server(databases: Databases, folder: Path) -> AsyncIterator[IdentityServer]:
     """Serve over TLS, as the product does, with a certificate made for this start."""
     certificate = make_server_certificate(folder, datetime.now(UTC))
     clock = Clock()
@@ -134,7 +134,7 @@ async def open_house(databases: Databases, folder: Path) -> AsyncIterator[House]
         async with serving(Starlette(routes=routes(platform)), listener, certificate):
             trusting = ssl.create_default_context(cadata=certificate.authority_pem)
             async with httpx2.AsyncClient(verify=trusting, trust_env=False, timeout=30) as http:
-                yield House(base_url, http, platform, certificate, clock, databases.worker.pool, recorded)
+                yield IdentityServer(base_url, http, platform, certificate, clock, databases.worker.pool, recorded)
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from chamberlain.embedded.identity import Account, load, read_clients
 from chamberlain.embedded.identity.authorization_codes import issue
 from chamberlain.embedded.identity.clients import find_clients
 from chamberlain.embedded.identity.device_authorization import allow_device
-from tests.embedded.identity.estate import ADA, API, CLI, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
+from tests.embedded.identity.estate import ADA, API, CLI, GRAPH, OTHER_TENANT, SECRET, START, TENANT, IdentityServer
 
 COLLAB = f"{API}/collab/App.ReadWrite.All"
 MAIL = f"{API}/mail/App.ReadWrite.All"
@@ -67,14 +67,16 @@ def error_of(answer: httpx2.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]
 
 
-async def begin(house: House, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT) -> httpx2.Response:
+async def begin(
+    server: IdentityServer, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
+) -> httpx2.Response:
     """A device asks for its codes."""
     asked = {"client_id": str(CLI), "scope": SCOPE, **(parameters or {})}
-    return await house.http.post(house.url("oauth2/v2.0/devicecode", tenant_id), data=asked)
+    return await server.http.post(server.url("oauth2/v2.0/devicecode", tenant_id), data=asked)
 
 
 async def poll(
-    house: House, device_code: str, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
+    server: IdentityServer, device_code: str, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
 ) -> httpx2.Response:
     """A device asks for its tokens, as MSAL does."""
     asked = {
@@ -85,31 +87,31 @@ async def poll(
         "client_info": "1",
         "scope": SCOPE,
     }
-    return await house.ask({**asked, **(parameters or {})}, tenant_id)
+    return await server.ask({**asked, **(parameters or {})}, tenant_id)
 
 
 async def sign_in(
-    house: House, account: Account = ADA, parameters: Mapping[str, str] | None = None
+    server: IdentityServer, account: Account = ADA, parameters: Mapping[str, str] | None = None
 ) -> dict[str, Any]:  # Any: as for every answer in JSON.
     """What a device has got after somebody let it in."""
-    codes = (await begin(house, parameters, account.tenant)).json()
-    assert await allow_device(house.platform, codes["user_code"], account, SIGNED_IN)
+    codes = (await begin(server, parameters, account.tenant)).json()
+    assert await allow_device(server.platform, codes["user_code"], account, SIGNED_IN)
     program = {"client_id": (parameters or {}).get("client_id", str(CLI))}
-    answer = await poll(house, codes["device_code"], program, account.tenant)
+    answer = await poll(server, codes["device_code"], program, account.tenant)
     assert answer.status_code == 200, answer.text
     body: dict[str, Any] = answer.json()  # Any: as above.
     return body
 
 
 async def refresh(
-    house: House, token: str, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
+    server: IdentityServer, token: str, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
 ) -> httpx2.Response:
     asked = {"grant_type": "refresh_token", "client_id": str(CLI), "refresh_token": token}
-    return await house.ask({**asked, **(parameters or {})}, tenant_id)
+    return await server.ask({**asked, **(parameters or {})}, tenant_id)
 
 
 async def code_for(
-    house: House,
+    server: IdentityServer,
     account: Account = ADA,
     *,
     client_id: UUID = CLI,
@@ -118,9 +120,9 @@ async def code_for(
     nonce: str | None = None,
 ) -> str:
     """What the browser of somebody who signed in carries to the program."""
-    clients = await find_clients(house.platform.pool, account.tenant)
+    clients = await find_clients(server.platform.pool, account.tenant)
     return await issue(
-        house.platform,
+        server.platform,
         next(client for client in clients if client.id == client_id),
         account,
         redirect_uri=redirect_uri,
@@ -132,7 +134,7 @@ async def code_for(
 
 
 async def redeem(
-    house: House, code: str, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
+    server: IdentityServer, code: str, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
 ) -> httpx2.Response:
     asked = {
         "grant_type": "authorization_code",
@@ -143,16 +145,16 @@ async def redeem(
         "client_info": "1",
         "scope": SCOPE,
     }
-    return await house.ask({**asked, **(parameters or {})}, tenant_id)
+    return await server.ask({**asked, **(parameters or {})}, tenant_id)
 
 
-async def load_more_clients(house: House) -> None:
-    await load(house.worker, clients=MORE_CLIENTS, secrets={PORTAL: SECRET})
+async def load_more_clients(server: IdentityServer) -> None:
+    await load(server.worker, clients=MORE_CLIENTS, secrets={PORTAL: SECRET})
 
 
-async def somebody(house: House, tenant_id: UUID = TENANT) -> Account:
+async def somebody(server: IdentityServer, tenant_id: UUID = TENANT) -> Account:
     """A person whom no other test knows."""
     account_id = uuid4()
     account = Account(id=account_id, tenant=tenant_id, address=f"{account_id}@estate.example", display_name="Somebody")
-    await load(house.worker, accounts=[account])
+    await load(server.worker, accounts=[account])
     return account

@@ -15,7 +15,17 @@ from chamberlain.core.errors import Unauthenticated
 from chamberlain.core.ids import TenantId
 from chamberlain.embedded.identity import random_secrets
 from chamberlain.embedded.identity.passwords import hash_secrets
-from tests.embedded.identity.estate import API, AUTOMATION, CLI, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
+from tests.embedded.identity.estate import (
+    API,
+    AUTOMATION,
+    CLI,
+    GRAPH,
+    OTHER_TENANT,
+    SECRET,
+    START,
+    TENANT,
+    IdentityServer,
+)
 
 ASKED = {"grant_type": "client_credentials", "scope": f"{API}/.default"}
 IN_BODY = {"client_id": str(AUTOMATION), "client_secret": SECRET}
@@ -35,8 +45,8 @@ def error_of(answer: httpx2.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]
 
 
-async def test_it_works(house: House) -> None:
-    answer = await house.ask({**ASKED, **IN_BODY})
+async def test_it_works(server: IdentityServer) -> None:
+    answer = await server.ask({**ASKED, **IN_BODY})
 
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "no-store"
@@ -45,7 +55,7 @@ async def test_it_works(house: House) -> None:
     token = body.pop("access_token")
     assert body == {"token_type": "Bearer", "expires_in": 3600}
     assert part_of(token, 1) == {
-        "iss": f"{house.base_url}/{TENANT}/v2.0",
+        "iss": f"{server.base_url}/{TENANT}/v2.0",
         "tid": str(TENANT),
         "aud": API,
         "oid": str(AUTOMATION),
@@ -61,48 +71,48 @@ async def test_it_works(house: House) -> None:
     assert part_of(token, 0) == {
         "alg": "RS256",
         "typ": "at+jwt",
-        "kid": (await house.http.get(house.url("discovery/v2.0/keys"))).json()["keys"][0]["kid"],
+        "kid": (await server.http.get(server.url("discovery/v2.0/keys"))).json()["keys"][0]["kid"],
     }
 
 
-async def test_it_works_with_the_secret_in_the_header(house: House) -> None:
-    url = house.url("oauth2/v2.0/token")
+async def test_it_works_with_the_secret_in_the_header(server: IdentityServer) -> None:
+    url = server.url("oauth2/v2.0/token")
 
-    alone = await house.http.post(url, data=ASKED, headers=basic(str(AUTOMATION), SECRET))
-    named = await house.http.post(
+    alone = await server.http.post(url, data=ASKED, headers=basic(str(AUTOMATION), SECRET))
+    named = await server.http.post(
         url, data={**ASKED, "client_id": str(AUTOMATION)}, headers=basic(str(AUTOMATION), SECRET)
     )
 
     assert (alone.status_code, named.status_code) == (200, 200)
 
 
-async def test_its_tokens_pass_the_product(house: House) -> None:
-    issuer = f"{house.base_url}/{TENANT}/v2.0"
+async def test_its_tokens_pass_the_product(server: IdentityServer) -> None:
+    issuer = f"{server.base_url}/{TENANT}/v2.0"
 
     async def find_issuer(iss: str, tid: str | None) -> Issuer | None:
         known = (iss, tid) == (issuer, str(TENANT))
         return Issuer(TenantId(TENANT), iss, tid, {}) if known else None
 
-    keys = IssuerKeys(house.clock, authority_pem=house.certificate.authority_pem)
-    verifier = Verifier(frozenset({GRAPH}), find_issuer, keys, house.clock)
-    token = (await house.ask({**ASKED, **IN_BODY, "scope": f"{GRAPH}/.default"})).json()["access_token"]
+    keys = IssuerKeys(server.clock, authority_pem=server.certificate.authority_pem)
+    verifier = Verifier(frozenset({GRAPH}), find_issuer, keys, server.clock)
+    token = (await server.ask({**ASKED, **IN_BODY, "scope": f"{GRAPH}/.default"})).json()["access_token"]
 
     caller = await verifier.verify(f"Bearer {token}")
 
     assert caller.type is ActorType.APPLICATION
     assert caller.id == AUTOMATION
     assert caller.permissions == {f"{GRAPH}/Group.Read.All", f"{GRAPH}/User.Read.All"}
-    house.clock.now = START + timedelta(minutes=61)
+    server.clock.now = START + timedelta(minutes=61)
     with pytest.raises(Unauthenticated):
         await verifier.verify(f"Bearer {token}")
     await keys.close()
 
 
 @pytest.mark.parametrize("secret", ["wrong", SECRET + " ", SECRET[:-1], "%"])
-async def test_it_rejects_a_wrong_secret(house: House, secret: str) -> None:
-    in_body = await house.ask({**ASKED, "client_id": str(AUTOMATION), "client_secret": secret})
-    in_header = await house.http.post(
-        house.url("oauth2/v2.0/token"), data=ASKED, headers=basic(str(AUTOMATION), secret)
+async def test_it_rejects_a_wrong_secret(server: IdentityServer, secret: str) -> None:
+    in_body = await server.ask({**ASKED, "client_id": str(AUTOMATION), "client_secret": secret})
+    in_header = await server.http.post(
+        server.url("oauth2/v2.0/token"), data=ASKED, headers=basic(str(AUTOMATION), secret)
     )
 
     assert error_of(in_body) == error_of(in_header) == (401, "invalid_client")
@@ -111,16 +121,16 @@ async def test_it_rejects_a_wrong_secret(house: House, secret: str) -> None:
     assert in_body.headers["cache-control"] == "no-store"
 
 
-async def test_it_rejects_a_program_that_this_tenant_does_not_know(house: House) -> None:
-    elsewhere = await house.ask({**ASKED, **IN_BODY}, OTHER_TENANT)
-    nowhere = await house.ask({**ASKED, "client_id": "nobody\x00", "client_secret": SECRET})
+async def test_it_rejects_a_program_that_this_tenant_does_not_know(server: IdentityServer) -> None:
+    elsewhere = await server.ask({**ASKED, **IN_BODY}, OTHER_TENANT)
+    nowhere = await server.ask({**ASKED, "client_id": "nobody\x00", "client_secret": SECRET})
 
     assert error_of(elsewhere) == error_of(nowhere) == (401, "invalid_client")
     assert elsewhere.json() == nowhere.json()
 
 
-async def test_it_rejects_a_program_that_has_no_secret(house: House) -> None:
-    answer = await house.ask({**ASKED, "client_id": str(CLI), "client_secret": "anything"})
+async def test_it_rejects_a_program_that_has_no_secret(server: IdentityServer) -> None:
+    answer = await server.ask({**ASKED, "client_id": str(CLI), "client_secret": "anything"})
 
     assert error_of(answer) == (400, "unauthorized_client")
 
@@ -140,14 +150,16 @@ async def test_it_rejects_a_program_that_has_no_secret(house: House) -> None:
         ({"client_secret": ""}, (401, "invalid_client")),
     ],
 )
-async def test_it_rejects_other_requests(house: House, parameters: dict[str, str], error: tuple[int, str]) -> None:
-    answer = await house.ask({**ASKED, **IN_BODY, **parameters})
+async def test_it_rejects_other_requests(
+    server: IdentityServer, parameters: dict[str, str], error: tuple[int, str]
+) -> None:
+    answer = await server.ask({**ASKED, **IN_BODY, **parameters})
 
     assert error_of(answer) == error
 
 
-async def test_a_refused_scope_says_what_may_be_asked_for(house: House) -> None:
-    answer = await house.ask({**ASKED, **IN_BODY, "scope": "https://other.example/.default"})
+async def test_a_refused_scope_says_what_may_be_asked_for(server: IdentityServer) -> None:
+    answer = await server.ask({**ASKED, **IN_BODY, "scope": "https://other.example/.default"})
 
     description = answer.json()["error_description"]
     assert f"{API}/.default or {GRAPH}/.default" in description
@@ -165,51 +177,51 @@ async def test_a_refused_scope_says_what_may_be_asked_for(house: House) -> None:
         (b"&".join(b"a%d=1" % number for number in range(40)), "application/x-www-form-urlencoded"),
     ],
 )
-async def test_it_rejects_what_is_no_form(house: House, content: bytes, kind: str) -> None:
-    answer = await house.http.post(house.url("oauth2/v2.0/token"), content=content, headers={"Content-Type": kind})
+async def test_it_rejects_what_is_no_form(server: IdentityServer, content: bytes, kind: str) -> None:
+    answer = await server.http.post(server.url("oauth2/v2.0/token"), content=content, headers={"Content-Type": kind})
 
     assert error_of(answer) == (400, "invalid_request")
 
 
 @pytest.mark.parametrize("header", ["Basic", "Basic !", "Basic YWJj", "Bearer YTpi", "Basic gIA6"])
-async def test_it_rejects_a_header_that_cannot_be_read(house: House, header: str) -> None:
-    answer = await house.http.post(house.url("oauth2/v2.0/token"), data=ASKED, headers={"Authorization": header})
+async def test_it_rejects_a_header_that_cannot_be_read(server: IdentityServer, header: str) -> None:
+    answer = await server.http.post(server.url("oauth2/v2.0/token"), data=ASKED, headers={"Authorization": header})
 
     assert error_of(answer) == (401, "invalid_client")
 
 
-async def test_it_rejects_a_secret_in_both_places(house: House) -> None:
-    url, header = house.url("oauth2/v2.0/token"), basic(str(AUTOMATION), SECRET)
+async def test_it_rejects_a_secret_in_both_places(server: IdentityServer) -> None:
+    url, header = server.url("oauth2/v2.0/token"), basic(str(AUTOMATION), SECRET)
 
-    twice = await house.http.post(url, data={**ASKED, **IN_BODY}, headers=header)
-    differing = await house.http.post(url, data={**ASKED, "client_id": str(CLI)}, headers=header)
+    twice = await server.http.post(url, data={**ASKED, **IN_BODY}, headers=header)
+    differing = await server.http.post(url, data={**ASKED, "client_id": str(CLI)}, headers=header)
 
     assert error_of(twice) == error_of(differing) == (400, "invalid_request")
 
 
-async def test_a_token_is_asked_for_by_post_only(house: House) -> None:
-    assert (await house.http.get(house.url("oauth2/v2.0/token"))).status_code == 405
+async def test_a_token_is_asked_for_by_post_only(server: IdentityServer) -> None:
+    assert (await server.http.get(server.url("oauth2/v2.0/token"))).status_code == 405
 
 
-async def test_many_wrong_secrets_keep_nobody_out(house: House) -> None:
+async def test_many_wrong_secrets_keep_nobody_out(server: IdentityServer) -> None:
     """They neither wait for each other nor take the turns of those who type a password."""
-    wrong = [house.ask({**ASKED, "client_id": str(AUTOMATION), "client_secret": "wrong"}) for _ in range(150)]
-    unknown = [house.ask({**ASKED, "client_id": str(uuid4()), "client_secret": "wrong"}) for _ in range(50)]
+    wrong = [server.ask({**ASKED, "client_id": str(AUTOMATION), "client_secret": "wrong"}) for _ in range(150)]
+    unknown = [server.ask({**ASKED, "client_id": str(uuid4()), "client_secret": "wrong"}) for _ in range(50)]
 
-    answers, right = await asyncio.gather(asyncio.gather(*wrong, *unknown), house.ask({**ASKED, **IN_BODY}))
+    answers, right = await asyncio.gather(asyncio.gather(*wrong, *unknown), server.ask({**ASKED, **IN_BODY}))
 
     assert {error_of(answer) for answer in answers} == {(401, "invalid_client")}
     assert right.status_code == 200
 
 
-async def test_a_secret_as_an_earlier_version_kept_it_goes_on_working(house: House) -> None:
+async def test_a_secret_as_an_earlier_version_kept_it_goes_on_working(server: IdentityServer) -> None:
     (slow,) = (await hash_secrets({AUTOMATION: SECRET})).values()
     keep = "UPDATE identity.clients SET secret_hash = $2 WHERE id = $1"
-    await house.worker.execute(keep, AUTOMATION, slow)
+    await server.worker.execute(keep, AUTOMATION, slow)
 
-    right = await house.ask({**ASKED, **IN_BODY})
-    wrong = await house.ask({**ASKED, **IN_BODY, "client_secret": "wrong"})
+    right = await server.ask({**ASKED, **IN_BODY})
+    wrong = await server.ask({**ASKED, **IN_BODY, "client_secret": "wrong"})
 
-    await house.worker.execute(keep, AUTOMATION, random_secrets.hash_client_secret(SECRET))
+    await server.worker.execute(keep, AUTOMATION, random_secrets.hash_client_secret(SECRET))
     assert right.status_code == 200
     assert error_of(wrong) == (401, "invalid_client")

@@ -5,7 +5,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from tests.embedded.identity.estate import ADA, API, CLI, OTHER_TENANT, SECRET, START, TENANT, House
+from tests.embedded.identity.estate import ADA, API, CLI, OTHER_TENANT, SECRET, START, TENANT, IdentityServer
 from tests.embedded.identity.sign_ins import (
     MAIL,
     OTHER_CLI,
@@ -29,12 +29,12 @@ REFUSED = (400, "invalid_grant")
 
 
 @pytest.fixture(autouse=True, scope="module")
-async def more_clients(shared_house: House) -> None:
-    await load_more_clients(shared_house)
+async def more_clients(shared_server: IdentityServer) -> None:
+    await load_more_clients(shared_server)
 
 
-async def test_it_works(house: House) -> None:
-    answer = await redeem(house, await code_for(house, nonce="n-0S6_WzA2Mj"))
+async def test_it_works(server: IdentityServer) -> None:
+    answer = await redeem(server, await code_for(server, nonce="n-0S6_WzA2Mj"))
 
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "no-store"
@@ -44,25 +44,25 @@ async def test_it_works(house: House) -> None:
     assert (access["oid"], access["aud"], access["scp"]) == (str(ADA.id), API, "collab/App.ReadWrite.All")
     assert (identity["aud"], identity["sub"], identity["nonce"]) == (str(CLI), str(ADA.id), "n-0S6_WzA2Mj")
     assert identity["auth_time"] == int(SIGNED_IN.timestamp())
-    assert (await refresh(house, body["refresh_token"])).status_code == 200
+    assert (await refresh(server, body["refresh_token"])).status_code == 200
 
 
-async def test_it_works_for_a_program_with_a_secret(house: House) -> None:
+async def test_it_works_for_a_program_with_a_secret(server: IdentityServer) -> None:
     at_portal = {"client_id": str(PORTAL), "redirect_uri": PORTAL_REDIRECT}
-    code = await code_for(house, client_id=PORTAL, redirect_uri=PORTAL_REDIRECT, scope=MAIL)
+    code = await code_for(server, client_id=PORTAL, redirect_uri=PORTAL_REDIRECT, scope=MAIL)
 
     # Who cannot prove to be the program never comes as far as the code.
-    without = await redeem(house, code, at_portal)
-    wrong = await redeem(house, code, {**at_portal, "client_secret": "wrong"})
-    right = await redeem(house, code, {**at_portal, "client_secret": SECRET})
+    without = await redeem(server, code, at_portal)
+    wrong = await redeem(server, code, {**at_portal, "client_secret": "wrong"})
+    right = await redeem(server, code, {**at_portal, "client_secret": SECRET})
 
     assert error_of(without) == error_of(wrong) == (401, "invalid_client")
     assert right.status_code == 200
     assert "id_token" not in right.json()
 
 
-async def test_it_works_with_the_secret_in_the_header(house: House) -> None:
-    code = await code_for(house, client_id=PORTAL, redirect_uri=PORTAL_REDIRECT, scope=MAIL)
+async def test_it_works_with_the_secret_in_the_header(server: IdentityServer) -> None:
+    code = await code_for(server, client_id=PORTAL, redirect_uri=PORTAL_REDIRECT, scope=MAIL)
     header = "Basic " + b64encode(f"{PORTAL}:{quote_plus(SECRET)}".encode()).decode()
     asked = {
         "grant_type": "authorization_code",
@@ -71,42 +71,42 @@ async def test_it_works_with_the_secret_in_the_header(house: House) -> None:
         "code_verifier": VERIFIER,
     }
 
-    answer = await house.http.post(house.url("oauth2/v2.0/token"), data=asked, headers={"Authorization": header})
+    answer = await server.http.post(server.url("oauth2/v2.0/token"), data=asked, headers={"Authorization": header})
 
     assert answer.status_code == 200
 
 
-async def test_a_code_that_comes_again_ends_what_it_began(house: House) -> None:
-    code = await code_for(house)
-    first = (await redeem(house, code)).json()["refresh_token"]
-    second = (await refresh(house, first)).json()["refresh_token"]
+async def test_a_code_that_comes_again_ends_what_it_began(server: IdentityServer) -> None:
+    code = await code_for(server)
+    first = (await redeem(server, code)).json()["refresh_token"]
+    second = (await refresh(server, first)).json()["refresh_token"]
 
-    again = await redeem(house, code)
-
-    assert error_of(again) == REFUSED
-    assert error_of(await refresh(house, second)) == REFUSED
-
-
-async def test_a_code_is_known_again_for_a_day(house: House) -> None:
-    code = await code_for(house)
-    token = (await redeem(house, code)).json()["refresh_token"]
-    house.clock.now = START + timedelta(hours=23)
-    await code_for(house)
-
-    again = await redeem(house, code)
+    again = await redeem(server, code)
 
     assert error_of(again) == REFUSED
-    assert error_of(await refresh(house, token)) == REFUSED
+    assert error_of(await refresh(server, second)) == REFUSED
 
 
-async def test_of_many_at_one_moment_one_gets_tokens_and_loses_them(house: House) -> None:
-    code = await code_for(house)
+async def test_a_code_is_known_again_for_a_day(server: IdentityServer) -> None:
+    code = await code_for(server)
+    token = (await redeem(server, code)).json()["refresh_token"]
+    server.clock.now = START + timedelta(hours=23)
+    await code_for(server)
 
-    answers = await asyncio.gather(*(redeem(house, code) for _ in range(8)))
+    again = await redeem(server, code)
+
+    assert error_of(again) == REFUSED
+    assert error_of(await refresh(server, token)) == REFUSED
+
+
+async def test_of_many_at_one_moment_one_gets_tokens_and_loses_them(server: IdentityServer) -> None:
+    code = await code_for(server)
+
+    answers = await asyncio.gather(*(redeem(server, code) for _ in range(8)))
 
     got = [answer.json() for answer in answers if answer.status_code == 200]
     assert len(got) == 1
-    assert error_of(await refresh(house, got[0]["refresh_token"])) == REFUSED
+    assert error_of(await refresh(server, got[0]["refresh_token"])) == REFUSED
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,11 @@ async def test_of_many_at_one_moment_one_gets_tokens_and_loses_them(house: House
         {"client_id": str(PORTAL), "client_secret": SECRET},
     ],
 )
-async def test_it_rejects_a_wrong_proof_and_spends_the_code(house: House, parameters: dict[str, str]) -> None:
-    code = await code_for(house)
+async def test_it_rejects_a_wrong_proof_and_spends_the_code(server: IdentityServer, parameters: dict[str, str]) -> None:
+    code = await code_for(server)
 
-    wrong = await redeem(house, code, parameters)
-    right = await redeem(house, code)
+    wrong = await redeem(server, code, parameters)
+    right = await redeem(server, code)
 
     assert error_of(wrong) == REFUSED
     assert error_of(right) == REFUSED
@@ -145,77 +145,79 @@ async def test_it_rejects_a_wrong_proof_and_spends_the_code(house: House, parame
         {"code": ""},
     ],
 )
-async def test_it_rejects_what_is_no_proof_at_all(house: House, parameters: dict[str, str]) -> None:
-    code = await code_for(house)
+async def test_it_rejects_what_is_no_proof_at_all(server: IdentityServer, parameters: dict[str, str]) -> None:
+    code = await code_for(server)
 
-    answer = await redeem(house, code, parameters)
+    answer = await redeem(server, code, parameters)
 
     assert error_of(answer) == (400, "invalid_request")
-    assert (await redeem(house, code)).status_code == 200
+    assert (await redeem(server, code)).status_code == 200
 
 
-async def test_it_rejects_a_code_in_another_tenant(house: House) -> None:
-    code = await code_for(house)
+async def test_it_rejects_a_code_in_another_tenant(server: IdentityServer) -> None:
+    code = await code_for(server)
 
-    assert error_of(await redeem(house, code, tenant_id=OTHER_TENANT)) == REFUSED
-    assert (await redeem(house, code)).status_code == 200
+    assert error_of(await redeem(server, code, tenant_id=OTHER_TENANT)) == REFUSED
+    assert (await redeem(server, code)).status_code == 200
 
 
 @pytest.mark.parametrize("code", ["nothing", "\x00", "'; --", "é" * 100])
-async def test_it_rejects_a_code_that_was_never_issued(house: House, code: str) -> None:
-    assert error_of(await redeem(house, code)) == REFUSED
+async def test_it_rejects_a_code_that_was_never_issued(server: IdentityServer, code: str) -> None:
+    assert error_of(await redeem(server, code)) == REFUSED
 
 
-async def test_it_rejects_a_code_that_has_ended(house: House) -> None:
-    code = await code_for(house)
+async def test_it_rejects_a_code_that_has_ended(server: IdentityServer) -> None:
+    code = await code_for(server)
 
-    house.clock.now = START + timedelta(seconds=60)
+    server.clock.now = START + timedelta(seconds=60)
 
-    assert error_of(await redeem(house, code)) == REFUSED
+    assert error_of(await redeem(server, code)) == REFUSED
 
 
-async def test_it_rejects_a_device_s_code_and_a_code_at_the_device_s_place(house: House) -> None:
-    code = await code_for(house)
+async def test_it_rejects_a_device_s_code_and_a_code_at_the_device_s_place(server: IdentityServer) -> None:
+    code = await code_for(server)
 
-    as_device = await house.ask(
+    as_device = await server.ask(
         {
             "grant_type": "urn:ietf:params:oauth:grant-type:device_code",
             "client_id": str(CLI),
             "device_code": code,
         }
     )
-    as_refresh = await refresh(house, code)
+    as_refresh = await refresh(server, code)
 
     assert error_of(as_device) == error_of(as_refresh) == REFUSED
-    assert (await redeem(house, code)).status_code == 200
+    assert (await redeem(server, code)).status_code == 200
 
 
-async def test_a_person_who_is_gone_gets_nothing(house: House) -> None:
-    gone = await somebody(house)
-    code = await code_for(house, gone)
-    token = (await redeem(house, await code_for(house, gone))).json()["refresh_token"]
+async def test_a_person_who_is_gone_gets_nothing(server: IdentityServer) -> None:
+    gone = await somebody(server)
+    code = await code_for(server, gone)
+    token = (await redeem(server, await code_for(server, gone))).json()["refresh_token"]
 
-    await house.worker.execute("DELETE FROM identity.accounts WHERE id = $1", gone.id)
+    await server.worker.execute("DELETE FROM identity.accounts WHERE id = $1", gone.id)
 
-    assert error_of(await redeem(house, code)) == REFUSED
-    assert error_of(await refresh(house, token)) == REFUSED
+    assert error_of(await redeem(server, code)) == REFUSED
+    assert error_of(await refresh(server, token)) == REFUSED
 
 
-async def test_codes_are_not_stored_as_they_are(house: House) -> None:
-    code = await code_for(house)
+async def test_codes_are_not_stored_as_they_are(server: IdentityServer) -> None:
+    code = await code_for(server)
 
-    stored = await house.worker.fetchval("SELECT string_agg(code::text, ' ') FROM identity.authorization_codes AS code")
+    stored = await server.worker.fetchval(
+        "SELECT string_agg(code::text, ' ') FROM identity.authorization_codes AS code"
+    )
 
     assert code not in stored
 
 
-async def test_codes_that_have_ended_are_forgotten(house: House) -> None:
-    gone = await somebody(house)
+async def test_codes_that_have_ended_are_forgotten(server: IdentityServer) -> None:
+    gone = await somebody(server)
     for _ in range(3):
-        await code_for(house, gone)
+        await code_for(server, gone)
 
-    house.clock.now = START + timedelta(days=2)
-    await code_for(house)
+    server.clock.now = START + timedelta(days=2)
+    await code_for(server)
 
     count = "SELECT count(*) FROM identity.authorization_codes WHERE tenant_id = $1 AND account_id = $2"
-    assert await house.worker.fetchval(count, TENANT, gone.id) == 0
+    assert await server.worker.fetchval(count, TENANT, gone.id) == 0

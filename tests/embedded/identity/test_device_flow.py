@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.embedded.identity.device_authorization import MOST_WAITING, allow_device, deny_device, find_pending
-from tests.embedded.identity.estate import ADA, API, CLI, OTHER_TENANT, SECRET, START, TENANT, ZOE, House
+from tests.embedded.identity.estate import ADA, API, CLI, OTHER_TENANT, SECRET, START, TENANT, ZOE, IdentityServer
 from tests.embedded.identity.sign_ins import (
     COLLAB,
     MAIL,
@@ -26,23 +26,23 @@ from tests.embedded.identity.sign_ins import (
 
 
 @pytest.fixture(autouse=True, scope="module")
-async def more_clients(shared_house: House) -> None:
-    await load_more_clients(shared_house)
+async def more_clients(shared_server: IdentityServer) -> None:
+    await load_more_clients(shared_server)
 
 
-async def test_it_works(house: House) -> None:
-    asked = await begin(house)
+async def test_it_works(server: IdentityServer) -> None:
+    asked = await begin(server)
     codes = asked.json()
-    waiting = await poll(house, codes["device_code"])
-    pending = await find_pending(house.platform, codes["user_code"].lower())
-    let_in = await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
-    answer = await poll(house, codes["device_code"])
+    waiting = await poll(server, codes["device_code"])
+    pending = await find_pending(server.platform, codes["user_code"].lower())
+    let_in = await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
+    answer = await poll(server, codes["device_code"])
 
     assert asked.status_code == 200
     assert asked.headers["cache-control"] == "no-store"
     assert re.fullmatch(r"[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}", codes["user_code"])
     assert (codes["expires_in"], codes["interval"]) == (900, 5)
-    assert codes["verification_uri"] == f"{house.base_url}/device"
+    assert codes["verification_uri"] == f"{server.base_url}/device"
     assert codes["user_code"] in codes["message"]
     assert "verification_uri_complete" not in codes
     assert error_of(waiting) == (400, "authorization_pending")
@@ -67,8 +67,8 @@ async def test_it_works(house: House) -> None:
     assert json.loads(urlsafe_b64decode(body["client_info"] + "==")) == {"uid": str(ADA.id), "utid": str(TENANT)}
 
 
-async def test_its_access_token_is_the_person_s(house: House) -> None:
-    token = (await sign_in(house))["access_token"]
+async def test_its_access_token_is_the_person_s(server: IdentityServer) -> None:
+    token = (await sign_in(server))["access_token"]
 
     claims = part_of(token, 1)
     assert part_of(token, 0)["typ"] == "at+jwt"
@@ -77,12 +77,12 @@ async def test_its_access_token_is_the_person_s(house: House) -> None:
     assert "roles" not in claims
 
 
-async def test_its_id_token_tells_who_signed_in(house: House) -> None:
-    token = (await sign_in(house))["id_token"]
+async def test_its_id_token_tells_who_signed_in(server: IdentityServer) -> None:
+    token = (await sign_in(server))["id_token"]
 
     assert part_of(token, 0)["typ"] == "JWT"
     assert part_of(token, 1) == {
-        "iss": f"{house.base_url}/{TENANT}/v2.0",
+        "iss": f"{server.base_url}/{TENANT}/v2.0",
         "tid": str(TENANT),
         "aud": str(CLI),
         "oid": str(ADA.id),
@@ -98,27 +98,27 @@ async def test_its_id_token_tells_who_signed_in(house: House) -> None:
     }
 
 
-async def test_it_gives_what_was_asked_for_and_no_more(house: House) -> None:
-    plain = await sign_in(house, parameters={"scope": COLLAB})
-    everything = await sign_in(house, parameters={"scope": f"{API}/.default openid"})
-    nobody = await sign_in(house, parameters={"scope": "openid"})
+async def test_it_gives_what_was_asked_for_and_no_more(server: IdentityServer) -> None:
+    plain = await sign_in(server, parameters={"scope": COLLAB})
+    everything = await sign_in(server, parameters={"scope": f"{API}/.default openid"})
+    nobody = await sign_in(server, parameters={"scope": "openid"})
 
     assert set(plain) == {"token_type", "scope", "expires_in", "access_token", "client_info"}
     assert everything["scope"] == f"{COLLAB} {MAIL} {API}/.default openid"
     assert "refresh_token" not in everything
     assert nobody["scope"] == "openid"
     # Libraries insist on an access token; this one is for no resource.
-    assert part_of(nobody["access_token"], 1)["aud"] == f"{house.base_url}/{TENANT}"
+    assert part_of(nobody["access_token"], 1)["aud"] == f"{server.base_url}/{TENANT}"
 
 
-async def test_it_works_for_a_program_with_a_secret(house: House) -> None:
+async def test_it_works_for_a_program_with_a_secret(server: IdentityServer) -> None:
     as_portal = {"client_id": str(PORTAL), "client_secret": SECRET, "scope": MAIL}
-    codes = (await begin(house, as_portal)).json()
-    await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
+    codes = (await begin(server, as_portal)).json()
+    await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
 
-    without = await poll(house, codes["device_code"], {"client_id": str(PORTAL)})
-    wrong = await poll(house, codes["device_code"], {**as_portal, "client_secret": "wrong"})
-    right = await poll(house, codes["device_code"], as_portal)
+    without = await poll(server, codes["device_code"], {"client_id": str(PORTAL)})
+    wrong = await poll(server, codes["device_code"], {**as_portal, "client_secret": "wrong"})
+    right = await poll(server, codes["device_code"], as_portal)
 
     assert error_of(without) == error_of(wrong) == (401, "invalid_client")
     assert right.status_code == 200
@@ -144,142 +144,144 @@ async def test_it_works_for_a_program_with_a_secret(house: House) -> None:
         ({"scope": "openid " * 1000}, (400, "invalid_scope")),
     ],
 )
-async def test_it_rejects_other_requests(house: House, parameters: dict[str, str], error: tuple[int, str]) -> None:
-    assert error_of(await begin(house, parameters)) == error
+async def test_it_rejects_other_requests(
+    server: IdentityServer, parameters: dict[str, str], error: tuple[int, str]
+) -> None:
+    assert error_of(await begin(server, parameters)) == error
 
 
-async def test_it_rejects_a_parameter_that_comes_twice(house: House) -> None:
+async def test_it_rejects_a_parameter_that_comes_twice(server: IdentityServer) -> None:
     content = f"client_id={CLI}&scope=openid&client_id={OTHER_CLI}".encode()
     form = {"Content-Type": "application/x-www-form-urlencoded"}
 
-    answer = await house.http.post(house.url("oauth2/v2.0/devicecode"), content=content, headers=form)
+    answer = await server.http.post(server.url("oauth2/v2.0/devicecode"), content=content, headers=form)
 
     assert error_of(answer) == (400, "invalid_request")
 
 
-async def test_it_rejects_a_code_that_was_used(house: House) -> None:
-    codes = (await begin(house)).json()
-    await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
-    first = await poll(house, codes["device_code"])
+async def test_it_rejects_a_code_that_was_used(server: IdentityServer) -> None:
+    codes = (await begin(server)).json()
+    await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
+    first = await poll(server, codes["device_code"])
 
-    again = await poll(house, codes["device_code"])
+    again = await poll(server, codes["device_code"])
 
     assert first.status_code == 200
     assert error_of(again) == (400, "invalid_grant")
-    assert not await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
-    assert await find_pending(house.platform, codes["user_code"]) is None
+    assert not await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
+    assert await find_pending(server.platform, codes["user_code"]) is None
 
 
-async def test_it_rejects_the_code_of_another_program_or_tenant(house: House) -> None:
-    codes = (await begin(house)).json()
-    await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
+async def test_it_rejects_the_code_of_another_program_or_tenant(server: IdentityServer) -> None:
+    codes = (await begin(server)).json()
+    await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
 
-    other_program = await poll(house, codes["device_code"], {"client_id": str(OTHER_CLI)})
-    other_tenant = await poll(house, codes["device_code"], tenant_id=OTHER_TENANT)
-    missing = await poll(house, "")
-    invented = await poll(house, "nothing\x00")
-    own = await poll(house, codes["device_code"])
+    other_program = await poll(server, codes["device_code"], {"client_id": str(OTHER_CLI)})
+    other_tenant = await poll(server, codes["device_code"], tenant_id=OTHER_TENANT)
+    missing = await poll(server, "")
+    invented = await poll(server, "nothing\x00")
+    own = await poll(server, codes["device_code"])
 
     assert error_of(other_program) == error_of(other_tenant) == error_of(invented) == (400, "invalid_grant")
     assert error_of(missing) == (400, "invalid_request")
     assert own.status_code == 200
 
 
-async def test_somebody_of_another_tenant_lets_nobody_in(house: House) -> None:
-    codes = (await begin(house)).json()
+async def test_somebody_of_another_tenant_lets_nobody_in(server: IdentityServer) -> None:
+    codes = (await begin(server)).json()
 
-    assert not await allow_device(house.platform, codes["user_code"], ZOE, SIGNED_IN)
-    assert not await deny_device(house.platform, codes["user_code"], ZOE)
+    assert not await allow_device(server.platform, codes["user_code"], ZOE, SIGNED_IN)
+    assert not await deny_device(server.platform, codes["user_code"], ZOE)
 
-    assert error_of(await poll(house, codes["device_code"])) == (400, "authorization_pending")
-
-
-async def test_it_handles_a_person_who_says_no(house: House) -> None:
-    codes = (await begin(house)).json()
-
-    assert await deny_device(house.platform, codes["user_code"], ADA)
-
-    assert error_of(await poll(house, codes["device_code"])) == (400, "access_denied")
-    assert not await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
+    assert error_of(await poll(server, codes["device_code"])) == (400, "authorization_pending")
 
 
-async def test_it_handles_codes_that_have_ended(house: House) -> None:
-    in_time, too_late = (await begin(house)).json(), (await begin(house)).json()
-    await allow_device(house.platform, in_time["user_code"], ADA, SIGNED_IN)
+async def test_it_handles_a_person_who_says_no(server: IdentityServer) -> None:
+    codes = (await begin(server)).json()
 
-    house.clock.now = START + timedelta(seconds=900)
+    assert await deny_device(server.platform, codes["user_code"], ADA)
 
-    assert await find_pending(house.platform, too_late["user_code"]) is None
-    assert not await allow_device(house.platform, too_late["user_code"], ADA, SIGNED_IN)
-    assert not await deny_device(house.platform, too_late["user_code"], ADA)
-    assert error_of(await poll(house, too_late["device_code"])) == (400, "expired_token")
-    assert error_of(await poll(house, in_time["device_code"])) == (400, "expired_token")
+    assert error_of(await poll(server, codes["device_code"])) == (400, "access_denied")
+    assert not await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
 
 
-async def test_it_tells_a_device_that_asks_too_often(house: House) -> None:
-    device_code = (await begin(house)).json()["device_code"]
+async def test_it_handles_codes_that_have_ended(server: IdentityServer) -> None:
+    in_time, too_late = (await begin(server)).json(), (await begin(server)).json()
+    await allow_device(server.platform, in_time["user_code"], ADA, SIGNED_IN)
+
+    server.clock.now = START + timedelta(seconds=900)
+
+    assert await find_pending(server.platform, too_late["user_code"]) is None
+    assert not await allow_device(server.platform, too_late["user_code"], ADA, SIGNED_IN)
+    assert not await deny_device(server.platform, too_late["user_code"], ADA)
+    assert error_of(await poll(server, too_late["device_code"])) == (400, "expired_token")
+    assert error_of(await poll(server, in_time["device_code"])) == (400, "expired_token")
+
+
+async def test_it_tells_a_device_that_asks_too_often(server: IdentityServer) -> None:
+    device_code = (await begin(server)).json()["device_code"]
     told = []
     # Two in time by an interval of five seconds, two too early, one by the longer interval that follows, one too early.
     for seconds in (0, 4.5, 5, 6, 26, 27):
-        house.clock.now = START + timedelta(seconds=seconds)
-        told.append(error_of(await poll(house, device_code))[1])
+        server.clock.now = START + timedelta(seconds=seconds)
+        told.append(error_of(await poll(server, device_code))[1])
 
     pending, slow_down = "authorization_pending", "slow_down"
     assert told == [pending, pending, slow_down, slow_down, pending, slow_down]
 
 
-async def test_a_device_that_asks_too_often_gets_its_tokens_all_the_same(house: House) -> None:
-    codes = (await begin(house)).json()
-    await poll(house, codes["device_code"])
-    await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
+async def test_a_device_that_asks_too_often_gets_its_tokens_all_the_same(server: IdentityServer) -> None:
+    codes = (await begin(server)).json()
+    await poll(server, codes["device_code"])
+    await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
 
-    assert (await poll(house, codes["device_code"])).status_code == 200
+    assert (await poll(server, codes["device_code"])).status_code == 200
 
 
-async def test_of_many_at_one_moment_one_gets_tokens(house: House) -> None:
-    codes = (await begin(house)).json()
-    await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
+async def test_of_many_at_one_moment_one_gets_tokens(server: IdentityServer) -> None:
+    codes = (await begin(server)).json()
+    await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
 
-    answers = await asyncio.gather(*(poll(house, codes["device_code"]) for _ in range(8)))
+    answers = await asyncio.gather(*(poll(server, codes["device_code"]) for _ in range(8)))
 
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 7
 
 
-async def test_of_those_who_decide_at_one_moment_one_counts(house: House) -> None:
-    code = (await begin(house)).json()["user_code"]
-    other = await somebody(house)
+async def test_of_those_who_decide_at_one_moment_one_counts(server: IdentityServer) -> None:
+    code = (await begin(server)).json()["user_code"]
+    other = await somebody(server)
 
     decided = await asyncio.gather(
-        allow_device(house.platform, code, ADA, SIGNED_IN),
-        deny_device(house.platform, code, ADA),
-        allow_device(house.platform, code, other, SIGNED_IN),
-        deny_device(house.platform, code, other),
+        allow_device(server.platform, code, ADA, SIGNED_IN),
+        deny_device(server.platform, code, ADA),
+        allow_device(server.platform, code, other, SIGNED_IN),
+        deny_device(server.platform, code, other),
     )
 
     assert decided.count(True) == 1
 
 
-async def test_a_person_who_is_gone_gets_nobody_in(house: House) -> None:
-    somebody_else = await somebody(house)
-    codes = (await begin(house)).json()
-    await allow_device(house.platform, codes["user_code"], somebody_else, SIGNED_IN)
+async def test_a_person_who_is_gone_gets_nobody_in(server: IdentityServer) -> None:
+    somebody_else = await somebody(server)
+    codes = (await begin(server)).json()
+    await allow_device(server.platform, codes["user_code"], somebody_else, SIGNED_IN)
 
-    await house.worker.execute("DELETE FROM identity.accounts WHERE id = $1", somebody_else.id)
+    await server.worker.execute("DELETE FROM identity.accounts WHERE id = $1", somebody_else.id)
 
-    assert error_of(await poll(house, codes["device_code"])) == (400, "invalid_grant")
+    assert error_of(await poll(server, codes["device_code"])) == (400, "invalid_grant")
 
 
-async def test_codes_are_not_stored_as_they_are(house: House) -> None:
-    codes = (await begin(house)).json()
+async def test_codes_are_not_stored_as_they_are(server: IdentityServer) -> None:
+    codes = (await begin(server)).json()
 
-    stored = await house.worker.fetchval("SELECT string_agg(code::text, ' ') FROM identity.device_codes AS code")
+    stored = await server.worker.fetchval("SELECT string_agg(code::text, ' ') FROM identity.device_codes AS code")
 
     assert codes["device_code"] not in stored
     assert codes["user_code"].replace("-", "") not in stored
 
 
-async def test_it_sends_away_more_than_can_wait_and_forgets_what_has_ended(house: House) -> None:
-    await house.worker.execute(
+async def test_it_sends_away_more_than_can_wait_and_forgets_what_has_ended(server: IdentityServer) -> None:
+    await server.worker.execute(
         """
         INSERT INTO identity.device_codes
             (tenant_id, digest, user_code_digest, client_id, scope, interval_seconds, ends_at)
@@ -292,13 +294,13 @@ async def test_it_sends_away_more_than_can_wait_and_forgets_what_has_ended(house
         MOST_WAITING,
     )
 
-    full = await begin(house, tenant_id=OTHER_TENANT)
-    elsewhere = await begin(house)
-    house.clock.now = START + timedelta(hours=2)
+    full = await begin(server, tenant_id=OTHER_TENANT)
+    elsewhere = await begin(server)
+    server.clock.now = START + timedelta(hours=2)
     for _ in range(11):
-        assert (await begin(house, tenant_id=OTHER_TENANT)).status_code == 200
+        assert (await begin(server, tenant_id=OTHER_TENANT)).status_code == 200
 
-    kept = await house.worker.fetchval("SELECT count(*) FROM identity.device_codes WHERE tenant_id = $1", OTHER_TENANT)
+    kept = await server.worker.fetchval("SELECT count(*) FROM identity.device_codes WHERE tenant_id = $1", OTHER_TENANT)
     assert error_of(full) == (503, "temporarily_unavailable")
     assert elsewhere.status_code == 200
     assert kept == 11

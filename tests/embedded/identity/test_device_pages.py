@@ -12,126 +12,126 @@ from tests.embedded.identity.browser import (
     Browser,
     Page,
     authorize_url,
-    forget_attempts,
-    give_passwords,
+    credentials,
     open_browser,
+    reset_throttling,
+    set_test_passwords,
     sign_in_at,
-    typed,
 )
-from tests.embedded.identity.estate import ADA, OTHER_TENANT, START, TENANT, ZOE, House
+from tests.embedded.identity.estate import ADA, OTHER_TENANT, START, TENANT, ZOE, IdentityServer
 from tests.embedded.identity.sign_ins import begin, error_of, part_of, poll
 
 
 @pytest.fixture(autouse=True, scope="module")
-async def people(shared_house: House) -> None:
-    await give_passwords(shared_house)
+async def people(shared_server: IdentityServer) -> None:
+    await set_test_passwords(shared_server)
 
 
 @pytest.fixture
-async def browser(house: House) -> AsyncIterator[Browser]:
-    await forget_attempts(house)
-    async with open_browser(house) as opened:
+async def browser(server: IdentityServer) -> AsyncIterator[Browser]:
+    await reset_throttling(server)
+    async with open_browser(server) as opened:
         yield opened
 
 
-async def codes_of(house: House) -> dict[str, str]:
-    codes: dict[str, str] = (await begin(house)).json()
+async def codes_of(server: IdentityServer) -> dict[str, str]:
+    codes: dict[str, str] = (await begin(server)).json()
     return codes
 
 
 async def type_code(browser: Browser, code: str) -> Page:
-    page = await browser.open(f"{browser.house.base_url}/device")
+    page = await browser.open(f"{browser.server.base_url}/device")
     return await browser.send(page.form, {"user_code": code})
 
 
 async def come_to_decision(browser: Browser, code: str) -> Page:
     page = await type_code(browser, code)
-    return await browser.send(page.form, typed())
+    return await browser.send(page.form, credentials())
 
 
-async def test_it_works(house: House, browser: Browser) -> None:
-    codes = await codes_of(house)
+async def test_it_works(server: IdentityServer, browser: Browser) -> None:
+    codes = await codes_of(server)
     page = await browser.open(codes["verification_uri"])
-    assert (page.status, page.heading) == (200, "Let a program in")
+    assert page.state == (200, "device_code")
 
     sign_in = await browser.send(page.form, {"user_code": codes["user_code"].lower().replace("-", " ")})
-    assert (sign_in.status, sign_in.heading) == (200, "Sign in")
-    decision = await browser.send(sign_in.form, typed())
-    assert (decision.status, decision.heading) == (200, "Let chamberlain-cli in?")
+    assert sign_in.state == (200, "sign_in")
+    decision = await browser.send(sign_in.form, credentials())
+    assert decision.state == (200, "device_decision")
     for shown in (codes["user_code"], ADA.address, str(TENANT), "collab/App.ReadWrite.All", "offline_access"):
         assert shown in decision.html
-    done = await browser.send(decision.form, decision.form.buttons["Allow"])
+    done = await browser.send(decision.form, decision.form.button("decision", "allow"))
 
-    assert (done.status, done.heading) == (200, "The program is in")
-    tokens = (await poll(house, codes["device_code"])).json()
+    assert done.state == (200, "device_allowed")
+    tokens = (await poll(server, codes["device_code"])).json()
     assert part_of(tokens["access_token"], 1)["oid"] == str(ADA.id)
     assert part_of(tokens["id_token"], 1)["auth_time"] == int(START.timestamp())
 
 
-async def test_it_rejects_half_of_what_is_needed(house: House, browser: Browser) -> None:
-    page = await type_code(browser, (await codes_of(house))["user_code"])
+async def test_it_rejects_half_of_what_is_needed(server: IdentityServer, browser: Browser) -> None:
+    page = await type_code(browser, (await codes_of(server))["user_code"])
 
     again = await browser.send(page.form, {"address": ADA.address, "password": ""})
 
-    assert (again.status, again.heading) == (400, "Not signed in")
-    assert (await browser.send(again.form, typed())).heading == "Let chamberlain-cli in?"
+    assert again.state == (400, "sign_in")
+    assert (await browser.send(again.form, credentials())).state == (200, "device_decision")
 
 
-async def test_who_is_signed_in_is_asked_for_no_password(house: House, browser: Browser) -> None:
-    await sign_in_at(browser, authorize_url(house))
+async def test_who_is_signed_in_is_asked_for_no_password(server: IdentityServer, browser: Browser) -> None:
+    await sign_in_at(browser, authorize_url(server))
 
-    page = await type_code(browser, (await codes_of(house))["user_code"])
+    page = await type_code(browser, (await codes_of(server))["user_code"])
 
-    assert page.heading == "Let chamberlain-cli in?"
+    assert page.state == (200, "device_decision")
 
 
-async def test_the_program_can_be_sent_away(house: House, browser: Browser) -> None:
-    codes = await codes_of(house)
+async def test_the_program_can_be_sent_away(server: IdentityServer, browser: Browser) -> None:
+    codes = await codes_of(server)
     decision = await come_to_decision(browser, codes["user_code"])
-    assert next(iter(decision.form.buttons)) == "Deny", "what the key Enter does must be harmless"
+    assert decision.form.buttons[0] == ("decision", "deny"), "Enter presses the first button"
 
-    done = await browser.send(decision.form, decision.form.buttons["Deny"])
+    done = await browser.send(decision.form, decision.form.button("decision", "deny"))
 
-    assert done.heading == "The program is sent away"
-    assert error_of(await poll(house, codes["device_code"])) == (400, "access_denied")
-
-
-async def test_somebody_else_can_sign_in_instead(house: House, browser: Browser) -> None:
-    decision = await come_to_decision(browser, (await codes_of(house))["user_code"])
-
-    page = await browser.send(decision.forms[1], decision.forms[1].buttons["Sign in as somebody else"])
-
-    assert page.heading == "Sign in"
-    assert (await browser.send(page.form, typed())).heading == "Let chamberlain-cli in?"
+    assert done.state == (200, "device_denied")
+    assert error_of(await poll(server, codes["device_code"])) == (400, "access_denied")
 
 
-async def test_people_of_another_organisation_are_nobody_here(house: House, browser: Browser) -> None:
-    await sign_in_at(browser, authorize_url(house, OTHER_TENANT), ZOE)
-    page = await type_code(browser, (await codes_of(house))["user_code"])
-    assert page.heading == "Sign in"
+async def test_somebody_else_can_sign_in_instead(server: IdentityServer, browser: Browser) -> None:
+    decision = await come_to_decision(browser, (await codes_of(server))["user_code"])
 
-    again = await browser.send(page.form, typed(ZOE))
+    page = await browser.send(decision.forms[1], decision.forms[1].button("other", "1"))
 
-    assert (again.status, again.heading) == (403, "Not signed in")
+    assert page.state == (200, "sign_in")
+    assert (await browser.send(page.form, credentials())).state == (200, "device_decision")
 
 
-async def test_it_rejects_a_second_decision(house: House, browser: Browser) -> None:
-    codes = await codes_of(house)
+async def test_people_of_another_organisation_are_nobody_here(server: IdentityServer, browser: Browser) -> None:
+    await sign_in_at(browser, authorize_url(server, OTHER_TENANT), ZOE)
+    page = await type_code(browser, (await codes_of(server))["user_code"])
+    assert page.state == (200, "sign_in")
+
+    again = await browser.send(page.form, credentials(ZOE))
+
+    assert again.state == (403, "sign_in")
+
+
+async def test_it_rejects_a_second_decision(server: IdentityServer, browser: Browser) -> None:
+    codes = await codes_of(server)
     decision = await come_to_decision(browser, codes["user_code"])
-    await browser.send(decision.form, decision.form.buttons["Deny"])
+    await browser.send(decision.form, decision.form.button("decision", "deny"))
 
-    again = await browser.send(decision.form, decision.form.buttons["Allow"])
+    again = await browser.send(decision.form, decision.form.button("decision", "allow"))
 
-    assert (again.status, again.heading) == (410, "The program does not wait any more")
-    assert error_of(await poll(house, codes["device_code"])) == (400, "access_denied")
+    assert again.state == (410, "device_expired")
+    assert error_of(await poll(server, codes["device_code"])) == (400, "access_denied")
 
 
-async def test_it_rejects_a_decision_that_comes_too_late(house: House, browser: Browser) -> None:
-    codes = await codes_of(house)
+async def test_it_rejects_a_decision_that_comes_too_late(server: IdentityServer, browser: Browser) -> None:
+    codes = await codes_of(server)
     decision = await come_to_decision(browser, codes["user_code"])
-    house.clock.now += timedelta(minutes=20)
+    server.clock.now += timedelta(minutes=20)
 
-    late = await browser.send(decision.form, decision.form.buttons["Allow"])
+    late = await browser.send(decision.form, decision.form.button("decision", "allow"))
 
     assert late.status == 410
 
@@ -140,34 +140,34 @@ async def test_it_rejects_a_decision_that_comes_too_late(house: House, browser: 
 async def test_it_rejects_a_code_that_nobody_shows(browser: Browser, code: str) -> None:
     page = await type_code(browser, code)
 
-    assert (page.status, page.heading) == (400, "No program waits with this code")
+    assert page.state == (400, "device_code")
     assert "<script>" not in page.html
 
 
-async def test_no_address_brings_a_code_along(house: House, browser: Browser) -> None:
-    code = (await codes_of(house))["user_code"]
+async def test_no_address_brings_a_code_along(server: IdentityServer, browser: Browser) -> None:
+    code = (await codes_of(server))["user_code"]
 
-    page = await browser.open(f"{house.base_url}/device?user_code={code}")
+    page = await browser.open(f"{server.base_url}/device?user_code={code}")
 
     assert code not in page.html
 
 
-async def test_it_rejects_too_many_guesses_and_then_right_ones_too(house: House, browser: Browser) -> None:
-    page = await browser.open(f"{house.base_url}/device")
+async def test_it_rejects_too_many_guesses_and_then_right_ones_too(server: IdentityServer, browser: Browser) -> None:
+    page = await browser.open(f"{server.base_url}/device")
     guesses = [browser.send(page.form, {"user_code": f"BCDF-GHJ{letter}"}) for letter in "BCDFGHJKLMNPQRSTVWXZ"]
 
     statuses = [guess.status for guess in await asyncio.gather(*guesses)]
-    right = await type_code(browser, (await codes_of(house))["user_code"])
+    right = await type_code(browser, (await codes_of(server))["user_code"])
 
     assert (statuses.count(400), statuses.count(429)) == (10, 10)
-    assert (right.status, right.heading) == (429, "There were too many attempts")
+    assert right.state == (429, "error")
     assert right.answer.headers["retry-after"] == "900"
-    house.clock.now += timedelta(minutes=15)
-    assert (await type_code(browser, (await codes_of(house))["user_code"])).status == 200
+    server.clock.now += timedelta(minutes=15)
+    assert (await type_code(browser, (await codes_of(server))["user_code"])).status == 200
 
 
-async def test_right_codes_between_do_not_give_more_guesses(house: House, browser: Browser) -> None:
-    own = (await codes_of(house))["user_code"]
+async def test_right_codes_between_do_not_give_more_guesses(server: IdentityServer, browser: Browser) -> None:
+    own = (await codes_of(server))["user_code"]
     statuses = []
     for letter in "BCDFGHJKLMNP":
         await type_code(browser, own)
@@ -176,40 +176,40 @@ async def test_right_codes_between_do_not_give_more_guesses(house: House, browse
     assert (statuses.count(400), statuses.count(429)) == (10, 2)
 
 
-async def test_guesses_from_many_places_are_too_many_as_well(house: House, browser: Browser) -> None:
+async def test_guesses_from_many_places_are_too_many_as_well(server: IdentityServer, browser: Browser) -> None:
     for number in range(98):
-        await throttling.begin_attempt(house.platform, throttling.code_subjects(f"192.0.2.{number}"))
+        await throttling.begin_attempt(server.platform, throttling.code_subjects(f"192.0.2.{number}"))
 
     statuses = [(await type_code(browser, f"BCDF-GHJ{letter}")).status for letter in "BCDF"]
 
     assert statuses == [400, 400, 429, 429]
 
 
-async def test_a_decision_is_no_way_to_guess_either(house: House, browser: Browser) -> None:
+async def test_a_decision_is_no_way_to_guess_either(server: IdentityServer, browser: Browser) -> None:
     """Somebody who is signed in knows what the tokens of his own forms are made of."""
-    decision = await come_to_decision(browser, (await codes_of(house))["user_code"])
+    decision = await come_to_decision(browser, (await codes_of(server))["user_code"])
     assert browser.session is not None
     session = digest_of(browser.session).hex()
 
     async def allow(code: str) -> int:
-        token = token_for(browser.http.cookies[form_cookie(house.base_url)], f"device-decision:{session}:{code}")
+        token = token_for(browser.http.cookies[form_cookie(server.base_url)], f"device-decision:{session}:{code}")
         sent = {"form_token": token, "user_code": code, "decision": "allow"}
         return (await browser.send(decision.form, sent)).status
 
-    assert await allow((await codes_of(house))["user_code"].replace("-", "")) == 200
+    assert await allow((await codes_of(server))["user_code"].replace("-", "")) == 200
     statuses = [await allow(f"BCDFGHJ{letter}") for letter in "BCDFGHJKLMNP"]
 
     assert (statuses.count(410), statuses.count(429)) == (10, 2)
 
 
-async def test_a_decision_is_about_the_code_that_was_shown(house: House, browser: Browser) -> None:
+async def test_a_decision_is_about_the_code_that_was_shown(server: IdentityServer, browser: Browser) -> None:
     """Somebody who gets a foreign code into the form must not have it allowed."""
-    shown, foreign = await codes_of(house), await codes_of(house)
+    shown, foreign = await codes_of(server), await codes_of(server)
     decision = await come_to_decision(browser, shown["user_code"])
 
     swapped = await browser.send(
-        decision.form, {"user_code": foreign["user_code"].replace("-", ""), **decision.form.buttons["Allow"]}
+        decision.form, {"user_code": foreign["user_code"].replace("-", ""), **decision.form.button("decision", "allow")}
     )
 
     assert swapped.status == 403
-    assert error_of(await poll(house, foreign["device_code"])) == (400, "authorization_pending")
+    assert error_of(await poll(server, foreign["device_code"])) == (400, "authorization_pending")

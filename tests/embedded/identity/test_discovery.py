@@ -5,22 +5,22 @@ from uuid import UUID
 from chamberlain.database.transactions import open_database
 from chamberlain.embedded.identity.tokens import CLAIMS
 from tests.databases import Databases
-from tests.embedded.identity.estate import OTHER_TENANT, TENANT, House, open_house
+from tests.embedded.identity.estate import OTHER_TENANT, TENANT, IdentityServer, open_server
 
 CONFIGURATION = "v2.0/.well-known/openid-configuration"
 
 
-async def test_it_works(house: House) -> None:
-    answer = await house.http.get(house.url(CONFIGURATION))
+async def test_it_works(server: IdentityServer) -> None:
+    answer = await server.http.get(server.url(CONFIGURATION))
 
     assert answer.status_code == 200
     assert answer.json() == {
-        "issuer": f"{house.base_url}/{TENANT}/v2.0",
-        "authorization_endpoint": f"{house.base_url}/{TENANT}/oauth2/v2.0/authorize",
-        "token_endpoint": f"{house.base_url}/{TENANT}/oauth2/v2.0/token",
-        "device_authorization_endpoint": f"{house.base_url}/{TENANT}/oauth2/v2.0/devicecode",
-        "end_session_endpoint": f"{house.base_url}/{TENANT}/oauth2/v2.0/logout",
-        "jwks_uri": f"{house.base_url}/{TENANT}/discovery/v2.0/keys",
+        "issuer": f"{server.base_url}/{TENANT}/v2.0",
+        "authorization_endpoint": f"{server.base_url}/{TENANT}/oauth2/v2.0/authorize",
+        "token_endpoint": f"{server.base_url}/{TENANT}/oauth2/v2.0/token",
+        "device_authorization_endpoint": f"{server.base_url}/{TENANT}/oauth2/v2.0/devicecode",
+        "end_session_endpoint": f"{server.base_url}/{TENANT}/oauth2/v2.0/logout",
+        "jwks_uri": f"{server.base_url}/{TENANT}/discovery/v2.0/keys",
         "scopes_supported": ["openid", "profile", "email", "offline_access"],
         "response_types_supported": ["code"],
         "response_modes_supported": ["query", "form_post"],
@@ -41,54 +41,54 @@ async def test_it_works(house: House) -> None:
     }
 
 
-async def test_every_endpoint_that_it_names_exists(house: House) -> None:
-    document = (await house.http.get(house.url(CONFIGURATION))).json()
+async def test_every_endpoint_that_it_names_exists(server: IdentityServer) -> None:
+    document = (await server.http.get(server.url(CONFIGURATION))).json()
 
-    assert (await house.http.get(document["jwks_uri"])).status_code == 200
-    assert (await house.http.post(document["token_endpoint"])).status_code == 400
-    assert (await house.http.post(document["device_authorization_endpoint"])).status_code == 400
+    assert (await server.http.get(document["jwks_uri"])).status_code == 200
+    assert (await server.http.post(document["token_endpoint"])).status_code == 400
+    assert (await server.http.post(document["device_authorization_endpoint"])).status_code == 400
     # Pages: the first says what is missing in the request, the second that nobody is signed in.
-    assert (await house.http.get(document["authorization_endpoint"])).status_code == 400
-    assert (await house.http.get(document["end_session_endpoint"])).status_code == 200
+    assert (await server.http.get(document["authorization_endpoint"])).status_code == 400
+    assert (await server.http.get(document["end_session_endpoint"])).status_code == 200
 
 
-async def test_each_tenant_has_its_own_issuer(house: House) -> None:
-    document = (await house.http.get(house.url(CONFIGURATION, OTHER_TENANT))).json()
+async def test_each_tenant_has_its_own_issuer(server: IdentityServer) -> None:
+    document = (await server.http.get(server.url(CONFIGURATION, OTHER_TENANT))).json()
 
-    assert document["issuer"] == f"{house.base_url}/{OTHER_TENANT}/v2.0"
+    assert document["issuer"] == f"{server.base_url}/{OTHER_TENANT}/v2.0"
 
 
-async def test_it_shows_public_keys_only(house: House) -> None:
-    answer = await house.http.get(house.url("discovery/v2.0/keys"))
+async def test_it_shows_public_keys_only(server: IdentityServer) -> None:
+    answer = await server.http.get(server.url("discovery/v2.0/keys"))
 
     (key,) = answer.json()["keys"]
     assert set(key) == {"kty", "kid", "use", "alg", "n", "e"}
     assert (key["kty"], key["use"], key["alg"]) == ("RSA", "sig", "RS256")
 
 
-async def test_it_rejects_a_tenant_that_nobody_knows(house: House) -> None:
+async def test_it_rejects_a_tenant_that_nobody_knows(server: IdentityServer) -> None:
     for path in (CONFIGURATION, "discovery/v2.0/keys"):
-        answer = await house.http.get(house.url(path, UUID(int=7)))
+        answer = await server.http.get(server.url(path, UUID(int=7)))
 
         assert answer.status_code == 404
         assert answer.json()["error"] == "invalid_tenant"
 
 
-async def test_it_rejects_a_tenant_that_is_no_id(house: House) -> None:
-    assert (await house.http.get(f"{house.base_url}/common/{CONFIGURATION}")).status_code == 404
+async def test_it_rejects_a_tenant_that_is_no_id(server: IdentityServer) -> None:
+    assert (await server.http.get(f"{server.base_url}/common/{CONFIGURATION}")).status_code == 404
 
 
-async def test_it_handles_an_id_in_capitals(house: House) -> None:
-    answer = await house.http.get(f"{house.base_url}/{str(TENANT).upper()}/{CONFIGURATION}")
+async def test_it_handles_an_id_in_capitals(server: IdentityServer) -> None:
+    answer = await server.http.get(f"{server.base_url}/{str(TENANT).upper()}/{CONFIGURATION}")
 
-    assert answer.json()["issuer"] == f"{house.base_url}/{TENANT}/v2.0"
+    assert answer.json()["issuer"] == f"{server.base_url}/{TENANT}/v2.0"
 
 
 async def test_it_handles_a_database_that_is_away(databases: Databases, tmp_path: Path) -> None:
     away = await open_database("postgresql://nobody@127.0.0.1:1/nothing", most=1, name="test")
-    async with open_house(replace(databases, application=away), tmp_path) as house:
+    async with open_server(replace(databases, application=away), tmp_path) as server:
         for path in (CONFIGURATION, "discovery/v2.0/keys"):
-            answer = await house.http.get(house.url(path))
+            answer = await server.http.get(server.url(path))
 
             assert (answer.status_code, answer.json()["error"]) == (503, "temporarily_unavailable")
             assert answer.headers["retry-after"] == "1"

@@ -17,15 +17,15 @@ from chamberlain.embedded.identity.rendering import FOLDER
 from tests.embedded.identity.browser import (
     Browser,
     Page,
-    answer_in,
     authorize_url,
-    forget_attempts,
-    give_passwords,
+    credentials,
     open_browser,
+    reset_throttling,
+    response_parameters,
+    set_test_passwords,
     sign_in_at,
-    typed,
 )
-from tests.embedded.identity.estate import ADA, CLI, House
+from tests.embedded.identity.estate import ADA, CLI, IdentityServer
 from tests.embedded.identity.sign_ins import PORTAL, PORTAL_REDIRECT, begin, load_more_clients
 
 CROSS_SITE = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
@@ -33,38 +33,38 @@ MARKUP = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{'evaluated-
 
 
 @pytest.fixture(autouse=True, scope="module")
-async def people(shared_house: House) -> None:
-    await load_more_clients(shared_house)
-    await give_passwords(shared_house)
+async def people(shared_server: IdentityServer) -> None:
+    await load_more_clients(shared_server)
+    await set_test_passwords(shared_server)
 
 
 @pytest.fixture
-async def browser(house: House) -> AsyncIterator[Browser]:
-    await forget_attempts(house)
-    async with open_browser(house) as opened:
+async def browser(server: IdentityServer) -> AsyncIterator[Browser]:
+    await reset_throttling(server)
+    async with open_browser(server) as opened:
         yield opened
 
 
-async def fail(house: House, *addresses: str) -> None:
+async def fail(server: IdentityServer, *addresses: str) -> None:
     """Wrong passwords for these addresses, without the time that it takes to look at them."""
     for address in addresses:
-        await throttling.begin_attempt(house.platform, throttling.password_subjects(address, "127.0.0.1"))
+        await throttling.begin_attempt(server.platform, throttling.password_subjects(address, "127.0.0.1"))
 
 
 async def pages_of(browser: Browser) -> list[Page]:
     """One of each kind."""
-    house = browser.house
-    sign_in = await browser.open(authorize_url(house))
-    wrong = await browser.send(sign_in.form, typed(password="wrong"))
-    way_back = await sign_in_at(browser, authorize_url(house, response_mode="form_post"))
-    confirm = await browser.open(authorize_url(house))
-    device = await browser.open(f"{house.base_url}/device")
+    server = browser.server
+    sign_in = await browser.open(authorize_url(server))
+    wrong = await browser.send(sign_in.form, credentials(password="wrong"))
+    way_back = await sign_in_at(browser, authorize_url(server, response_mode="form_post"))
+    confirm = await browser.open(authorize_url(server))
+    device = await browser.open(f"{server.base_url}/device")
     no_code = await browser.send(device.form, {"user_code": "x"})
-    decision = await browser.send(device.form, {"user_code": (await begin(house)).json()["user_code"]})
-    done = await browser.send(decision.form, decision.form.buttons["Allow"])
-    sign_out = await browser.open(house.url("oauth2/v2.0/logout"))
+    decision = await browser.send(device.form, {"user_code": (await begin(server)).json()["user_code"]})
+    done = await browser.send(decision.form, decision.form.button("decision", "allow"))
+    sign_out = await browser.open(server.url("oauth2/v2.0/logout"))
     signed_out = await browser.send(sign_out.form)
-    refused = await browser.open(authorize_url(house, redirect_uri="https://evil.example"))
+    refused = await browser.open(authorize_url(server, redirect_uri="https://evil.example"))
     return [sign_in, wrong, way_back, confirm, device, no_code, decision, done, sign_out, signed_out, refused]
 
 
@@ -90,15 +90,15 @@ async def test_it_works(browser: Browser) -> None:
 
 
 async def test_redirects_are_not_kept_and_tell_nobody_where_they_come_from(browser: Browser) -> None:
-    done = await sign_in_at(browser, authorize_url(browser.house))
+    done = await sign_in_at(browser, authorize_url(browser.server))
 
     assert done.answer.headers["cache-control"] == "no-store"
     assert done.answer.headers["referrer-policy"] == "no-referrer"
 
 
 async def test_cookies_are_out_of_reach(browser: Browser) -> None:
-    page = await browser.open(authorize_url(browser.house))
-    done = await browser.send(page.form, typed())
+    page = await browser.open(authorize_url(browser.server))
+    done = await browser.send(page.form, credentials())
 
     for answer in (page.answer, done.answer):
         (cookie,) = answer.headers.get_list("set-cookie")
@@ -122,49 +122,49 @@ async def test_cookies_are_out_of_reach(browser: Browser) -> None:
     ],
 )
 async def test_it_rejects_a_form_from_elsewhere(browser: Browser, headers: dict[str, str]) -> None:
-    page = await browser.open(authorize_url(browser.house))
+    page = await browser.open(authorize_url(browser.server))
 
-    done = await browser.send(page.form, typed(), headers)
+    done = await browser.send(page.form, credentials(), headers)
 
-    assert (done.status, done.heading) == (403, "The page has become too old")
+    assert done.state == (403, "error")
     assert browser.session is None
 
 
 async def test_it_takes_a_form_from_its_own_origin(browser: Browser) -> None:
-    page = await browser.open(authorize_url(browser.house))
+    page = await browser.open(authorize_url(browser.server))
 
-    done = await browser.send(page.form, typed(), {"Origin": browser.house.base_url.removesuffix("/identity")})
+    done = await browser.send(page.form, credentials(), {"Origin": browser.server.base_url.removesuffix("/identity")})
 
-    assert "code" in answer_in(done)
+    assert "code" in response_parameters(done)
 
 
 @pytest.mark.parametrize("token", ["", "x", "0" * 64, "ü"])
 async def test_it_rejects_a_form_without_its_token(browser: Browser, token: str) -> None:
-    page = await browser.open(authorize_url(browser.house))
+    page = await browser.open(authorize_url(browser.server))
 
-    done = await browser.send(page.form, {**typed(), "form_token": token})
+    done = await browser.send(page.form, {**credentials(), "form_token": token})
 
     assert done.status == 403
     assert browser.session is None
 
 
-async def test_it_rejects_the_token_of_another_browser(house: House, browser: Browser) -> None:
+async def test_it_rejects_the_token_of_another_browser(server: IdentityServer, browser: Browser) -> None:
     """An attacker signs somebody in as himself with a form that he was given."""
-    async with open_browser(house) as attacker:
-        form = (await attacker.open(authorize_url(house))).form
+    async with open_browser(server) as attacker:
+        form = (await attacker.open(authorize_url(server))).form
 
-    unprepared = await browser.send(form, typed())
-    await browser.open(authorize_url(house))
-    prepared = await browser.send(form, typed())
+    unprepared = await browser.send(form, credentials())
+    await browser.open(authorize_url(server))
+    prepared = await browser.send(form, credentials())
 
     assert (unprepared.status, prepared.status) == (403, 403)
 
 
-async def test_it_rejects_the_token_of_another_form(house: House, browser: Browser) -> None:
-    device = await browser.open(f"{house.base_url}/device")
-    await sign_in_at(browser, authorize_url(house))
-    confirm = await browser.open(authorize_url(house))
-    sign_out = await browser.open(house.url("oauth2/v2.0/logout"))
+async def test_it_rejects_the_token_of_another_form(server: IdentityServer, browser: Browser) -> None:
+    device = await browser.open(f"{server.base_url}/device")
+    await sign_in_at(browser, authorize_url(server))
+    confirm = await browser.open(authorize_url(server))
+    sign_out = await browser.open(server.url("oauth2/v2.0/logout"))
 
     for form, tokens in ((confirm.form, (device, sign_out)), (sign_out.form, (device, confirm))):
         for other in tokens:
@@ -173,26 +173,26 @@ async def test_it_rejects_the_token_of_another_form(house: House, browser: Brows
     assert browser.session is not None
 
 
-async def test_a_page_of_one_session_does_nothing_in_the_next(house: House, browser: Browser) -> None:
-    await sign_in_at(browser, authorize_url(house))
-    confirm = await browser.open(authorize_url(house))
-    await sign_in_at(browser, authorize_url(house, prompt="login"))
+async def test_a_page_of_one_session_does_nothing_in_the_next(server: IdentityServer, browser: Browser) -> None:
+    await sign_in_at(browser, authorize_url(server))
+    confirm = await browser.open(authorize_url(server))
+    await sign_in_at(browser, authorize_url(server, prompt="login"))
 
-    done = await browser.send(confirm.form, confirm.form.buttons["Go on"])
+    done = await browser.send(confirm.form, confirm.form.button("go_on", "1"))
 
     assert done.status == 403
 
 
-async def test_a_session_that_was_there_before_is_never_signed_in(house: House, browser: Browser) -> None:
-    name = f"__Host-identity-session-{urlsplit(house.base_url).port}"
+async def test_a_session_that_was_there_before_is_never_signed_in(server: IdentityServer, browser: Browser) -> None:
+    name = f"__Host-identity-session-{urlsplit(server.base_url).port}"
     planted = "A" * 43
-    page = await browser.open(authorize_url(house))
+    page = await browser.open(authorize_url(server))
     keys = "; ".join(f"{cookie.name}={cookie.value}" for cookie in browser.http.cookies.jar)
     headers = {"Origin": "null", "Sec-Fetch-Site": "same-origin", "Cookie": f"{keys}; {name}={planted}"}
 
-    done = await browser.send(page.form, typed(), headers)
+    done = await browser.send(page.form, credentials(), headers)
     first = browser.session
-    await sign_in_at(browser, authorize_url(house, prompt="login"))
+    await sign_in_at(browser, authorize_url(server, prompt="login"))
 
     assert done.status == 303
     assert first not in (None, planted)
@@ -200,21 +200,21 @@ async def test_a_session_that_was_there_before_is_never_signed_in(house: House, 
     # The one before is over, for whoever has it.
     kept = "SELECT count(*) FROM identity.sessions WHERE digest = $1"
     assert first is not None
-    assert await house.worker.fetchval(kept, digest_of(first)) == 0
+    assert await server.worker.fetchval(kept, digest_of(first)) == 0
 
 
-async def test_a_session_ends(house: House, browser: Browser) -> None:
-    silently = authorize_url(house, client_id=str(PORTAL), redirect_uri=PORTAL_REDIRECT, prompt="none", scope="openid")
-    await sign_in_at(browser, authorize_url(house))
+async def test_a_session_ends(server: IdentityServer, browser: Browser) -> None:
+    silently = authorize_url(server, client_id=str(PORTAL), redirect_uri=PORTAL_REDIRECT, prompt="none", scope="openid")
+    await sign_in_at(browser, authorize_url(server))
 
     found = []
     for minutes in (59, 59, 61):
-        house.clock.now += timedelta(minutes=minutes)
-        found.append("code" in answer_in(await browser.open(silently)))
-    await sign_in_at(browser, authorize_url(house))
+        server.clock.now += timedelta(minutes=minutes)
+        found.append("code" in response_parameters(await browser.open(silently)))
+    await sign_in_at(browser, authorize_url(server))
     for _ in range(10):
-        house.clock.now += timedelta(minutes=50)
-        found.append("code" in answer_in(await browser.open(silently)))
+        server.clock.now += timedelta(minutes=50)
+        found.append("code" in response_parameters(await browser.open(silently)))
 
     assert found == [True, True, False, *[True] * 9, False]
 
@@ -250,9 +250,9 @@ async def test_a_session_ends(house: House, browser: Browser) -> None:
     ],
 )
 async def test_it_rejects_an_address_that_is_not_registered(browser: Browser, address: str) -> None:
-    page = await browser.open(authorize_url(browser.house, redirect_uri=address))
+    page = await browser.open(authorize_url(browser.server, redirect_uri=address))
 
-    assert (page.status, page.heading) == (400, "The program asked wrongly")
+    assert page.state == (400, "error")
     assert "location" not in page.answer.headers
     assert not page.forms
     # The addresses that are there are the platform's own.
@@ -260,64 +260,64 @@ async def test_it_rejects_an_address_that_is_not_registered(browser: Browser, ad
 
 
 async def test_the_address_stands_for_one_program_only(browser: Browser) -> None:
-    page = await browser.open(authorize_url(browser.house, redirect_uri=PORTAL_REDIRECT))
-    nobody = await browser.open(authorize_url(browser.house, client_id=str(ADA.id)))
+    page = await browser.open(authorize_url(browser.server, redirect_uri=PORTAL_REDIRECT))
+    nobody = await browser.open(authorize_url(browser.server, client_id=str(ADA.id)))
 
     assert (page.status, nobody.status) == (400, 400)
 
 
 async def test_an_address_changed_after_the_page_is_looked_at_again(browser: Browser) -> None:
-    page = await browser.open(authorize_url(browser.house))
+    page = await browser.open(authorize_url(browser.server))
     page.form.action = page.form.action.replace("http%3A%2F%2Flocalhost%3A4711", "https%3A%2F%2Fevil.example")
     assert "evil" in page.form.action
 
-    done = await browser.send(page.form, typed())
+    done = await browser.send(page.form, credentials())
 
     assert done.status == 400
     assert browser.session is None
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost", "localhost:1", "localhost.evil.example"])
-async def test_it_rejects_a_host_that_is_not_ours(house: House, browser: Browser, host: str) -> None:
+async def test_it_rejects_a_host_that_is_not_ours(server: IdentityServer, browser: Browser, host: str) -> None:
     """Also where somebody bends the name of a site to this machine (DNS rebinding)."""
-    page = await browser.open(authorize_url(house))
+    page = await browser.open(authorize_url(server))
 
-    for path in (urlsplit(authorize_url(house)).path, "/identity/device"):
-        answer = await browser.http.get(house.base_url.replace("/identity", path), headers={"Host": host})
+    for path in (urlsplit(authorize_url(server)).path, "/identity/device"):
+        answer = await browser.http.get(server.base_url.replace("/identity", path), headers={"Host": host})
         assert answer.status_code == 421
         assert "set-cookie" not in answer.headers
     posted = await browser.http.post(
         page.form.action,
-        data={**page.form.values, **typed()},
+        data={**page.form.values, **credentials()},
         headers={"Host": host, "Origin": f"https://{host}", "Sec-Fetch-Site": "same-origin"},
     )
     assert posted.status_code == 421
-    assert host not in posted.text.replace(house.base_url, "")
+    assert host not in posted.text.replace(server.base_url, "")
 
 
-async def test_a_page_at_another_address_leads_to_the_right_one(house: House, browser: Browser) -> None:
-    wrong = f"{authorize_url(house)}&x=%22%3E%3Cscript%3E"
+async def test_a_page_at_another_address_leads_to_the_right_one(server: IdentityServer, browser: Browser) -> None:
+    wrong = f"{authorize_url(server)}&x=%22%3E%3Cscript%3E"
 
     page = Page(await browser.http.get(wrong, headers={"Host": "evil.example"}))
-    nowhere = Page(await browser.http.get(f"{house.base_url}/device", headers={"Host": "evil.example"}))
+    nowhere = Page(await browser.http.get(f"{server.base_url}/device", headers={"Host": "evil.example"}))
 
     assert list(page.links.values()) == [wrong]
-    assert list(nowhere.links.values()) == [f"{house.base_url}/device"]
+    assert list(nowhere.links.values()) == [f"{server.base_url}/device"]
     assert "<script" not in page.html
 
 
 @pytest.mark.parametrize("name", ["state", "login_hint", "scope", "client_id", "redirect_uri", "nonce", "prompt"])
 async def test_nothing_that_is_sent_becomes_markup(browser: Browser, name: str) -> None:
     for mode in ("query", "form_post"):
-        page = await browser.open(authorize_url(browser.house, response_mode=mode, **{name: MARKUP}))
+        page = await browser.open(authorize_url(browser.server, response_mode=mode, **{name: MARKUP}))
         assert "<script" not in page.html
         assert "<img" not in page.html
         assert "evaluated-evaluated-" not in page.html
 
 
-async def test_nothing_that_is_typed_becomes_markup(house: House, browser: Browser) -> None:
-    page = await browser.open(authorize_url(house))
-    device = await browser.open(f"{house.base_url}/device")
+async def test_nothing_that_is_typed_becomes_markup(server: IdentityServer, browser: Browser) -> None:
+    page = await browser.open(authorize_url(server))
+    device = await browser.open(f"{server.base_url}/device")
 
     wrong = await browser.send(page.form, {"address": MARKUP, "password": MARKUP})
     no_code = await browser.send(device.form, {"user_code": MARKUP})
@@ -329,23 +329,23 @@ async def test_nothing_that_is_typed_becomes_markup(house: House, browser: Brows
     assert wrong.form.values["password"] == ""
 
 
-async def test_names_are_no_markup_either(house: House, browser: Browser) -> None:
-    await house.worker.execute("UPDATE identity.accounts SET display_name = $1 WHERE id = $2", MARKUP, ADA.id)
-    await house.worker.execute("UPDATE identity.clients SET name = $1 WHERE id = $2", MARKUP, CLI)
+async def test_names_are_no_markup_either(server: IdentityServer, browser: Browser) -> None:
+    await server.worker.execute("UPDATE identity.accounts SET display_name = $1 WHERE id = $2", MARKUP, ADA.id)
+    await server.worker.execute("UPDATE identity.clients SET name = $1 WHERE id = $2", MARKUP, CLI)
     try:
-        pages = [await browser.open(authorize_url(house)), await sign_in_at(browser, authorize_url(house))]
-        pages += [await browser.open(authorize_url(house)), await browser.open(house.url("oauth2/v2.0/logout"))]
-        pages += [await browser.open(authorize_url(house, response_mode="form_post"))]
+        pages = [await browser.open(authorize_url(server)), await sign_in_at(browser, authorize_url(server))]
+        pages += [await browser.open(authorize_url(server)), await browser.open(server.url("oauth2/v2.0/logout"))]
+        pages += [await browser.open(authorize_url(server, response_mode="form_post"))]
     finally:
-        await house.worker.execute("UPDATE identity.accounts SET display_name = 'Ada' WHERE id = $1", ADA.id)
-        await house.worker.execute("UPDATE identity.clients SET name = 'chamberlain-cli' WHERE id = $1", CLI)
+        await server.worker.execute("UPDATE identity.accounts SET display_name = 'Ada' WHERE id = $1", ADA.id)
+        await server.worker.execute("UPDATE identity.clients SET name = 'chamberlain-cli' WHERE id = $1", CLI)
 
     assert all("<script" not in page.html and "<img" not in page.html for page in pages)
     assert "alert(1)" in pages[2].html
 
 
 async def test_it_does_not_tell_who_exists(browser: Browser) -> None:
-    page = await browser.open(authorize_url(browser.house))
+    page = await browser.open(authorize_url(browser.server))
     answers, seconds = [], []
 
     for address in (ADA.address, "nobody@estate.example"):
@@ -365,39 +365,41 @@ async def test_it_does_not_tell_who_exists(browser: Browser) -> None:
 
 @pytest.mark.parametrize("address", [ADA.address, "nobody@estate.example"])
 async def test_it_rejects_too_many_wrong_passwords_and_then_right_ones_too(
-    house: House, browser: Browser, address: str
+    server: IdentityServer, browser: Browser, address: str
 ) -> None:
-    page = await browser.open(authorize_url(house))
-    await fail(house, *[address] * 8)
+    page = await browser.open(authorize_url(server))
+    await fail(server, *[address] * 8)
     for _ in range(2):
         assert (await browser.send(page.form, {"address": address, "password": "wrong"})).status == 403
 
-    blocked = await browser.send(page.form, {**typed(), "address": address.upper()})
+    blocked = await browser.send(page.form, {**credentials(), "address": address.upper()})
 
-    assert (blocked.status, blocked.heading) == (429, "There were too many attempts")
+    assert blocked.state == (429, "error")
     assert blocked.answer.headers["retry-after"] == "900"
     assert "15 minutes" in blocked.html
     assert address not in blocked.html
     assert browser.session is None
     # Others are not held up, and the block passes.
     assert (await browser.send(page.form, {"address": "other@estate.example", "password": "x"})).status == 403
-    house.clock.now += timedelta(minutes=15)
+    server.clock.now += timedelta(minutes=15)
     assert (await browser.send(page.form, {"address": address, "password": "wrong"})).status == 403
 
 
-async def test_many_at_one_moment_are_no_more_than_one_after_the_other(house: House, browser: Browser) -> None:
-    page = await browser.open(authorize_url(house))
-    await fail(house, *[ADA.address] * 6)
+async def test_many_at_one_moment_are_no_more_than_one_after_the_other(
+    server: IdentityServer, browser: Browser
+) -> None:
+    page = await browser.open(authorize_url(server))
+    await fail(server, *[ADA.address] * 6)
 
-    answers = await asyncio.gather(*(browser.send(page.form, typed(password=f"wrong {n}")) for n in range(15)))
+    answers = await asyncio.gather(*(browser.send(page.form, credentials(password=f"wrong {n}")) for n in range(15)))
 
     statuses = [answer.status for answer in answers]
     assert (statuses.count(403), statuses.count(429)) == (4, 11)
 
 
-async def test_one_password_for_many_people_is_too_many_as_well(house: House, browser: Browser) -> None:
-    page = await browser.open(authorize_url(house))
-    await fail(house, *(f"{number}@estate.example" for number in range(47)))
+async def test_one_password_for_many_people_is_too_many_as_well(server: IdentityServer, browser: Browser) -> None:
+    page = await browser.open(authorize_url(server))
+    await fail(server, *(f"{number}@estate.example" for number in range(47)))
 
     tries = (browser.send(page.form, {"address": f"{n}@other.example", "password": "x"}) for n in range(8))
     statuses = [answer.status for answer in await asyncio.gather(*tries)]
@@ -405,14 +407,16 @@ async def test_one_password_for_many_people_is_too_many_as_well(house: House, br
     assert (statuses.count(403), statuses.count(429)) == (3, 5)
 
 
-async def test_a_right_password_ends_the_count_of_its_person_and_no_other(house: House, browser: Browser) -> None:
-    page = await browser.open(authorize_url(house))
-    await fail(house, *[ADA.address] * 9)
+async def test_a_right_password_ends_the_count_of_its_person_and_no_other(
+    server: IdentityServer, browser: Browser
+) -> None:
+    page = await browser.open(authorize_url(server))
+    await fail(server, *[ADA.address] * 9)
 
-    assert "code" in answer_in(await browser.send(page.form, typed()))
+    assert "code" in response_parameters(await browser.send(page.form, credentials()))
 
-    network = await house.worker.fetchval("SELECT failures FROM identity.sign_in_attempts WHERE kind = 'network'")
-    account = await house.worker.fetchval("SELECT failures FROM identity.sign_in_attempts WHERE kind = 'account'")
+    network = await server.worker.fetchval("SELECT failures FROM identity.sign_in_attempts WHERE kind = 'network'")
+    account = await server.worker.fetchval("SELECT failures FROM identity.sign_in_attempts WHERE kind = 'account'")
     assert (network, account) == (9, None)
 
 
@@ -436,67 +440,69 @@ def test_a_network_is_what_one_customer_gets(one: str, other: str, *, same: bool
     assert (throttling.code_subjects(one) == throttling.code_subjects(other)) == same
 
 
-async def test_what_is_over_is_removed(house: House, browser: Browser) -> None:
-    page = await browser.open(authorize_url(house))
-    await fail(house, "one@estate.example", "two@estate.example")
-    house.clock.now += timedelta(minutes=16)
+async def test_what_is_over_is_removed(server: IdentityServer, browser: Browser) -> None:
+    page = await browser.open(authorize_url(server))
+    await fail(server, "one@estate.example", "two@estate.example")
+    server.clock.now += timedelta(minutes=16)
 
     await browser.send(page.form, {"address": "last@estate.example", "password": "x"})
 
-    assert await house.worker.fetchval("SELECT count(*) FROM identity.sign_in_attempts") == 2
+    assert await server.worker.fetchval("SELECT count(*) FROM identity.sign_in_attempts") == 2
 
 
 @pytest.mark.parametrize("typed_in", [{"address": "", "password": "x"}, {"address": "x", "password": ""}])
 async def test_it_rejects_half_of_what_is_needed_and_counts_nothing(
-    house: House, browser: Browser, typed_in: dict[str, str]
+    server: IdentityServer, browser: Browser, typed_in: dict[str, str]
 ) -> None:
-    page = await browser.open(authorize_url(house))
+    page = await browser.open(authorize_url(server))
 
     answer = await browser.send(page.form, typed_in)
 
-    assert (answer.status, answer.heading) == (400, "Not signed in")
-    assert await house.worker.fetchval("SELECT count(*) FROM identity.sign_in_attempts") == 0
+    assert answer.state == (400, "sign_in")
+    assert await server.worker.fetchval("SELECT count(*) FROM identity.sign_in_attempts") == 0
 
 
 @pytest.mark.parametrize("address", ["\x00", "a" * 400, "' OR 1=1 --", "ada@estate.example\x00"])
 async def test_it_rejects_an_address_that_is_none(browser: Browser, address: str) -> None:
-    page = await browser.open(authorize_url(browser.house))
+    page = await browser.open(authorize_url(browser.server))
 
     answer = await browser.send(page.form, {"address": address, "password": "x"})
 
     assert answer.status in (400, 403)
 
 
-async def test_it_says_why_nobody_signs_in_where_strangers_can_reach_it(house: House, browser: Browser) -> None:
-    page = await browser.open(authorize_url(house))
-    sign_in = await sign_in_at(browser, authorize_url(house))
+async def test_it_says_why_nobody_signs_in_where_strangers_can_reach_it(
+    server: IdentityServer, browser: Browser
+) -> None:
+    page = await browser.open(authorize_url(server))
+    sign_in = await sign_in_at(browser, authorize_url(server))
     assert sign_in.status == 303
     keys = "; ".join(f"{cookie.name}={cookie.value}" for cookie in browser.http.cookies.jar)
     headers = {"Origin": "null", "Sec-Fetch-Site": "same-origin", "Cookie": keys}
-    open_to_all = Starlette(routes=routes(replace(house.platform, serves_people=False)))
+    open_to_all = Starlette(routes=routes(replace(server.platform, serves_people=False)))
     transport = httpx2.ASGITransport(app=open_to_all)
 
     async with httpx2.AsyncClient(transport=transport, headers=headers) as http:
         answers = [
-            await http.get(authorize_url(house)),
-            await http.get(f"{house.base_url}/device"),
-            await http.post(page.form.action, data={**page.form.values, **typed()}),
+            await http.get(authorize_url(server)),
+            await http.get(f"{server.base_url}/device"),
+            await http.post(page.form.action, data={**page.form.values, **credentials()}),
         ]
-        silently = await http.get(authorize_url(house, prompt="none"))
+        silently = await http.get(authorize_url(server, prompt="none"))
 
     assert [answer.status_code for answer in answers] == [403, 403, 403]
-    assert all("Other machines can reach this service" in answer.text for answer in answers)
+    assert all('data-page="error"' in answer.text for answer in answers)
     assert "error=login_required" in silently.headers["location"]
 
 
-async def test_secrets_are_not_kept_as_they_are(house: House, browser: Browser) -> None:
-    done = await sign_in_at(browser, authorize_url(house))
-    secrets = [browser.session, answer_in(done)["code"], *typed().values()]
+async def test_secrets_are_not_kept_as_they_are(server: IdentityServer, browser: Browser) -> None:
+    done = await sign_in_at(browser, authorize_url(server))
+    secrets = [browser.session, response_parameters(done)["code"], *credentials().values()]
 
-    rows = await house.worker.fetch("SELECT session::text FROM identity.sessions AS session")
-    rows += await house.worker.fetch("SELECT code::text FROM identity.authorization_codes AS code")
-    rows += await house.worker.fetch("SELECT attempt::text FROM identity.sign_in_attempts AS attempt")
-    hashes = await house.worker.fetch("SELECT password_hash FROM identity.accounts WHERE password_hash IS NOT NULL")
+    rows = await server.worker.fetch("SELECT session::text FROM identity.sessions AS session")
+    rows += await server.worker.fetch("SELECT code::text FROM identity.authorization_codes AS code")
+    rows += await server.worker.fetch("SELECT attempt::text FROM identity.sign_in_attempts AS attempt")
+    hashes = await server.worker.fetch("SELECT password_hash FROM identity.accounts WHERE password_hash IS NOT NULL")
 
     stored = " ".join(str(row[0]) for row in rows)
     assert stored
@@ -504,10 +510,10 @@ async def test_secrets_are_not_kept_as_they_are(house: House, browser: Browser) 
     assert all(row[0].startswith("$argon2id$") for row in hashes)
 
 
-async def test_nothing_else_in_the_folder_of_pages_is_handed_out(house: House, browser: Browser) -> None:
-    style = await browser.http.get(f"{house.base_url}/pages/style.css")
+async def test_nothing_else_in_the_folder_of_pages_is_handed_out(server: IdentityServer, browser: Browser) -> None:
+    style = await browser.http.get(f"{server.base_url}/pages/style.css")
 
     assert (style.status_code, style.headers["content-type"]) == (200, "text/css; charset=utf-8")
     for name in ("layout.html", "../page.py", "..%2fpage.py", ""):
-        assert (await browser.http.get(f"{house.base_url}/pages/{name}")).status_code == 404
+        assert (await browser.http.get(f"{server.base_url}/pages/{name}")).status_code == 404
     assert {path.suffix for path in FOLDER.iterdir()} == {".html", ".css", ".svg"}

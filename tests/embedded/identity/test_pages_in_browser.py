@@ -70,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _take(self, sent: str) -> None:
         self.server.answers.put((self.command, dict(parse_qsl(sent)) | {"referer": self.headers.get("Referer", "")}))
-        body = b"<!doctype html><title>Done</title><h1>Back at the program</h1>"
+        body = b"<!doctype html><title>Done</title><main data-page=application><h1>Done</h1></main>"
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.send_header("Content-Length", str(len(body)))
@@ -167,19 +167,21 @@ def type_and_press_enter(page: Page, *texts: str) -> None:
     page.keyboard.press("Enter")
 
 
-def heading(page: Page, name: str) -> None:
-    expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
+def expect_page(page: Page, name: str) -> None:
+    """Wait for a page of the platform, or of the application (`application`)."""
+    expect(page.locator(f"main[data-page={name}]")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
 
 
 def test_it_works(service: Service, browser: Browser, program: Program) -> None:
     with person(browser) as page:
         page.goto(authorize_url(service, program))
-        heading(page, "Sign in")
+        expect_page(page, "sign_in")
         expect(page.get_by_label("Address")).to_be_focused()
 
         type_and_press_enter(page, ADA_MAIL, password_of(service))
 
-        heading(page, "Back at the program")
+        expect_page(page, "application")
     method, answer = program.next_answer()
     assert method == "GET"
     assert answer.keys() == {"code", "state", "iss", "referer"}
@@ -191,12 +193,12 @@ def test_the_answer_can_be_sent_as_a_form(service: Service, browser: Browser, pr
     with person(browser) as page:
         page.goto(authorize_url(service, program, response_mode="form_post"))
         type_and_press_enter(page, ADA_MAIL, password_of(service))
-        heading(page, "Go back to chamberlain-cli")
-        expect(page.get_by_role("button", name="Go back to chamberlain-cli")).to_be_focused()
+        expect_page(page, "return")
+        expect(page.get_by_role("button", name="Return to chamberlain-cli")).to_be_focused()
 
         page.keyboard.press("Enter")
 
-        heading(page, "Back at the program")
+        expect_page(page, "application")
     method, answer = program.next_answer()
     assert method == "POST"
     assert answer["code"]
@@ -207,19 +209,19 @@ def test_who_is_signed_in_says_yes_and_stays_so(service: Service, browser: Brows
     with person(browser) as page:
         page.goto(authorize_url(service, program))
         type_and_press_enter(page, ADA_MAIL, password_of(service))
-        heading(page, "Back at the program")
+        expect_page(page, "application")
 
         # The way back is one from another site.
         page.evaluate("(url) => { location.href = url }", authorize_url(service, program, login_hint=ADA_MAIL))
-        heading(page, "Go on as Ada Achterberg?")
-        page.get_by_role("button", name="Go on").press("Enter")
+        expect_page(page, "confirm")
+        page.get_by_role("button", name="Continue").press("Enter")
 
-        heading(page, "Back at the program")
+        expect_page(page, "application")
         page.goto(f"{platform_of(service)}/{TENANT}/oauth2/v2.0/logout")
         page.get_by_role("button", name="Sign out").press("Enter")
-        heading(page, "Signed out")
+        expect_page(page, "signed_out")
         page.goto(authorize_url(service, program))
-        heading(page, "Sign in")
+        expect_page(page, "sign_in")
 
 
 def test_a_device_is_let_in_by_the_keyboard_alone(service: Service, browser: Browser) -> None:
@@ -228,14 +230,14 @@ def test_a_device_is_let_in_by_the_keyboard_alone(service: Service, browser: Bro
         page.goto(f"{platform_of(service)}/device")
         expect(page.get_by_label("Code")).to_be_focused()
         type_and_press_enter(page, "BCDF-GHJK")
-        heading(page, "No program waits with this code")
-        expect(page.get_by_role("alert")).to_contain_text("No program waits with this code")
+        expect_page(page, "device_code")
+        expect(page.get_by_role("alert")).to_be_visible()
         expect(page.get_by_label("Code")).to_be_focused()
 
         type_and_press_enter(page, code)
-        heading(page, "Sign in")
+        expect_page(page, "sign_in")
         type_and_press_enter(page, ADA_MAIL, password_of(service))
-        heading(page, "Let chamberlain-cli in?")
+        expect_page(page, "device_decision")
         expect(page.get_by_text(code, exact=True)).to_be_visible()
         expect(page.get_by_text("Ada Achterberg (ada@estate.example)")).to_be_visible()
         page.keyboard.press("Tab")
@@ -244,7 +246,7 @@ def test_a_device_is_let_in_by_the_keyboard_alone(service: Service, browser: Bro
         expect(page.get_by_role("button", name="Allow")).to_be_focused()
         page.keyboard.press("Enter")
 
-        heading(page, "The program is in")
+        expect_page(page, "device_allowed")
 
 
 def test_a_wrong_password_is_told_to_everybody(service: Service, browser: Browser, program: Program) -> None:
@@ -252,14 +254,12 @@ def test_a_wrong_password_is_told_to_everybody(service: Service, browser: Browse
         page.goto(authorize_url(service, program))
         type_and_press_enter(page, ADA_MAIL, "wrong")
 
-        heading(page, "Not signed in")
-        assert page.title().startswith("Not signed in")
-        expect(page.get_by_role("alert")).to_contain_text("The address or the password is not right.")
+        expect_page(page, "sign_in")
+        expect(page.get_by_role("alert")).to_be_visible()
+        assert page.title().startswith(page.get_by_role("heading", level=1).inner_text())
         for label in ("Address", "Password"):
             expect(page.get_by_label(label)).to_have_attribute("aria-invalid", "true")
-            expect(page.get_by_label(label)).to_have_accessible_description(
-                "The address or the password is not right. Go to the address"
-            )
+            expect(page.get_by_label(label)).to_have_accessible_description(page.get_by_role("alert").inner_text())
         expect(page.get_by_label("Address")).to_have_value(ADA_MAIL)
         expect(page.get_by_label("Password")).to_have_value("")
         page.get_by_role("link", name="Go to the address").press("Enter")
@@ -270,8 +270,8 @@ def test_pages_fit_a_small_screen_and_can_be_read(service: Service, browser: Bro
     with person(browser, scripts=True) as page:
         page.set_viewport_size({"width": 320, "height": 480})
 
-        def look(name: str) -> None:
-            heading(page, name)
+        def check(name: str) -> None:
+            expect_page(page, name)
             assert page.evaluate("document.scrollingElement.scrollWidth") <= 320, name
             assert page.evaluate(CONTRASTS)[0] >= 7, name
             assert page.evaluate("document.documentElement.lang") == "en"
@@ -280,21 +280,21 @@ def test_pages_fit_a_small_screen_and_can_be_read(service: Service, browser: Bro
             expect(page.get_by_role("banner")).to_contain_text("for evaluation and tests")
 
         page.goto(authorize_url(service, program))
-        look("Sign in")
+        check("sign_in")
         type_and_press_enter(page, ADA_MAIL, "wrong")
-        look("Not signed in")
+        check("sign_in")
         type_and_press_enter(page, ADA_MAIL, password_of(service))
-        heading(page, "Back at the program")
+        expect_page(page, "application")
         page.goto(authorize_url(service, program))
-        look("Go on as Ada Achterberg?")
+        check("confirm")
         page.goto(authorize_url(service, program, response_mode="form_post"))
-        look("Go back to chamberlain-cli")
+        check("return")
         page.goto(f"{platform_of(service)}/device")
-        look("Let a program in")
+        check("device_code")
         type_and_press_enter(page, user_code_of(service))
-        look("Let chamberlain-cli in?")
+        check("device_decision")
         page.goto(authorize_url(service, program, redirect_uri="https://evil.example/"))
-        look("The program asked wrongly")
+        check("error")
 
 
 def test_what_gets_into_a_page_can_do_nothing(service: Service, browser: Browser, program: Program) -> None:

@@ -11,19 +11,28 @@ from chamberlain.embedded.identity.passwords import PasswordVerifier, hash_secre
 from chamberlain.embedded.identity.sign_in import find_by_password
 from chamberlain.embedded.identity.throttling import password_subjects
 from tests.databases import Databases
-from tests.embedded.identity.estate import ADA, AUTOMATION, CLIENTS, OTHER_TENANT, TENANT, ZOE, House, load_estate
+from tests.embedded.identity.estate import (
+    ADA,
+    AUTOMATION,
+    CLIENTS,
+    OTHER_TENANT,
+    TENANT,
+    ZOE,
+    IdentityServer,
+    load_estate,
+)
 
 # As an earlier version kept a secret.
 OLD_FORM = "scrypt$16384$8$1$QUJDREVGR0hJSktMTU5PUA==$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 
-async def test_it_works(house: House) -> None:
-    assert await without_password(house.worker, [ADA, ZOE]) == [ADA, ZOE]
+async def test_it_works(server: IdentityServer) -> None:
+    assert await without_password(server.worker, [ADA, ZOE]) == [ADA, ZOE]
 
-    await set_passwords(house.worker, [ADA, ZOE], {ADA.address: "päss wörd"})
+    await set_passwords(server.worker, [ADA, ZOE], {ADA.address: "päss wörd"})
 
-    assert await without_password(house.worker, [ADA, ZOE]) == [ZOE]
-    assert await find_by_password(house.platform, TENANT, ADA.address, "päss wörd") == ADA
+    assert await without_password(server.worker, [ADA, ZOE]) == [ZOE]
+    assert await find_by_password(server.platform, TENANT, ADA.address, "päss wörd") == ADA
     for tenant_id, address, password in (
         (TENANT, ADA.address, "pass word"),
         (TENANT, ADA.address, ""),
@@ -31,16 +40,16 @@ async def test_it_works(house: House) -> None:
         (OTHER_TENANT, ZOE.address, ""),
         (TENANT, "nobody\x00", "päss wörd"),
     ):
-        assert await find_by_password(house.platform, tenant_id, address, password) is None
+        assert await find_by_password(server.platform, tenant_id, address, password) is None
 
 
-async def test_an_address_is_one_for_the_count_of_failures_and_for_the_sign_in(house: House) -> None:
+async def test_an_address_is_one_for_the_count_of_failures_and_for_the_sign_in(server: IdentityServer) -> None:
     eli = Account(id=uuid4(), tenant=TENANT, address="Eli.Kim@estate.example", display_name="Eli")
-    await load(house.worker, accounts=[eli])
-    await set_passwords(house.worker, [eli], {eli.address: "right"})
+    await load(server.worker, accounts=[eli])
+    await set_passwords(server.worker, [eli], {eli.address: "right"})
 
     async def finds(address: str) -> bool:
-        return await find_by_password(house.platform, TENANT, address, "right") == eli
+        return await find_by_password(server.platform, TENANT, address, "right") == eli
 
     assert await finds("ELI.KIM@ESTATE.EXAMPLE")
     # The database makes a plain i of this letter and would find Eli; attempts are counted for two addresses.
@@ -51,18 +60,18 @@ async def test_an_address_is_one_for_the_count_of_failures_and_for_the_sign_in(h
     assert await finds("eli.\u212aim@estate.example")
 
 
-async def test_a_new_password_ends_sessions(house: House) -> None:
-    await house.worker.execute(
+async def test_a_new_password_ends_sessions(server: IdentityServer) -> None:
+    await server.worker.execute(
         "INSERT INTO identity.sessions (digest, tenant_id, account_id, created_at, used_at, ends_at)"
         " VALUES ('\\x01', $1, $2, now(), now(), now())",
         TENANT,
         ADA.id,
     )
 
-    await set_passwords(house.worker, [ADA], {})
+    await set_passwords(server.worker, [ADA], {})
 
-    assert await without_password(house.worker, [ADA]) == [ADA]
-    assert await house.worker.fetchval("SELECT count(*) FROM identity.sessions") == 0
+    assert await without_password(server.worker, [ADA]) == [ADA]
+    assert await server.worker.fetchval("SELECT count(*) FROM identity.sessions") == 0
 
 
 async def test_the_same_secret_is_never_kept_in_the_same_way() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from chamberlain.embedded.identity.device_authorization import allow_device
 from chamberlain.embedded.identity.passwords import set_passwords
-from tests.embedded.identity.estate import API, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
+from tests.embedded.identity.estate import API, GRAPH, OTHER_TENANT, SECRET, START, TENANT, IdentityServer
 from tests.embedded.identity.sign_ins import (
     COLLAB,
     GROUPS,
@@ -33,15 +33,15 @@ LATER = timedelta(seconds=10)
 
 
 @pytest.fixture(autouse=True, scope="module")
-async def more_clients(shared_house: House) -> None:
-    await load_more_clients(shared_house)
+async def more_clients(shared_server: IdentityServer) -> None:
+    await load_more_clients(shared_server)
 
 
-async def test_it_works(house: House) -> None:
-    first = (await redeem(house, await code_for(house, nonce="once"))).json()
-    house.clock.now = START + timedelta(hours=2)
+async def test_it_works(server: IdentityServer) -> None:
+    first = (await redeem(server, await code_for(server, nonce="once"))).json()
+    server.clock.now = START + timedelta(hours=2)
 
-    answer = await refresh(house, first["refresh_token"])
+    answer = await refresh(server, first["refresh_token"])
 
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "no-store"
@@ -56,12 +56,12 @@ async def test_it_works(house: House) -> None:
     assert claims["iat"] == int((START + timedelta(hours=2)).timestamp())
 
 
-async def test_it_works_for_anything_that_the_program_may_ask_for(house: House) -> None:
-    token = (await sign_in(house, parameters={"scope": f"{COLLAB} offline_access"}))["refresh_token"]
+async def test_it_works_for_anything_that_the_program_may_ask_for(server: IdentityServer) -> None:
+    token = (await sign_in(server, parameters={"scope": f"{COLLAB} offline_access"}))["refresh_token"]
 
-    groups = (await refresh(house, token, {"scope": f"{GROUPS} openid profile offline_access"})).json()
-    everything = (await refresh(house, groups["refresh_token"], {"scope": f"{API}/.default"})).json()
-    as_before = (await refresh(house, everything["refresh_token"])).json()
+    groups = (await refresh(server, token, {"scope": f"{GROUPS} openid profile offline_access"})).json()
+    everything = (await refresh(server, groups["refresh_token"], {"scope": f"{API}/.default"})).json()
+    as_before = (await refresh(server, everything["refresh_token"])).json()
 
     assert part_of(groups["access_token"], 1)["aud"] == GRAPH
     assert groups["scope"] == f"{GROUPS} openid profile offline_access"
@@ -69,59 +69,59 @@ async def test_it_works_for_anything_that_the_program_may_ask_for(house: House) 
     assert as_before["scope"] == f"{COLLAB} offline_access"
 
 
-async def test_it_rejects_a_token_that_was_used_and_ends_its_family(house: House) -> None:
-    first = (await sign_in(house))["refresh_token"]
-    second = (await refresh(house, first)).json()["refresh_token"]
-    house.clock.now += LATER
+async def test_it_rejects_a_token_that_was_used_and_ends_its_family(server: IdentityServer) -> None:
+    first = (await sign_in(server))["refresh_token"]
+    second = (await refresh(server, first)).json()["refresh_token"]
+    server.clock.now += LATER
 
-    again = await refresh(house, first)
+    again = await refresh(server, first)
 
     assert error_of(again) == REFUSED
-    assert error_of(await refresh(house, second)) == REFUSED
+    assert error_of(await refresh(server, second)) == REFUSED
 
 
-async def test_it_handles_a_program_that_lost_the_answer(house: House) -> None:
-    first = (await sign_in(house))["refresh_token"]
-    lost = (await refresh(house, first)).json()["refresh_token"]
-    house.clock.now += LATER - timedelta(seconds=1)
+async def test_it_handles_a_program_that_lost_the_answer(server: IdentityServer) -> None:
+    first = (await sign_in(server))["refresh_token"]
+    lost = (await refresh(server, first)).json()["refresh_token"]
+    server.clock.now += LATER - timedelta(seconds=1)
 
-    again = await refresh(house, first)
+    again = await refresh(server, first)
 
     assert again.status_code == 200
-    following = await refresh(house, again.json()["refresh_token"])
+    following = await refresh(server, again.json()["refresh_token"])
     assert following.status_code == 200
     # Of the two answers one is used. Whoever comes with the other is somebody else.
-    assert error_of(await refresh(house, lost)) == REFUSED
-    assert error_of(await refresh(house, following.json()["refresh_token"])) == REFUSED
+    assert error_of(await refresh(server, lost)) == REFUSED
+    assert error_of(await refresh(server, following.json()["refresh_token"])) == REFUSED
 
 
-async def test_nobody_repeats_what_somebody_has_gone_on_from(house: House) -> None:
-    first = (await sign_in(house))["refresh_token"]
-    second = (await refresh(house, first)).json()["refresh_token"]
-    third = (await refresh(house, second)).json()["refresh_token"]
+async def test_nobody_repeats_what_somebody_has_gone_on_from(server: IdentityServer) -> None:
+    first = (await sign_in(server))["refresh_token"]
+    second = (await refresh(server, first)).json()["refresh_token"]
+    third = (await refresh(server, second)).json()["refresh_token"]
 
-    assert error_of(await refresh(house, first)) == REFUSED
-    assert error_of(await refresh(house, third)) == REFUSED
+    assert error_of(await refresh(server, first)) == REFUSED
+    assert error_of(await refresh(server, third)) == REFUSED
 
 
-async def test_many_at_one_moment_are_one_generation(house: House) -> None:
-    first = (await sign_in(house))["refresh_token"]
+async def test_many_at_one_moment_are_one_generation(server: IdentityServer) -> None:
+    first = (await sign_in(server))["refresh_token"]
 
-    answers = await asyncio.gather(*(refresh(house, first) for _ in range(6)))
+    answers = await asyncio.gather(*(refresh(server, first) for _ in range(6)))
 
     assert [answer.status_code for answer in answers] == [200] * 6
     tokens = {answer.json()["refresh_token"] for answer in answers}
     assert len(tokens) == 6
-    used = await asyncio.gather(*(refresh(house, token) for token in tokens))
+    used = await asyncio.gather(*(refresh(server, token) for token in tokens))
     assert [answer.status_code for answer in used].count(200) == 1
     (gone_on,) = (answer.json()["refresh_token"] for answer in used if answer.status_code == 200)
-    assert error_of(await refresh(house, gone_on)) == REFUSED
+    assert error_of(await refresh(server, gone_on)) == REFUSED
 
 
-async def test_a_program_may_repeat_itself_some_times_only(house: House) -> None:
-    first = (await sign_in(house))["refresh_token"]
+async def test_a_program_may_repeat_itself_some_times_only(server: IdentityServer) -> None:
+    first = (await sign_in(server))["refresh_token"]
 
-    statuses = [(await refresh(house, first)).status_code for _ in range(9)]
+    statuses = [(await refresh(server, first)).status_code for _ in range(9)]
 
     assert statuses == [200] * 8 + [400]
 
@@ -129,138 +129,138 @@ async def test_a_program_may_repeat_itself_some_times_only(house: House) -> None
 @pytest.mark.parametrize(
     "parameters", [{"client_id": str(OTHER_CLI)}, {"client_id": str(PORTAL), "client_secret": SECRET}]
 )
-async def test_it_rejects_the_token_of_another_program(house: House, parameters: dict[str, str]) -> None:
-    token = (await sign_in(house))["refresh_token"]
+async def test_it_rejects_the_token_of_another_program(server: IdentityServer, parameters: dict[str, str]) -> None:
+    token = (await sign_in(server))["refresh_token"]
 
-    assert error_of(await refresh(house, token, parameters)) == REFUSED
-    assert (await refresh(house, token)).status_code == 200
-
-
-async def test_it_rejects_a_token_in_another_tenant(house: House) -> None:
-    token = (await sign_in(house))["refresh_token"]
-
-    assert error_of(await refresh(house, token, tenant_id=OTHER_TENANT)) == REFUSED
-    assert (await refresh(house, token)).status_code == 200
+    assert error_of(await refresh(server, token, parameters)) == REFUSED
+    assert (await refresh(server, token)).status_code == 200
 
 
-async def test_it_rejects_a_program_that_does_not_prove_itself(house: House) -> None:
+async def test_it_rejects_a_token_in_another_tenant(server: IdentityServer) -> None:
+    token = (await sign_in(server))["refresh_token"]
+
+    assert error_of(await refresh(server, token, tenant_id=OTHER_TENANT)) == REFUSED
+    assert (await refresh(server, token)).status_code == 200
+
+
+async def test_it_rejects_a_program_that_does_not_prove_itself(server: IdentityServer) -> None:
     at_portal = {"client_id": str(PORTAL), "client_secret": SECRET, "redirect_uri": PORTAL_REDIRECT}
-    code = await code_for(house, client_id=PORTAL, redirect_uri=PORTAL_REDIRECT, scope=f"{MAIL} offline_access")
-    token = (await redeem(house, code, at_portal)).json()["refresh_token"]
+    code = await code_for(server, client_id=PORTAL, redirect_uri=PORTAL_REDIRECT, scope=f"{MAIL} offline_access")
+    token = (await redeem(server, code, at_portal)).json()["refresh_token"]
 
-    without = await refresh(house, token, {"client_id": str(PORTAL)})
-    wrong = await refresh(house, token, {"client_id": str(PORTAL), "client_secret": "wrong"})
-    right = await refresh(house, token, {"client_id": str(PORTAL), "client_secret": SECRET})
+    without = await refresh(server, token, {"client_id": str(PORTAL)})
+    wrong = await refresh(server, token, {"client_id": str(PORTAL), "client_secret": "wrong"})
+    right = await refresh(server, token, {"client_id": str(PORTAL), "client_secret": SECRET})
 
     assert error_of(without) == error_of(wrong) == (401, "invalid_client")
     assert right.status_code == 200
 
 
 @pytest.mark.parametrize("scope", [f"{API}/admin/Config.ReadWrite.All", f"{COLLAB} {GROUPS}", f"openid\x00{COLLAB}"])
-async def test_a_scope_that_is_refused_leaves_the_token_unused(house: House, scope: str) -> None:
-    token = (await sign_in(house))["refresh_token"]
+async def test_a_scope_that_is_refused_leaves_the_token_unused(server: IdentityServer, scope: str) -> None:
+    token = (await sign_in(server))["refresh_token"]
 
-    assert error_of(await refresh(house, token, {"scope": scope})) == (400, "invalid_scope")
-    house.clock.now += LATER
-    assert (await refresh(house, token)).status_code == 200
+    assert error_of(await refresh(server, token, {"scope": scope})) == (400, "invalid_scope")
+    server.clock.now += LATER
+    assert (await refresh(server, token)).status_code == 200
 
 
 @pytest.mark.parametrize("token", ["nothing", "%", "\x00", "A" * 64, "A" * 63 + "=", "é" * 64, "-_" * 32])
-async def test_it_rejects_what_is_no_token(house: House, token: str) -> None:
-    assert error_of(await refresh(house, token)) == REFUSED
+async def test_it_rejects_what_is_no_token(server: IdentityServer, token: str) -> None:
+    assert error_of(await refresh(server, token)) == REFUSED
 
 
-async def test_it_rejects_an_access_token_or_an_id_token_in_its_place(house: House) -> None:
-    tokens = await sign_in(house)
+async def test_it_rejects_an_access_token_or_an_id_token_in_its_place(server: IdentityServer) -> None:
+    tokens = await sign_in(server)
 
-    assert error_of(await refresh(house, tokens["access_token"])) == REFUSED
-    assert error_of(await refresh(house, tokens["id_token"])) == REFUSED
-
-
-async def test_a_token_that_nobody_uses_ends_after_fourteen_days(house: House) -> None:
-    token = (await sign_in(house))["refresh_token"]
-
-    house.clock.now = START + timedelta(days=14)
-
-    assert error_of(await refresh(house, token)) == REFUSED
+    assert error_of(await refresh(server, tokens["access_token"])) == REFUSED
+    assert error_of(await refresh(server, tokens["id_token"])) == REFUSED
 
 
-async def test_a_family_ends_after_ninety_days_however_it_is_used(house: House) -> None:
-    token = (await sign_in(house))["refresh_token"]
+async def test_a_token_that_nobody_uses_ends_after_fourteen_days(server: IdentityServer) -> None:
+    token = (await sign_in(server))["refresh_token"]
+
+    server.clock.now = START + timedelta(days=14)
+
+    assert error_of(await refresh(server, token)) == REFUSED
+
+
+async def test_a_family_ends_after_ninety_days_however_it_is_used(server: IdentityServer) -> None:
+    token = (await sign_in(server))["refresh_token"]
     for day in range(13, 90, 13):
-        house.clock.now = START + timedelta(days=day)
-        answer = await refresh(house, token)
+        server.clock.now = START + timedelta(days=day)
+        answer = await refresh(server, token)
         assert answer.status_code == 200
         token = answer.json()["refresh_token"]
-    house.clock.now = START + timedelta(days=90) - timedelta(seconds=1)
-    token = (await refresh(house, token)).json()["refresh_token"]
+    server.clock.now = START + timedelta(days=90) - timedelta(seconds=1)
+    token = (await refresh(server, token)).json()["refresh_token"]
 
-    house.clock.now = START + timedelta(days=90)
+    server.clock.now = START + timedelta(days=90)
 
-    assert error_of(await refresh(house, token)) == REFUSED
-
-
-async def test_a_new_password_ends_what_came_of_the_old_one(house: House) -> None:
-    account = await somebody(house)
-    token = (await sign_in(house, account))["refresh_token"]
-
-    await set_passwords(house.worker, [account], {account.address: "another password"})
-
-    assert error_of(await refresh(house, token)) == REFUSED
+    assert error_of(await refresh(server, token)) == REFUSED
 
 
-async def test_a_new_password_ends_what_was_still_to_come_of_the_old_one(house: House) -> None:
-    account = await somebody(house)
-    code, codes = await code_for(house, account), (await begin(house)).json()
-    assert await allow_device(house.platform, codes["user_code"], account, SIGNED_IN)
+async def test_a_new_password_ends_what_came_of_the_old_one(server: IdentityServer) -> None:
+    account = await somebody(server)
+    token = (await sign_in(server, account))["refresh_token"]
 
-    await set_passwords(house.worker, [account], {account.address: "another password"})
+    await set_passwords(server.worker, [account], {account.address: "another password"})
 
-    assert error_of(await redeem(house, code)) == REFUSED
-    assert error_of(await poll(house, codes["device_code"])) == REFUSED
+    assert error_of(await refresh(server, token)) == REFUSED
 
 
-async def test_tokens_are_not_stored_as_they_are(house: House) -> None:
-    token = (await sign_in(house))["refresh_token"]
+async def test_a_new_password_ends_what_was_still_to_come_of_the_old_one(server: IdentityServer) -> None:
+    account = await somebody(server)
+    code, codes = await code_for(server, account), (await begin(server)).json()
+    assert await allow_device(server.platform, codes["user_code"], account, SIGNED_IN)
 
-    stored = await house.worker.fetchval("SELECT string_agg(token::text, ' ') FROM identity.refresh_tokens AS token")
+    await set_passwords(server.worker, [account], {account.address: "another password"})
+
+    assert error_of(await redeem(server, code)) == REFUSED
+    assert error_of(await poll(server, codes["device_code"])) == REFUSED
+
+
+async def test_tokens_are_not_stored_as_they_are(server: IdentityServer) -> None:
+    token = (await sign_in(server))["refresh_token"]
+
+    stored = await server.worker.fetchval("SELECT string_agg(token::text, ' ') FROM identity.refresh_tokens AS token")
 
     assert token not in stored
 
 
-async def test_families_that_have_ended_are_forgotten(house: House) -> None:
-    gone = await somebody(house)
-    await sign_in(house, gone)
-    await sign_in(house, gone)
+async def test_families_that_have_ended_are_forgotten(server: IdentityServer) -> None:
+    gone = await somebody(server)
+    await sign_in(server, gone)
+    await sign_in(server, gone)
 
-    house.clock.now = START + timedelta(days=15)
-    await sign_in(house)
+    server.clock.now = START + timedelta(days=15)
+    await sign_in(server)
 
     count = "SELECT count(*) FROM identity.refresh_tokens WHERE tenant_id = $1 AND account_id = $2"
-    assert await house.worker.fetchval(count, TENANT, gone.id) == 0
+    assert await server.worker.fetchval(count, TENANT, gone.id) == 0
 
 
-async def test_a_permission_that_was_taken_back_is_not_given_again(house: House) -> None:
-    token = (await sign_in(house, parameters={"client_id": str(OTHER_CLI)}))["refresh_token"]
+async def test_a_permission_that_was_taken_back_is_not_given_again(server: IdentityServer) -> None:
+    token = (await sign_in(server, parameters={"client_id": str(OTHER_CLI)}))["refresh_token"]
     try:
-        await house.worker.execute("DELETE FROM identity.permissions WHERE client_id = $1", OTHER_CLI)
+        await server.worker.execute("DELETE FROM identity.permissions WHERE client_id = $1", OTHER_CLI)
 
-        refused = await refresh(house, token, {"client_id": str(OTHER_CLI)})
+        refused = await refresh(server, token, {"client_id": str(OTHER_CLI)})
     finally:
-        await load_more_clients(house)
+        await load_more_clients(server)
 
     assert error_of(refused) == (400, "invalid_scope")
-    assert (await refresh(house, token, {"client_id": str(OTHER_CLI)})).status_code == 200
+    assert (await refresh(server, token, {"client_id": str(OTHER_CLI)})).status_code == 200
 
 
-async def test_nothing_of_a_program_that_is_gone_is_left(house: House) -> None:
-    token = (await sign_in(house, parameters={"client_id": str(OTHER_CLI)}))["refresh_token"]
+async def test_nothing_of_a_program_that_is_gone_is_left(server: IdentityServer) -> None:
+    token = (await sign_in(server, parameters={"client_id": str(OTHER_CLI)}))["refresh_token"]
     try:
-        await house.worker.execute("DELETE FROM identity.clients WHERE id = $1", OTHER_CLI)
+        await server.worker.execute("DELETE FROM identity.clients WHERE id = $1", OTHER_CLI)
 
-        gone = await refresh(house, token, {"client_id": str(OTHER_CLI)})
+        gone = await refresh(server, token, {"client_id": str(OTHER_CLI)})
     finally:
-        await load_more_clients(house)
+        await load_more_clients(server)
 
     assert error_of(gone) == (401, "invalid_client")
-    assert error_of(await refresh(house, token, {"client_id": str(OTHER_CLI)})) == REFUSED
+    assert error_of(await refresh(server, token, {"client_id": str(OTHER_CLI)})) == REFUSED

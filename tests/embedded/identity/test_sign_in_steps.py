@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from chamberlain.embedded.identity.authorization_endpoint import Asked, SignedIn, Step, next_step
+from chamberlain.embedded.identity.authorization_endpoint import Conditions, SignedIn, Step, next_step
 from chamberlain.embedded.identity.authorization_request import Prompt, ResponseMode
 
 ADA = SignedIn("ada@estate.example", timedelta(minutes=5))
@@ -47,6 +47,6 @@ def test_it_works(
     signed_in: SignedIn | None,
     step: Step,
 ) -> None:
-    asked = Asked(prompts=prompts, max_age=max_age, login_hint=hint, is_native=is_native, mode=mode)
+    asked = Conditions(prompts=prompts, max_age=max_age, login_hint=hint, is_native=is_native, mode=mode)
 
     assert next_step(asked, signed_in) == step

@@ -5,77 +5,77 @@ import pytest
 
 from tests.embedded.identity.browser import (
     Browser,
-    answer_in,
     authorize_url,
-    forget_attempts,
-    give_passwords,
     open_browser,
+    reset_throttling,
+    response_parameters,
+    set_test_passwords,
     sign_in_at,
 )
-from tests.embedded.identity.estate import CLI, OTHER_TENANT, ZOE, House
+from tests.embedded.identity.estate import CLI, OTHER_TENANT, ZOE, IdentityServer
 from tests.embedded.identity.sign_ins import PORTAL, PORTAL_REDIRECT, load_more_clients, redeem, refresh
 
 
 @pytest.fixture(autouse=True, scope="module")
-async def people(shared_house: House) -> None:
-    await load_more_clients(shared_house)
-    await give_passwords(shared_house)
+async def people(shared_server: IdentityServer) -> None:
+    await load_more_clients(shared_server)
+    await set_test_passwords(shared_server)
 
 
 @pytest.fixture
-async def browser(house: House) -> AsyncIterator[Browser]:
-    await forget_attempts(house)
-    async with open_browser(house) as opened:
+async def browser(server: IdentityServer) -> AsyncIterator[Browser]:
+    await reset_throttling(server)
+    async with open_browser(server) as opened:
         yield opened
 
 
-def sign_out_url(house: House, **parameters: str) -> str:
-    return f"{house.url('oauth2/v2.0/logout')}?{urlencode(parameters)}"
+def sign_out_url(server: IdentityServer, **parameters: str) -> str:
+    return f"{server.url('oauth2/v2.0/logout')}?{urlencode(parameters)}"
 
 
-async def tokens_of(house: House, browser: Browser) -> dict[str, str]:
+async def tokens_of(server: IdentityServer, browser: Browser) -> dict[str, str]:
     """Somebody signs in; what the program gets."""
-    answer = answer_in(await sign_in_at(browser, authorize_url(house)))
-    tokens: dict[str, str] = (await redeem(house, answer["code"])).json()
+    answer = response_parameters(await sign_in_at(browser, authorize_url(server)))
+    tokens: dict[str, str] = (await redeem(server, answer["code"])).json()
     return tokens
 
 
-async def test_it_works(house: House, browser: Browser) -> None:
-    tokens = await tokens_of(house, browser)
+async def test_it_works(server: IdentityServer, browser: Browser) -> None:
+    tokens = await tokens_of(server, browser)
     secret = browser.session
     assert secret is not None
 
-    page = await browser.open(sign_out_url(house, id_token_hint=tokens["id_token"]))
+    page = await browser.open(sign_out_url(server, id_token_hint=tokens["id_token"]))
 
-    assert (page.status, page.heading) == (200, "Signed out")
+    assert page.state == (200, "signed_out")
     assert browser.session is None
     # What was in the cookie is good for nothing any more.
-    name = f"__Host-identity-session-{urlsplit(house.base_url).port}"
-    kept = await browser.http.get(authorize_url(house), headers={"Cookie": f"{name}={secret}"})
-    assert "<h1>Sign in</h1>" in kept.text
-    assert (await refresh(house, tokens["refresh_token"])).status_code == 200
+    name = f"__Host-identity-session-{urlsplit(server.base_url).port}"
+    kept = await browser.http.get(authorize_url(server), headers={"Cookie": f"{name}={secret}"})
+    assert 'data-page="sign_in"' in kept.text
+    assert (await refresh(server, tokens["refresh_token"])).status_code == 200
 
 
-async def test_it_leads_to_a_registered_address_with_the_state(house: House, browser: Browser) -> None:
-    tokens = await tokens_of(house, browser)
+async def test_it_leads_to_a_registered_address_with_the_state(server: IdentityServer, browser: Browser) -> None:
+    tokens = await tokens_of(server, browser)
 
     page = await browser.open(
         sign_out_url(
-            house, id_token_hint=tokens["id_token"], post_logout_redirect_uri="http://localhost:9/", state="a&b <c>"
+            server, id_token_hint=tokens["id_token"], post_logout_redirect_uri="http://localhost:9/", state="a&b <c>"
         )
     )
 
     assert page.answer.headers["location"].startswith("http://localhost:9/?")
-    assert answer_in(page) == {"state": "a&b <c>"}
+    assert response_parameters(page) == {"state": "a&b <c>"}
 
 
-async def test_it_asks_when_no_token_names_the_person(house: House, browser: Browser) -> None:
+async def test_it_asks_when_no_token_names_the_person(server: IdentityServer, browser: Browser) -> None:
     """Any site can lead somebody here."""
-    await tokens_of(house, browser)
+    await tokens_of(server, browser)
     page = await browser.open(
-        sign_out_url(house, client_id=str(PORTAL), post_logout_redirect_uri=PORTAL_REDIRECT, state="1")
+        sign_out_url(server, client_id=str(PORTAL), post_logout_redirect_uri=PORTAL_REDIRECT, state="1")
     )
-    assert (page.status, page.heading) == (200, "Sign out?")
+    assert page.state == (200, "sign_out")
     assert browser.session is not None
 
     done = await browser.send(page.form)
@@ -85,64 +85,64 @@ async def test_it_asks_when_no_token_names_the_person(house: House, browser: Bro
 
 
 @pytest.mark.parametrize("hint", ["x", "e30.e30.", "a.b.c"])
-async def test_it_asks_when_the_token_is_none_of_ours(house: House, browser: Browser, hint: str) -> None:
-    await tokens_of(house, browser)
+async def test_it_asks_when_the_token_is_none_of_ours(server: IdentityServer, browser: Browser, hint: str) -> None:
+    await tokens_of(server, browser)
 
-    page = await browser.open(sign_out_url(house, id_token_hint=hint))
+    page = await browser.open(sign_out_url(server, id_token_hint=hint))
 
-    assert page.heading == "Sign out?"
-
-
-async def test_it_asks_when_the_token_opens_doors_instead(house: House, browser: Browser) -> None:
-    tokens = await tokens_of(house, browser)
-
-    page = await browser.open(sign_out_url(house, id_token_hint=tokens["access_token"]))
-
-    assert page.heading == "Sign out?"
+    assert page.state == (200, "sign_out")
 
 
-async def test_it_asks_when_the_token_names_somebody_else(house: House, browser: Browser) -> None:
-    await tokens_of(house, browser)
-    async with open_browser(house) as other:
-        answer = answer_in(await sign_in_at(other, authorize_url(house, OTHER_TENANT), ZOE))
-        zoe = (await redeem(house, answer["code"], tenant_id=OTHER_TENANT)).json()
+async def test_it_asks_when_the_token_opens_doors_instead(server: IdentityServer, browser: Browser) -> None:
+    tokens = await tokens_of(server, browser)
 
-    url = f"{house.url('oauth2/v2.0/logout', OTHER_TENANT)}?{urlencode({'id_token_hint': zoe['id_token']})}"
+    page = await browser.open(sign_out_url(server, id_token_hint=tokens["access_token"]))
+
+    assert page.state == (200, "sign_out")
+
+
+async def test_it_asks_when_the_token_names_somebody_else(server: IdentityServer, browser: Browser) -> None:
+    await tokens_of(server, browser)
+    async with open_browser(server) as other:
+        answer = response_parameters(await sign_in_at(other, authorize_url(server, OTHER_TENANT), ZOE))
+        zoe = (await redeem(server, answer["code"], tenant_id=OTHER_TENANT)).json()
+
+    url = f"{server.url('oauth2/v2.0/logout', OTHER_TENANT)}?{urlencode({'id_token_hint': zoe['id_token']})}"
     page = await browser.open(url)
 
-    assert page.heading == "Sign out?"
+    assert page.state == (200, "sign_out")
     assert browser.session is not None
 
 
-async def test_it_asks_when_the_token_is_of_another_organisation(house: House, browser: Browser) -> None:
-    tokens = await tokens_of(house, browser)
+async def test_it_asks_when_the_token_is_of_another_organisation(server: IdentityServer, browser: Browser) -> None:
+    tokens = await tokens_of(server, browser)
 
-    url = house.url("oauth2/v2.0/logout", OTHER_TENANT)
+    url = server.url("oauth2/v2.0/logout", OTHER_TENANT)
     page = await browser.open(f"{url}?{urlencode({'id_token_hint': tokens['id_token']})}")
 
-    assert page.heading == "Sign out?"
+    assert page.state == (200, "sign_out")
 
 
-async def test_who_is_signed_out_already_is_told_so(house: House, browser: Browser) -> None:
-    told = await browser.open(sign_out_url(house))
-    led = await browser.open(sign_out_url(house, client_id=str(PORTAL), post_logout_redirect_uri=PORTAL_REDIRECT))
+async def test_who_is_signed_out_already_is_told_so(server: IdentityServer, browser: Browser) -> None:
+    told = await browser.open(sign_out_url(server))
+    led = await browser.open(sign_out_url(server, client_id=str(PORTAL), post_logout_redirect_uri=PORTAL_REDIRECT))
 
-    assert told.heading == "Signed out"
+    assert told.state == (200, "signed_out")
     assert led.answer.headers["location"] == PORTAL_REDIRECT
 
 
-async def test_a_program_may_post_its_request(house: House, browser: Browser) -> None:
-    tokens = await tokens_of(house, browser)
+async def test_a_program_may_post_its_request(server: IdentityServer, browser: Browser) -> None:
+    tokens = await tokens_of(server, browser)
 
     answer = await browser.http.post(
-        house.url("oauth2/v2.0/logout"),
+        server.url("oauth2/v2.0/logout"),
         data={"id_token_hint": tokens["id_token"]},
         headers={"Origin": "https://portal.example", "Sec-Fetch-Site": "cross-site"},
     )
 
     assert answer.status_code == 303
-    origin = house.base_url.removesuffix("/identity")
-    assert (await browser.open(origin + answer.headers["location"])).heading == "Signed out"
+    origin = server.base_url.removesuffix("/identity")
+    assert (await browser.open(origin + answer.headers["location"])).state == (200, "signed_out")
 
 
 @pytest.mark.parametrize(
@@ -157,12 +157,14 @@ async def test_a_program_may_post_its_request(house: House, browser: Browser) ->
         "http://localhost.evil.example/",
     ],
 )
-async def test_it_rejects_an_address_that_is_not_registered(house: House, browser: Browser, address: str) -> None:
-    tokens = await tokens_of(house, browser)
+async def test_it_rejects_an_address_that_is_not_registered(
+    server: IdentityServer, browser: Browser, address: str
+) -> None:
+    tokens = await tokens_of(server, browser)
 
-    by_name = await browser.open(sign_out_url(house, client_id=str(PORTAL), post_logout_redirect_uri=address))
+    by_name = await browser.open(sign_out_url(server, client_id=str(PORTAL), post_logout_redirect_uri=address))
     by_token = await browser.open(
-        sign_out_url(house, id_token_hint=tokens["id_token"], post_logout_redirect_uri=address)
+        sign_out_url(server, id_token_hint=tokens["id_token"], post_logout_redirect_uri=address)
     )
 
     assert (by_name.status, by_token.status) == (400, 400)
@@ -170,21 +172,21 @@ async def test_it_rejects_an_address_that_is_not_registered(house: House, browse
     assert browser.session is not None
 
 
-async def test_it_rejects_an_address_without_a_program(house: House, browser: Browser) -> None:
-    unnamed = await browser.open(sign_out_url(house, post_logout_redirect_uri=PORTAL_REDIRECT))
-    tokens = await tokens_of(house, browser)
-    other = await browser.open(sign_out_url(house, id_token_hint=tokens["id_token"], client_id=str(PORTAL)))
+async def test_it_rejects_an_address_without_a_program(server: IdentityServer, browser: Browser) -> None:
+    unnamed = await browser.open(sign_out_url(server, post_logout_redirect_uri=PORTAL_REDIRECT))
+    tokens = await tokens_of(server, browser)
+    other = await browser.open(sign_out_url(server, id_token_hint=tokens["id_token"], client_id=str(PORTAL)))
 
     assert (unnamed.status, other.status) == (400, 400)
 
 
-async def test_it_rejects_an_answer_that_was_not_asked_for_here(house: House, browser: Browser) -> None:
-    await tokens_of(house, browser)
-    page = await browser.open(sign_out_url(house))
+async def test_it_rejects_an_answer_that_was_not_asked_for_here(server: IdentityServer, browser: Browser) -> None:
+    await tokens_of(server, browser)
+    page = await browser.open(sign_out_url(server))
 
     without = await browser.send(page.form, {"form_token": ""})
     across = await browser.send(page.form, headers={"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"})
 
     assert (without.status, across.status) == (403, 403)
     assert browser.session is not None
-    assert (await browser.open(f"{house.url('oauth2/v2.0/logout', CLI)}")).status == 404
+    assert (await browser.open(f"{server.url('oauth2/v2.0/logout', CLI)}")).status == 404

@@ -6,16 +6,16 @@ import pytest
 from starlette.applications import Starlette
 
 from chamberlain.embedded.identity import routes
-from tests.embedded.identity.estate import API, AUTOMATION, CLI, SECRET, TENANT, House
+from tests.embedded.identity.estate import API, AUTOMATION, CLI, SECRET, TENANT, IdentityServer
 from tests.embedded.identity.sign_ins import DEVICE_GRANT, REDIRECT, SCOPE, VERIFIER, code_for, error_of, sign_in
 
 TOKEN = f"/identity/{TENANT}/oauth2/v2.0/token"
 
 
 @pytest.fixture
-async def stranger(house: House) -> AsyncIterator[httpx2.AsyncClient]:
+async def stranger(server: IdentityServer) -> AsyncIterator[httpx2.AsyncClient]:
     """The same platform as it is where other machines can reach it."""
-    application = Starlette(routes=routes(replace(house.platform, serves_people=False)))
+    application = Starlette(routes=routes(replace(server.platform, serves_people=False)))
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app=application), base_url="https://localhost:8366"
     ) as http:
@@ -41,8 +41,10 @@ async def test_no_device_gets_codes(stranger: httpx2.AsyncClient) -> None:
     assert error_of(answer) == (403, "access_denied")
 
 
-async def test_nothing_of_an_earlier_sign_in_is_good_for_anything(house: House, stranger: httpx2.AsyncClient) -> None:
-    tokens, code = await sign_in(house), await code_for(house)
+async def test_nothing_of_an_earlier_sign_in_is_good_for_anything(
+    server: IdentityServer, stranger: httpx2.AsyncClient
+) -> None:
+    tokens, code = await sign_in(server), await code_for(server)
     program = {"client_id": str(CLI)}
     asked = [
         {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]},

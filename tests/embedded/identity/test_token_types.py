@@ -13,79 +13,79 @@ from chamberlain.auth.verifier import Verifier
 from chamberlain.core.errors import Unauthenticated
 from chamberlain.core.ids import TenantId
 from chamberlain.embedded.identity.tokens import TokenType
-from tests.embedded.identity.estate import ADA, API, CLI, GRAPH, TENANT, House
+from tests.embedded.identity.estate import ADA, API, CLI, GRAPH, TENANT, IdentityServer
 from tests.embedded.identity.sign_ins import COLLAB, part_of, refresh, sign_in
 
 
 @asynccontextmanager
-async def product(house: House, audiences: Mapping[str, str] | None = None) -> AsyncIterator[Verifier]:
+async def product(server: IdentityServer, audiences: Mapping[str, str] | None = None) -> AsyncIterator[Verifier]:
     """The product's check of bearer tokens, which trusts the platform for one tenant."""
-    issuer = f"{house.base_url}/{TENANT}/v2.0"
+    issuer = f"{server.base_url}/{TENANT}/v2.0"
 
     async def find_issuer(iss: str, tid: str | None) -> Issuer | None:
         known = (iss, tid) == (issuer, str(TENANT))
         return Issuer(TenantId(TENANT), iss, tid, audiences or {}) if known else None
 
-    keys = IssuerKeys(house.clock, authority_pem=house.certificate.authority_pem)
-    yield Verifier(frozenset({API}), find_issuer, keys, house.clock)
+    keys = IssuerKeys(server.clock, authority_pem=server.certificate.authority_pem)
+    yield Verifier(frozenset({API}), find_issuer, keys, server.clock)
     await keys.close()
 
 
-async def test_it_works(house: House) -> None:
-    tokens = await sign_in(house)
+async def test_it_works(server: IdentityServer) -> None:
+    tokens = await sign_in(server)
 
-    async with product(house) as verifier:
+    async with product(server) as verifier:
         caller = await verifier.verify(f"Bearer {tokens['access_token']}")
 
     assert (caller.type, caller.id, caller.client_id) == (ActorType.USER, ADA.id, str(CLI))
     assert caller.permissions == {COLLAB}
 
 
-async def test_an_id_token_opens_nothing(house: House) -> None:
-    token = (await sign_in(house))["id_token"]
+async def test_an_id_token_opens_nothing(server: IdentityServer) -> None:
+    token = (await sign_in(server))["id_token"]
 
-    async with product(house) as verifier:
+    async with product(server) as verifier:
         with pytest.raises(Unauthenticated) as refusal:
             await verifier.verify(f"Bearer {token}")
 
     assert refusal.value.code == "audienceUnknown"
 
 
-async def test_an_id_token_opens_nothing_even_where_its_audience_is_known(house: House) -> None:
-    token = (await sign_in(house))["id_token"]
+async def test_an_id_token_opens_nothing_even_where_its_audience_is_known(server: IdentityServer) -> None:
+    token = (await sign_in(server))["id_token"]
 
-    async with product(house, {str(CLI): API}) as verifier:
+    async with product(server, {str(CLI): API}) as verifier:
         with pytest.raises(Unauthenticated):
             await verifier.verify(f"Bearer {token}")
 
 
-async def test_an_access_token_without_permissions_opens_nothing(house: House) -> None:
-    token = (await sign_in(house, parameters={"scope": "openid profile"}))["access_token"]
+async def test_an_access_token_without_permissions_opens_nothing(server: IdentityServer) -> None:
+    token = (await sign_in(server, parameters={"scope": "openid profile"}))["access_token"]
 
-    async with product(house) as verifier:
+    async with product(server) as verifier:
         with pytest.raises(Unauthenticated):
             await verifier.verify(f"Bearer {token}")
 
 
-async def test_a_token_for_another_resource_opens_nothing(house: House) -> None:
-    token = (await refresh(house, (await sign_in(house))["refresh_token"], {"scope": f"{GRAPH}/.default"})).json()
+async def test_a_token_for_another_resource_opens_nothing(server: IdentityServer) -> None:
+    token = (await refresh(server, (await sign_in(server))["refresh_token"], {"scope": f"{GRAPH}/.default"})).json()
 
-    async with product(house) as verifier:
+    async with product(server) as verifier:
         with pytest.raises(Unauthenticated):
             await verifier.verify(f"Bearer {token['access_token']}")
 
 
-async def test_a_refresh_token_opens_nothing(house: House) -> None:
-    token = (await sign_in(house))["refresh_token"]
+async def test_a_refresh_token_opens_nothing(server: IdentityServer) -> None:
+    token = (await sign_in(server))["refresh_token"]
 
-    async with product(house) as verifier:
+    async with product(server) as verifier:
         with pytest.raises(Unauthenticated):
             await verifier.verify(f"Bearer {token}")
 
 
-async def test_programs_can_tell_an_access_token_from_an_id_token(house: House) -> None:
-    tokens = await sign_in(house)
-    keys = KeySet.import_key_set((await house.http.get(house.url("discovery/v2.0/keys"))).json())
+async def test_programs_can_tell_an_access_token_from_an_id_token(server: IdentityServer) -> None:
+    tokens = await sign_in(server)
+    keys = KeySet.import_key_set((await server.http.get(server.url("discovery/v2.0/keys"))).json())
 
     identity = jwt.decode(tokens["id_token"], keys, algorithms=["RS256"])
     access = jwt.decode(tokens["access_token"], keys, algorithms=["RS256"])
@@ -97,12 +97,12 @@ async def test_programs_can_tell_an_access_token_from_an_id_token(house: House) 
 
 
 @pytest.mark.parametrize("algorithm", ["none", "HS256"])
-async def test_a_token_that_somebody_else_has_signed_opens_nothing(house: House, algorithm: str) -> None:
-    claims = part_of((await sign_in(house))["access_token"], 1)
-    (key,) = (await house.http.get(house.url("discovery/v2.0/keys"))).json()["keys"]
+async def test_a_token_that_somebody_else_has_signed_opens_nothing(server: IdentityServer, algorithm: str) -> None:
+    claims = part_of((await sign_in(server))["access_token"], 1)
+    (key,) = (await server.http.get(server.url("discovery/v2.0/keys"))).json()["keys"]
     header = {"alg": algorithm, "typ": "at+jwt", "kid": key["kid"]}
     forged = ".".join(urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in (header, claims))
 
-    async with product(house) as verifier:
+    async with product(server) as verifier:
         with pytest.raises(Unauthenticated):
             await verifier.verify(f"Bearer {forged}.")

@@ -1,8 +1,7 @@
-"""A small OpenID provider for evaluation and tests: it issues the tokens that the product only verifies.
+"""Embedded OpenID provider for evaluation and tests. It issues the tokens that the product verifies.
 
-Here lives all of it: clients, accounts, signing keys, endpoints, and the throw-away certificate that they are served
-with. It has a schema of its own in the database. It may know nothing of the product: the product knows it by its issuer
-address, as it would know an organisation's own platform.
+The package contains its clients, accounts, signing keys, endpoints, pages and the certificate of its listener. It has
+its own schema in the database. It must not import the product, which knows it by its issuer URL only.
 """
 
 from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate

@@ -1,108 +1,58 @@
-"""The page that programs send people to, and the forms on it (RFC 6749, 4.1; OpenID Connect Core, 3.1.2)."""
+"""Authorization endpoint: its pages and forms (RFC 6749, 4.1; OpenID Connect Core, 3.1.2)."""
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 from urllib.parse import urlencode, urlsplit
-from uuid import UUID
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from chamberlain.embedded.identity import authorization_codes
 from chamberlain.embedded.identity.authorization_request import (
+    AuthorizationError,
     AuthorizationRequest,
     Prompt,
-    RequestFaulty,
     ResponseMode,
-    WayBack,
+    ResponseTarget,
     read_authorization_request,
 )
 from chamberlain.embedded.identity.clients import Account
-from chamberlain.embedded.identity.errors import FormNotOurs
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, issuer_of
-from chamberlain.embedded.identity.rendering import add_security_headers, render
+from chamberlain.embedded.identity.rendering import redirect, render
 from chamberlain.embedded.identity.request_body import read_form
-from chamberlain.embedded.identity.session import Browser, Session, replace_session, set_session_cookie
+from chamberlain.embedded.identity.session import Browser, Session
 from chamberlain.embedded.identity.sign_in import Fault, SignInPage, sign_in
 
 
-async def answer_with_code(
-    platform: IdentityPlatform, request: AuthorizationRequest, account: Account, auth_time: datetime
-) -> Response:
-    """A code for tokens that speak for this person, who signed in at that time."""
-    code = await authorization_codes.issue(
-        platform,
-        request.back.client,
-        account,
-        redirect_uri=request.back.redirect_uri,
-        scope=request.scope,
-        nonce=request.nonce,
-        code_challenge=request.code_challenge,
-        auth_time=auth_time,
-    )
-    again = request.query_with(prompt="", max_age="", login_hint="")
-    other = request.query_with(prompt="login", login_hint="")
-    return _sent_back(
-        platform, request.back, {"code": code}, account=account, again=f"authorize?{again}", other=f"authorize?{other}"
-    )
-
-
-def answer_with_error(platform: IdentityPlatform, fault: RequestFaulty) -> Response:
-    """What is wrong with a request, for the program that sent it."""
-    told = {"error": fault.error, "error_description": fault.description}
-    return _sent_back(platform, fault.back, told, account=None, again="", other="")
-
-
-def _sent_back(
-    platform: IdentityPlatform, back: WayBack, told: dict[str, str], *, account: Account | None, again: str, other: str
-) -> Response:
-    state = {} if back.state is None else {"state": back.state}
-    answer = {**told, **state, "iss": issuer_of(platform.base_url, back.client.tenant_id)}
-    match back.mode:
-        case ResponseMode.QUERY:
-            join = "&" if "?" in back.redirect_uri else "?"
-            # 303: whatever led here, the browser goes on by GET, and never sends a password on.
-            response: Response = RedirectResponse(f"{back.redirect_uri}{join}{urlencode(answer)}", status_code=303)
-            add_security_headers(response)
-            return response
-        case ResponseMode.FORM_POST:
-            # Nothing but a script could send the form by itself, and there is none on these pages.
-            return render(
-                platform.base_url,
-                "way_back.html",
-                leads_to=[back.redirect_uri],
-                action=back.redirect_uri,
-                answer=answer,
-                program=back.client.name,
-                account=account,
-                again=again,
-                other=other,
-            )
-
-
 class Step(StrEnum):
-    """What comes next."""
+    """The response to an authorization request: a page, a code or an error."""
 
     SIGN_IN = "sign_in"
-    # Somebody is signed in, and says whether it is the right one.
+    # The signed-in user confirms the account.
     CONFIRM = "confirm"
     ANSWER = "answer"
     LOGIN_REQUIRED = "login_required"
     INTERACTION_REQUIRED = "interaction_required"
 
 
+_DESCRIPTIONS = {
+    Step.LOGIN_REQUIRED: "No suitable user is signed in. Send the request without prompt=none.",
+    Step.INTERACTION_REQUIRED: "The user has to confirm a native application. Send the request without prompt=none.",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Who is signed in, in the organisation that the program asks, and since when."""
+    """The user who is signed in to the tenant of the request, and the age of the sign-in."""
 
     address: str
     age: timedelta
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What of a request decides. `is_native`: any program on the person's machine could have sent it."""
+class Conditions:
+    """Parts of a request that decide the next step. `is_native`: any program on the machine could send it."""
 
     prompts: AbstractSet[Prompt]
     max_age: int | None
@@ -111,142 +61,194 @@ class Asked:
     mode: ResponseMode
 
 
-def next_step(asked: Asked, signed_in: SignedIn | None) -> Step:
-    """A program that may be any other gets its answer only when the person does something (RFC 8252, 8.6): on a page
-    that asks, or, where the answer is a form, by sending that."""
-    is_enough = signed_in is not None and _will_do(asked, signed_in)
-    if Prompt.NONE in asked.prompts:
+async def show_authorize(browser: Browser) -> Response:
+    """Show a page, or redirect to the client if no interaction is necessary."""
+    request = await _read_request(browser)
+    return request if isinstance(request, Response) else await _respond(browser, request)
+
+
+async def post_authorize(browser: Browser) -> Response:
+    """Accept the request of a client by POST (OpenID Connect Core, 3.1.2.1) and redirect to the same one by GET.
+
+    Browsers send no cookies with a form of another site, but they send them after the redirect.
+    """
+    query = urlencode(await read_form(browser.request))
+    return redirect(f"{_platform_path(browser)}/{browser.tenant_id}/oauth2/v2.0/authorize?{query}")
+
+
+async def submit_sign_in(browser: Browser) -> Response:
+    """Process the form with address and password, or the confirmation. The query repeats the request."""
+    form = await browser.read_own_form()
+    request = await _read_request(browser)
+    if isinstance(request, Response):
+        return request
+    if "go_on" in form:
+        return await _submit_confirmation(browser, request, form)
+    page = _sign_in_page(browser, request)
+    browser.require_token(form, page.purpose)
+    account = await sign_in(browser, browser.tenant_id, form)
+    if isinstance(account, Fault):
+        return page.show(browser, account, form.get("address", ""))
+    session = await browser.begin_session(account)
+    response = await _code_response(browser.platform, request, session)
+    browser.set_session_cookie(response, session)
+    return response
+
+
+def next_step(conditions: Conditions, signed_in: SignedIn | None) -> Step:
+    """Choose the response. A native client gets a code only after an action of the user (RFC 8252, 8.6).
+
+    The action is a confirmation page, or the submission of the form with the response.
+    """
+    is_enough = signed_in is not None and _is_sufficient(conditions, signed_in)
+    if Prompt.NONE in conditions.prompts:
         if not is_enough:
             return Step.LOGIN_REQUIRED
-        return Step.INTERACTION_REQUIRED if asked.is_native else Step.ANSWER
-    if Prompt.LOGIN in asked.prompts or not is_enough:
+        return Step.INTERACTION_REQUIRED if conditions.is_native else Step.ANSWER
+    if Prompt.LOGIN in conditions.prompts or not is_enough:
         return Step.SIGN_IN
-    if asked.prompts or (asked.is_native and asked.mode is not ResponseMode.FORM_POST):
+    if conditions.prompts or (conditions.is_native and conditions.mode is not ResponseMode.FORM_POST):
         return Step.CONFIRM
     return Step.ANSWER
 
 
-def _will_do(asked: Asked, signed_in: SignedIn) -> bool:
-    is_recent = asked.max_age is None or signed_in.age <= timedelta(seconds=asked.max_age)
-    return is_recent and asked.login_hint.lower() in ("", signed_in.address.lower())
+def _is_sufficient(conditions: Conditions, signed_in: SignedIn) -> bool:
+    is_recent = conditions.max_age is None or signed_in.age <= timedelta(seconds=conditions.max_age)
+    return is_recent and conditions.login_hint.lower() in ("", signed_in.address.lower())
 
 
-# Told to the program, never seen by a person.
-_WHY_NOT = {
-    Step.LOGIN_REQUIRED: "Nobody is signed in who would do. Ask without prompt=none.",
-    Step.INTERACTION_REQUIRED: "The person has to say yes to a program on a machine. Ask without prompt=none.",
-}
-
-
-async def show_authorize(visit: Browser, tenant_id: UUID) -> Response:
-    """A page, or the answer when the person has nothing to do."""
+async def _read_request(browser: Browser) -> AuthorizationRequest | Response:
+    """Return the request in the query, or the response to an invalid one."""
     try:
-        request = await read_authorization_request(visit.platform, tenant_id, visit.request.url.query)
-    except RequestFaulty as fault:
-        return answer_with_error(visit.platform, fault)
-    return await _go_on(visit, request)
+        return await read_authorization_request(browser.platform, browser.tenant_id, browser.request.url.query)
+    except AuthorizationError as error:
+        return _error_response(browser.platform, error)
 
 
-async def take_authorize(visit: Browser, tenant_id: UUID) -> Response:
-    """A program may post its request (OpenID Connect Core, 3.1.2.1). It goes on as one in the address, with the cookies
-    that a form of another site does not bring along."""
-    response = RedirectResponse(
-        f"{_platform_path(visit)}/{tenant_id}/oauth2/v2.0/authorize?{urlencode(await read_form(visit.request))}",
-        status_code=303,
-    )
-    add_security_headers(response)
-    return response
+async def _submit_confirmation(browser: Browser, request: AuthorizationRequest, form: dict[str, str]) -> Response:
+    session = browser.require_session()
+    browser.require_token(form, _confirm_purpose(session))
+    # The session may be too old by now.
+    if _step(browser, request) not in (Step.CONFIRM, Step.ANSWER):
+        return await _respond(browser, request)
+    return await _code_response(browser.platform, request, session)
 
 
-async def take_sign_in(visit: Browser, tenant_id: UUID) -> Response:
-    """The form with address and password, or the one that says "it is me"; the request stands in the address again."""
-    form = await visit.read_own_form()
-    try:
-        request = await read_authorization_request(visit.platform, tenant_id, visit.request.url.query)
-    except RequestFaulty as fault:
-        return answer_with_error(visit.platform, fault)
-    if "go_on" in form:
-        return await _take_go_on(visit, request, form)
-    page = _sign_in_page(visit, request)
-    visit.require_token(form, page.purpose)
-    account = await sign_in(visit, tenant_id, form)
-    if isinstance(account, Fault):
-        return page.show(visit, account, form.get("address", ""))
-    secret, session = await replace_session(visit, account)
-    response = await answer_with_code(visit.platform, request, account, session.began_at)
-    set_session_cookie(response, visit.platform.base_url, secret)
-    return response
-
-
-async def _take_go_on(visit: Browser, request: AuthorizationRequest, form: dict[str, str]) -> Response:
-    if visit.session is None:
-        raise FormNotOurs
-    visit.require_token(form, _confirm_purpose(visit.session))
-    # The session may have grown too old meanwhile.
-    if _step(visit, request) not in (Step.CONFIRM, Step.ANSWER):
-        return await _go_on(visit, request)
-    return await answer_with_code(visit.platform, request, visit.session.account, visit.session.began_at)
-
-
-async def _go_on(visit: Browser, request: AuthorizationRequest) -> Response:
-    session = visit.session
-    match _step(visit, request):
+async def _respond(browser: Browser, request: AuthorizationRequest) -> Response:
+    session = browser.session
+    match _step(browser, request):
         case Step.ANSWER if session is not None:
-            return await answer_with_code(visit.platform, request, session.account, session.began_at)
+            return await _code_response(browser.platform, request, session)
         case Step.CONFIRM if session is not None:
-            return _confirm_page(visit, request, session)
+            return _confirm_page(browser, request, session)
         case Step.SIGN_IN | Step.CONFIRM | Step.ANSWER:
-            return _sign_in_page(visit, request).show(visit)
+            return _sign_in_page(browser, request).show(browser)
         case Step.LOGIN_REQUIRED | Step.INTERACTION_REQUIRED as step:
-            return answer_with_error(visit.platform, RequestFaulty(request.back, step.value, _WHY_NOT[step]))
+            error = AuthorizationError(request.target, step.value, _DESCRIPTIONS[step])
+            return _error_response(browser.platform, error)
 
 
-def _step(visit: Browser, request: AuthorizationRequest) -> Step:
-    asked = Asked(
+def _step(browser: Browser, request: AuthorizationRequest) -> Step:
+    conditions = Conditions(
         prompts=request.prompts,
         max_age=request.max_age,
         login_hint=request.login_hint,
-        is_native=request.is_of_native_program,
-        mode=request.back.mode,
+        is_native=request.is_of_native_client,
+        mode=request.target.mode,
     )
-    session = visit.session
-    if session is None or session.account.tenant != request.back.client.tenant_id:
-        return next_step(asked, None)
-    return next_step(asked, SignedIn(session.account.address, visit.platform.now() - session.began_at))
+    session = browser.session
+    if session is None or session.account.tenant != browser.tenant_id:
+        return next_step(conditions, None)
+    return next_step(conditions, SignedIn(session.account.address, browser.platform.now() - session.began_at))
 
 
-def _sign_in_page(visit: Browser, request: AuthorizationRequest) -> SignInPage:
+def _sign_in_page(browser: Browser, request: AuthorizationRequest) -> SignInPage:
     return SignInPage(
-        action=_sign_in_path(visit, request),
-        program=request.back.client.name,
+        action=_sign_in_path(browser, request),
+        client_name=request.target.client.name,
         purpose="sign-in",
         address=request.login_hint,
-        leads_to=[request.back.redirect_uri],
+        leads_to=[request.target.redirect_uri],
     )
 
 
-def _confirm_page(visit: Browser, request: AuthorizationRequest, session: Session) -> Response:
-    response = render(
-        visit.platform.base_url,
+def _confirm_page(browser: Browser, request: AuthorizationRequest, session: Session) -> Response:
+    return browser.render_form(
         "confirm.html",
-        leads_to=[request.back.redirect_uri],
-        action=_sign_in_path(visit, request),
-        program=request.back.client.name,
+        _confirm_purpose(session),
+        leads_to=[request.target.redirect_uri],
+        action=_sign_in_path(browser, request),
+        client_name=request.target.client.name,
         account=session.account,
         other=f"authorize?{request.query_with(prompt='login', login_hint='')}",
-        form_token=visit.token(_confirm_purpose(session)),
     )
-    visit.keep_form_key(response)
-    return response
+
+
+async def _code_response(platform: IdentityPlatform, request: AuthorizationRequest, session: Session) -> Response:
+    """Send a code for the signed-in user to the client (RFC 6749, 4.1.2)."""
+    code = await authorization_codes.issue(
+        platform,
+        request.target.client,
+        session.account,
+        redirect_uri=request.target.redirect_uri,
+        scope=request.scope,
+        nonce=request.nonce,
+        code_challenge=request.code_challenge,
+        auth_time=session.began_at,
+    )
+    return _send(
+        platform,
+        request.target,
+        {"code": code},
+        account=session.account,
+        again=f"authorize?{request.query_with(prompt='', max_age='', login_hint='')}",
+        other=f"authorize?{request.query_with(prompt='login', login_hint='')}",
+    )
+
+
+def _error_response(platform: IdentityPlatform, error: AuthorizationError) -> Response:
+    answer = {"error": error.error, "error_description": error.description}
+    return _send(platform, error.target, answer)
+
+
+def _send(
+    platform: IdentityPlatform,
+    target: ResponseTarget,
+    answer: dict[str, str],
+    *,
+    account: Account | None = None,
+    again: str = "",
+    other: str = "",
+) -> Response:
+    """Send the response through the browser, with state and issuer (RFC 9207)."""
+    state = {} if target.state is None else {"state": target.state}
+    answer = {**answer, **state, "iss": issuer_of(platform.base_url, target.client.tenant_id)}
+    match target.mode:
+        case ResponseMode.QUERY:
+            join = "&" if "?" in target.redirect_uri else "?"
+            return redirect(f"{target.redirect_uri}{join}{urlencode(answer)}")
+        case ResponseMode.FORM_POST:
+            # The user submits the form, because the pages contain no scripts.
+            return render(
+                platform.base_url,
+                "return.html",
+                leads_to=[target.redirect_uri],
+                action=target.redirect_uri,
+                answer=answer,
+                client_name=target.client.name,
+                account=account,
+                again=again,
+                other=other,
+            )
 
 
 def _confirm_purpose(session: Session) -> str:
     return f"go-on:{session.digest.hex()}"
 
 
-def _sign_in_path(visit: Browser, request: AuthorizationRequest) -> str:
-    return f"{_platform_path(visit)}/{request.back.client.tenant_id}/oauth2/v2.0/sign-in?{request.query}"
+def _sign_in_path(browser: Browser, request: AuthorizationRequest) -> str:
+    return f"{_platform_path(browser)}/{browser.tenant_id}/oauth2/v2.0/sign-in?{request.query}"
 
 
-def _platform_path(visit: Browser) -> str:
-    return urlsplit(visit.platform.base_url).path
+def _platform_path(browser: Browser) -> str:
+    return urlsplit(browser.platform.base_url).path

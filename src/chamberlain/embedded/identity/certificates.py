@@ -1,7 +1,7 @@
-"""A throw-away authority and the certificate that it gives this server, for addresses of this machine only.
+"""Temporary certificate authority and its server certificate, for addresses of this machine only.
 
-Sign-in libraries insist on https. The authority is made anew at each start and can vouch for nothing but this machine,
-so it does no harm to trust it; its private key is in memory only, and gone when the certificate is signed.
+Sign-in libraries require https. Each start creates a new authority, which is limited to this machine by name
+constraints, so it is safe to trust. Its private key is never written, and discarded after signing.
 """
 
 import os
@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-# The longest that some systems accept from an authority that somebody added (they count 825 days).
+# Some systems accept at most 825 days from an authority that the user added.
 _VALID_FOR = timedelta(days=824)
-# Clocks of virtual machines are often a little behind one another.
+# Clocks of virtual machines often differ a little.
 _VALID_BEFORE = timedelta(hours=1)
 
 _Extension = tuple[x509.ExtensionType, bool]
@@ -29,17 +29,17 @@ _Extension = tuple[x509.ExtensionType, bool]
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
-    """What the listener needs, and what its clients have to trust."""
+    """TLS context of the listener, and the authority that its clients must trust."""
 
     context: ssl.SSLContext
     authority_pem: str
 
 
 def make_server_certificate(folder: Path, now: datetime) -> ServerCertificate:
-    """A new authority and a certificate for localhost, 127.0.0.1 and ::1.
+    """Create an authority and a certificate for localhost, 127.0.0.1 and ::1.
 
-    The server's private key passes through a file of this folder that only we can read, since it cannot be loaded
-    otherwise; the file is gone when this returns.
+    The TLS library loads the server's private key from a file only. The file is in this folder, readable only for its
+    owner, and removed before this returns.
     """
     authority_key, server_key = generate_private_key(SECP256R1()), generate_private_key(SECP256R1())
     authority = _authority(authority_key, now)
@@ -137,7 +137,7 @@ def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 def _context(folder: Path, key: EllipticCurvePrivateKey, chain: bytes) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    # mkstemp makes a file that only its owner can read.
+    # mkstemp creates a file that only its owner can read.
     descriptor, name = tempfile.mkstemp(dir=folder, prefix="tls-")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,4 +1,4 @@
-"""Which program asks, and whether it is itself (RFC 6749, 2.3)."""
+"""Client authentication (RFC 6749, 2.3)."""
 
 from base64 import b64decode
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from chamberlain.embedded.identity import random_secrets
-from chamberlain.embedded.identity.clients import ClientKind, RegisteredClient, find_clients
+from chamberlain.embedded.identity.clients import ClientKind, RegisteredClient, client_by_id, find_clients
 from chamberlain.embedded.identity.errors import InvalidClient, InvalidRequest, UnauthorizedClient
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
+from chamberlain.embedded.identity.random_secrets import is_client_secret_hash, verify_client_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,16 @@ class _Credentials:
 async def authenticate(
     platform: IdentityPlatform, tenant_id: UUID, request: Request, form: Mapping[str, str]
 ) -> RegisteredClient:
-    """The confidential program that the request proves to come from."""
+    """Authenticate a confidential client by its secret."""
     credentials = _credentials(request, form)
-    client = await _find(platform, tenant_id, credentials.client_id)
+    client = client_by_id(await find_clients(platform.pool, tenant_id), credentials.client_id)
     if client is not None and client.kind is ClientKind.PUBLIC:
         raise UnauthorizedClient(
-            f"The program {client.name} has no secret: it asks without one, in a user's name, and never by itself."
+            f"The application {client.name} is public. It has no secret and acts only on behalf of a user."
         )
     if client is None or not await _is_right(platform, credentials.secret, client.secret_hash):
         raise InvalidClient(
-            "The program is not known in this tenant, or its secret is wrong.", by_header=credentials.by_header
+            "The application is unknown in this tenant, or its secret is wrong.", by_header=credentials.by_header
         )
     return client
 
@@ -41,47 +41,42 @@ async def authenticate(
 async def identify(
     platform: IdentityPlatform, tenant_id: UUID, request: Request, form: Mapping[str, str]
 ) -> RegisteredClient:
-    """The program that asks in a user's name: a public one says its id, a confidential one proves to be itself."""
+    """Identify the client that acts for a user: a public one by its id, a confidential one by its secret."""
     if "authorization" in request.headers or "client_secret" in form:
         return await authenticate(platform, tenant_id, request, form)
-    client = await _find(platform, tenant_id, form.get("client_id", ""))
+    client = client_by_id(await find_clients(platform.pool, tenant_id), form.get("client_id", ""))
     if client is None:
-        raise InvalidClient("Send client_id, the id of a program that is known in this tenant.")
+        raise InvalidClient("Send client_id, the id of an application of this tenant.")
     if client.kind is ClientKind.CONFIDENTIAL:
-        raise InvalidClient(f"The program {client.name} has a secret. Send it as client_secret.")
+        raise InvalidClient(f"The application {client.name} has a secret. Send it as client_secret.")
     return client
 
 
-async def _find(platform: IdentityPlatform, tenant_id: UUID, client_id: str) -> RegisteredClient | None:
-    clients = await find_clients(platform.pool, tenant_id)
-    return next((each for each in clients if str(each.id) == client_id.lower()), None)
-
-
 async def _is_right(platform: IdentityPlatform, secret: str, stored: str | None) -> bool:
-    # Ids of programs are known to everybody, so it may show in the time taken that there is no such program.
+    # Client ids are public, so timing may reveal that there is no such client.
     if stored is None:
         return False
-    if random_secrets.is_client_secret_hash(stored):
-        return random_secrets.verify_client_secret(secret, stored)
-    # As an earlier version kept it.
-    return await platform.secrets.is_right(secret, stored)
+    if is_client_secret_hash(stored):
+        return verify_client_secret(secret, stored)
+    # Earlier versions stored an Argon2 hash.
+    return await platform.passwords.is_right(secret, stored)
 
 
 def _credentials(request: Request, form: Mapping[str, str]) -> _Credentials:
     header = request.headers.get("authorization")
     if header is None:
         if "client_id" not in form or "client_secret" not in form:
-            raise InvalidClient("Send client_id and client_secret in the body, or both in the header Authorization.")
+            raise InvalidClient("Send client_id and client_secret in the body, or both in the Authorization header.")
         return _Credentials(form["client_id"], form["client_secret"], by_header=False)
     if "client_secret" in form:
-        raise InvalidRequest("Send the secret in the body or in the header Authorization, not in both.")
-    credentials = _basic(header)
+        raise InvalidRequest("Send the secret in the body or in the Authorization header, not in both.")
+    credentials = _parse_basic(header)
     if form.get("client_id", credentials.client_id) != credentials.client_id:
-        raise InvalidRequest("The header Authorization names another program than client_id.")
+        raise InvalidRequest("The Authorization header and client_id name different applications.")
     return credentials
 
 
-def _basic(header: str) -> _Credentials:
+def _parse_basic(header: str) -> _Credentials:
     scheme, _, encoded = header.partition(" ")
     try:
         decoded = b64decode(encoded.strip(), validate=True).decode("utf-8")
@@ -89,6 +84,6 @@ def _basic(header: str) -> _Credentials:
         decoded = ""
     client_id, colon, secret = decoded.partition(":")
     if scheme.lower() != "basic" or not colon:
-        raise InvalidClient("The header Authorization is no Basic one with a name and a secret.", by_header=True)
-    # Both are written as in a form before they are put together.
+        raise InvalidClient("The Authorization header must be Basic, with id and secret.", by_header=True)
+    # Both parts are form-encoded (RFC 6749, 2.3.1).
     return _Credentials(unquote_plus(client_id), unquote_plus(secret), by_header=True)

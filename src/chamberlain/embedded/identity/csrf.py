@@ -1,7 +1,6 @@
-"""Telling our own forms from those that another site makes a browser send.
+"""CSRF protection of forms: a token derived from a secret cookie, and the origin that the browser reports.
 
-A form has a token that only a page of ours can have: it is worked out from a secret in a cookie, which no other site
-can read and, by its name, none can write. Beside that the browser itself says where the form came from.
+Other sites cannot read the cookie. Its name prefix `__Host-` keeps them from setting it.
 """
 
 import hmac
@@ -14,26 +13,26 @@ TOKEN_FIELD = "form_token"  # noqa: S105 - the name of a field.
 
 
 def token_for(key: str, purpose: str) -> str:
-    """The token of a form that serves this purpose, for the browser that has the key."""
+    """Return the token for a form with this purpose, in the browser with this key."""
     return hmac.new(key.encode(), purpose.encode(), sha256).hexdigest()
 
 
 def is_valid_token(form: Mapping[str, str], key: str | None, purpose: str) -> bool:
-    """Whether a form has the token that we gave for this purpose to this browser."""
+    """Verify the token of a form. Without a key no token is valid."""
     if key is None:
         return False
     return hmac.compare_digest(form.get(TOKEN_FIELD, "").encode(), token_for(key, purpose).encode())
 
 
 def is_same_origin(headers: Headers, origin: str) -> bool:
-    """Whether the browser says that what it sends comes from a page of this origin.
+    """Check that the browser reports our own origin as the source of the request.
 
-    Our pages send no referrer, so browsers write `null` as their origin and the other header has to tell. One of the
-    two must: every browser of the last years sends at least one.
+    Our pages send no referrer, so browsers send the origin `null`, and Sec-Fetch-Site decides. At least one of the two
+    headers is required: all current browsers send one.
     """
-    site, told = headers.get("sec-fetch-site"), headers.get("origin")
+    site, sent_origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site not in (None, "same-origin"):
         return False
-    if told is None or told == "null":
+    if sent_origin is None or sent_origin == "null":
         return site is not None
-    return told == origin
+    return sent_origin == origin

@@ -1,4 +1,4 @@
-"""The way to the database: whatever it does when it is away becomes one error."""
+"""Database transactions of the identity platform, with one error for an unreachable database."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,34 +16,35 @@ if TYPE_CHECKING:
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
 
-# Away, starting, stopping or full: all of them pass by themselves.
-_PASSING = (
+# The server is unreachable, starting, stopping or overloaded. All of these are temporary.
+_TEMPORARY = (
     OSError,
     TimeoutError,
-    asyncpg.InternalClientError,  # The server's farewell came between two statements.
+    # InternalClientError: the connection closed between two statements.
+    asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.PostgresIOError,
+    # InterfaceError: a lost connection, or, as a ValueError too, an invalid argument.
+    asyncpg.InterfaceError,
 )
 
 
 @asynccontextmanager
 async def transaction(pool: Pool, tenant_id: UUID | None = None) -> AsyncIterator[Connection]:
-    """A transaction that sees this tenant only, or none at all, unless the role of the pool sees all of them."""
+    """Open a transaction limited to one tenant, or to none. The worker's role sees all tenants.
+
+    Raises IdentityUnreachable.
+    """
     try:
         async with pool.acquire() as connection, connection.transaction():
             if tenant_id is not None:
                 await connection.execute("SELECT set_config('chamberlain.tenant_id', $1, true)", str(tenant_id))
             yield connection
-    except _PASSING as error:
-        raise IdentityUnreachable(
-            f"The identity platform's database cannot be used. {outage_of(error).seen}"
-        ) from error
-    except asyncpg.InterfaceError as error:
-        # The driver has one class for a lost connection and for a wrong argument; the second is a ValueError too.
-        if isinstance(error, ValueError):
+    except _TEMPORARY as error:
+        if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
             raise
         raise IdentityUnreachable(
-            f"The identity platform's database cannot be used. {outage_of(error).seen}"
+            f"The database of the identity platform is unavailable. {outage_of(error).seen}"
         ) from error

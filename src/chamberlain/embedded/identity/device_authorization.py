@@ -1,5 +1,7 @@
-"""A program without a browser of its own asks for its two codes (RFC 8628, 3.1 and 3.2): one that it keeps to itself
-and asks with again and again, and one that a person types in elsewhere."""
+"""Device authorization grant (RFC 8628), for a client without a browser.
+
+The client polls with its device code. The user enters the short user code on another screen.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,10 +14,9 @@ from starlette.responses import JSONResponse, Response
 
 from chamberlain.embedded.identity import refresh_tokens
 from chamberlain.embedded.identity.client_authentication import identify
-from chamberlain.embedded.identity.clients import Account, RegisteredClient, find_account_by_id
+from chamberlain.embedded.identity.clients import Account, RegisteredClient
 from chamberlain.embedded.identity.database import Connection, transaction
 from chamberlain.embedded.identity.errors import (
-    AccessDenied,
     AuthorizationPending,
     DeviceDenied,
     ExpiredToken,
@@ -28,38 +29,26 @@ from chamberlain.embedded.identity.errors import (
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.random_secrets import digest_of, new_secret
 from chamberlain.embedded.identity.request_body import read_form
-from chamberlain.embedded.identity.scopes import OFFLINE_ACCESS, ChosenForUser, choose_for_user
-from chamberlain.embedded.identity.tokens import SignIn, token_response
-
-# Without vowels, so that no words come about, and without what looks or sounds like another letter: 20 to the 8th are
-# 34 bits, enough for something that lives some minutes and is guessed under a limit.
-LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
-_LENGTH = 8
-
-
-def new_user_code() -> str:
-    """A code as it is kept: eight capital letters."""
-    return "".join(choice(LETTERS) for _ in range(_LENGTH))
-
-
-def format_user_code(user_code: str) -> str:
-    """The code as it is shown: XXXX-XXXX."""
-    return f"{user_code[:4]}-{user_code[4:]}"
-
-
-def parse_user_code(typed: str) -> str | None:
-    """The code that somebody typed, in either letter case, with or without dash and spaces; None when it is none."""
-    # One letter of another alphabet may be two capital ones of ours.
-    letters = "".join(letter for letter in typed.upper() if letter not in "- ") if typed.isascii() else ""
-    return letters if len(letters) == _LENGTH and set(letters) <= set(LETTERS) else None
-
+from chamberlain.embedded.identity.scopes import user_scopes
+from chamberlain.embedded.identity.tokens import UserGrant, user_token_response
 
 LIFE = timedelta(minutes=15)
 INTERVAL = timedelta(seconds=5)
-# Remembered for so long after their end, so that the program is told that it was too late.
-_REMEMBERED = timedelta(hours=1)
-# Nobody proves anything to get codes. This bounds what strangers can have kept, and how likely a guess is.
+# Expired codes are kept, so that the client gets expired_token.
+_KEPT_FOR = timedelta(hours=1)
+# Public clients get codes without authentication. This limits the stored rows and the chance of a guess.
 MOST_WAITING = 1000
+
+# No vowels, so that no words occur, and no letters that look or sound alike (RFC 8628, 6.1). 20 to the 8th codes are
+# 34 bits, enough for minutes with a limit on guesses.
+LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+_USER_CODE_LENGTH = 8
+
+# Network delay that a device with the right interval may have.
+_TOLERANCE = timedelta(seconds=1)
+# RFC 8628, 3.5: the increase of the interval after slow_down.
+_SLOWER_BY_SECONDS = 5
+_SLOWEST_SECONDS = 60
 
 _WAITING = """
 SELECT count(*) FROM (
@@ -74,60 +63,12 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (user_code_digest) DO NOTHING
 """
 
-# Some at each issue: more go than come.
+# Each new code removes some expired ones.
 REMOVE_ENDED = """
 DELETE FROM identity.device_codes WHERE tenant_id = $1 AND digest = ANY (ARRAY(
     SELECT digest FROM identity.device_codes WHERE tenant_id = $1 AND ends_at <= $2
     ORDER BY ends_at LIMIT 100 FOR UPDATE SKIP LOCKED))
 """
-
-
-async def give_device_code(platform: IdentityPlatform, tenant_id: UUID, request: Request) -> Response:
-    """The two codes, and where the person types in the second."""
-    if not platform.serves_people:
-        raise AccessDenied("Other machines can reach this service, so the example users cannot sign in here.")
-    form = await read_form(request)
-    client = await identify(platform, tenant_id, request, form)
-    scope = form.get("scope", "")
-    choose_for_user(client, scope)
-    async with transaction(platform.pool, tenant_id) as connection:
-        now = platform.now()
-        await connection.execute(REMOVE_ENDED, tenant_id, now - _REMEMBERED)
-        if await connection.fetchval(_WAITING, tenant_id, now, MOST_WAITING) >= MOST_WAITING:
-            raise TemporarilyUnavailable("Too many devices wait for their sign-in. Ask again in some minutes.")
-        device_code, user_code = await _issue(connection, client, scope, now)
-    address = f"{platform.base_url}/device"
-    return JSONResponse(
-        {
-            "device_code": device_code,
-            "user_code": format_user_code(user_code),
-            "verification_uri": address,
-            "expires_in": int(LIFE.total_seconds()),
-            "interval": int(INTERVAL.total_seconds()),
-            # Not in the RFC: what MSAL and azure-identity show people.
-            "message": f"To sign in, open {address} in a browser and type in the code {format_user_code(user_code)}.",
-        }
-    )
-
-
-async def _issue(connection: Connection, client: RegisteredClient, scope: str, now: datetime) -> tuple[str, str]:
-    device_code = new_secret()
-    while True:
-        user_code = new_user_code()
-        status = await connection.execute(
-            _ISSUE,
-            client.tenant_id,
-            digest_of(device_code),
-            digest_of(user_code),
-            client.id,
-            scope,
-            int(INTERVAL.total_seconds()),
-            now + LIFE,
-        )
-        # Another device has this one otherwise; the next is as good.
-        if status == "INSERT 0 1":
-            return device_code, user_code
-
 
 _TENANT = "SELECT identity.tenant_of_device_code($1)"
 
@@ -148,72 +89,7 @@ UPDATE identity.device_codes SET state = 'denied'
 WHERE tenant_id = $1 AND user_code_digest = $2 AND state = 'pending' AND ends_at > $3
 """
 
-_ONE_ROW = "UPDATE 1"
-
-
-@dataclass(frozen=True, slots=True)
-class PendingDevice:
-    """A program that waits to be let in. `user_code` is as it is kept; `user_codes.shown` writes it with its dash."""
-
-    tenant_id: UUID
-    client_id: UUID
-    client_name: str
-    scopes: tuple[str, ...]
-    user_code: str = field(repr=False)
-
-
-async def find_pending(platform: IdentityPlatform, user_code: str) -> PendingDevice | None:
-    """The program that shows this code and waits; None when there is none, it has ended, or was decided about.
-
-    `user_code` is as somebody typed it. Who asks counts the codes that were not found: they are short.
-    """
-    code = parse_user_code(user_code)
-    if code is None:
-        return None
-    digest = digest_of(code)
-    async with transaction(platform.pool) as connection:
-        tenant_id: UUID | None = await connection.fetchval(_TENANT, digest)
-    if tenant_id is None:
-        return None
-    async with transaction(platform.pool, tenant_id) as connection:
-        row = await connection.fetchrow(_PENDING, tenant_id, digest, platform.now())
-    if row is None:
-        return None
-    return PendingDevice(tenant_id, row["id"], row["name"], tuple(row["scope"].split()), code)
-
-
-async def allow_device(platform: IdentityPlatform, user_code: str, account: Account, auth_time: datetime) -> bool:
-    """Let the program act for the person, who signed in at `auth_time`.
-
-    False when it does not wait any more, or waits in another tenant than the person's.
-    """
-    code = parse_user_code(user_code)
-    if code is None:
-        return False
-    async with transaction(platform.pool, account.tenant) as connection:
-        status = await connection.execute(
-            _ALLOW, account.tenant, digest_of(code), platform.now(), account.id, auth_time
-        )
-    return status == _ONE_ROW
-
-
-async def deny_device(platform: IdentityPlatform, user_code: str, account: Account) -> bool:
-    """Send the program away, as this person asks; False when it does not wait any more, or waits in another tenant."""
-    code = parse_user_code(user_code)
-    if code is None:
-        return False
-    async with transaction(platform.pool, account.tenant) as connection:
-        status = await connection.execute(_DENY, account.tenant, digest_of(code), platform.now())
-    return status == _ONE_ROW
-
-
-# What the network may take from the time between two questions of a device that keeps to its interval.
-_TOLERANCE = timedelta(seconds=1)
-# RFC 8628, 3.5: by how much the interval grows for one that does not.
-_SLOWER_BY_SECONDS = 5
-_SLOWEST_SECONDS = 60
-
-# Compare and swap: of several who ask at the same moment, one gets the tokens.
+# Compare-and-swap: of concurrent polls, one gets the tokens.
 _USE = """
 UPDATE identity.device_codes SET state = 'used'
 WHERE tenant_id = $1 AND digest = $2 AND client_id = $3 AND state = 'allowed' AND ends_at > $4
@@ -232,60 +108,155 @@ UPDATE identity.device_codes SET polled_at = $3, interval_seconds = $4 WHERE ten
 
 
 @dataclass(frozen=True, slots=True)
-class _LetIn:
-    account_id: UUID
-    auth_time: datetime
-    chosen: ChosenForUser
-    refresh_token: str | None = field(repr=False)
+class PendingDevice:
+    """A client that waits for the user's decision. `user_code` has the stored form, without dash."""
+
+    tenant_id: UUID
+    client_id: UUID
+    client_name: str
+    scopes: tuple[str, ...]
+    user_code: str = field(repr=False)
+
+
+async def issue_device_code(platform: IdentityPlatform, request: Request) -> Response:
+    """Issue a device code and a user code (RFC 8628, 3.1 and 3.2)."""
+    platform.require_users()
+    tenant_id: UUID = request.path_params["tenant_id"]
+    form = await read_form(request)
+    client = await identify(platform, tenant_id, request, form)
+    scope = form.get("scope", "")
+    user_scopes(client, scope)
+    async with transaction(platform.pool, tenant_id) as connection:
+        now = platform.now()
+        await connection.execute(REMOVE_ENDED, tenant_id, now - _KEPT_FOR)
+        if await connection.fetchval(_WAITING, tenant_id, now, MOST_WAITING) >= MOST_WAITING:
+            raise TemporarilyUnavailable("Too many devices wait for a sign-in. Try again in a few minutes.")
+        device_code, user_code = await _issue(connection, client, scope, now)
+    address, shown = f"{platform.base_url}/device", format_user_code(user_code)
+    return JSONResponse(
+        {
+            "device_code": device_code,
+            "user_code": shown,
+            "verification_uri": address,
+            "expires_in": int(LIFE.total_seconds()),
+            "interval": int(INTERVAL.total_seconds()),
+            # Not in the RFC: MSAL and azure-identity display it.
+            "message": f"To sign in, open {address} in a browser and enter the code {shown}.",
+        }
+    )
 
 
 async def grant_for_device_code(
     platform: IdentityPlatform, tenant_id: UUID, request: Request, form: Mapping[str, str]
 ) -> dict[str, object]:
-    """Tokens for the person who let the device in; refused in the RFC's words while nobody has, and afterwards."""
+    """Redeem a device code once, after the user has allowed it (RFC 8628, 3.4 and 3.5)."""
     client = await identify(platform, tenant_id, request, form)
     if "device_code" not in form:
-        raise InvalidRequest("Send device_code, the one of the answer of the devicecode endpoint.")
+        raise InvalidRequest("Send device_code of the response of the devicecode endpoint.")
     async with transaction(platform.pool, tenant_id) as connection:
-        outcome = await _let_in(connection, client, form["device_code"], platform.now())
+        # An error is returned, because raising it here would roll back the time of the poll.
+        outcome = await _poll(connection, client, digest_of(form["device_code"]), platform.now())
     if isinstance(outcome, OAuthError):
         raise outcome
-    account = await find_account_by_id(platform.pool, tenant_id, outcome.account_id)
-    if account is None:
-        raise InvalidGrant("Whoever let the device in is not known any more.")
-    sign_in = SignIn(account, outcome.auth_time)
-    return await token_response(platform, client, sign_in, chosen=outcome.chosen, refresh_token=outcome.refresh_token)
+    return await user_token_response(platform, client, outcome)
 
 
-async def _let_in(
-    connection: Connection, client: RegisteredClient, device_code: str, now: datetime
-) -> _LetIn | OAuthError:
-    """The refusal is given back rather than raised: when the device has asked has to be kept."""
-    digest = digest_of(device_code)
-    row = await connection.fetchrow(_USE, client.tenant_id, digest, client.id, now)
-    if row is None:
-        return await _not_let_in(connection, client, digest, now)
-    chosen, refresh_token = choose_for_user(client, row["scope"]), None
-    if OFFLINE_ACCESS in chosen.openid:
-        family = refresh_tokens.Family(row["account_id"], row["scope"], row["auth_time"])
-        refresh_token = await refresh_tokens.begin_family(
-            connection, client, family, family_id=refresh_tokens.new_family_id(), now=now
+async def find_pending(platform: IdentityPlatform, user_code: str) -> PendingDevice | None:
+    """Find the waiting device by the code that the user entered. None if it is unknown, expired or decided.
+
+    User codes are short, so the caller must throttle.
+    """
+    code = parse_user_code(user_code)
+    if code is None:
+        return None
+    digest = digest_of(code)
+    async with transaction(platform.pool) as connection:
+        tenant_id: UUID | None = await connection.fetchval(_TENANT, digest)
+    if tenant_id is None:
+        return None
+    async with transaction(platform.pool, tenant_id) as connection:
+        row = await connection.fetchrow(_PENDING, tenant_id, digest, platform.now())
+    return None if row is None else PendingDevice(tenant_id, row["id"], row["name"], tuple(row["scope"].split()), code)
+
+
+async def allow_device(platform: IdentityPlatform, user_code: str, account: Account, auth_time: datetime) -> bool:
+    """Let the device act for the user, who signed in at `auth_time`.
+
+    False if the device no longer waits, or waits in another tenant.
+    """
+    return await _decide(platform, user_code, account, _ALLOW, account.id, auth_time)
+
+
+async def deny_device(platform: IdentityPlatform, user_code: str, account: Account) -> bool:
+    """Deny the device. False if it no longer waits, or waits in another tenant."""
+    return await _decide(platform, user_code, account, _DENY)
+
+
+def new_user_code() -> str:
+    """Generate a user code in the stored form: eight capital letters."""
+    return "".join(choice(LETTERS) for _ in range(_USER_CODE_LENGTH))
+
+
+def format_user_code(user_code: str) -> str:
+    """Format a user code for display: XXXX-XXXX."""
+    return f"{user_code[:4]}-{user_code[4:]}"
+
+
+def parse_user_code(entered: str) -> str | None:
+    """Parse a user code in either letter case, with or without dash and spaces. None if it is invalid."""
+    # A single non-ASCII letter can become two ASCII letters in upper case.
+    letters = "".join(letter for letter in entered.upper() if letter not in "- ") if entered.isascii() else ""
+    return letters if len(letters) == _USER_CODE_LENGTH and set(letters) <= set(LETTERS) else None
+
+
+async def _issue(connection: Connection, client: RegisteredClient, scope: str, now: datetime) -> tuple[str, str]:
+    device_code = new_secret()
+    while True:
+        user_code = new_user_code()
+        status = await connection.execute(
+            _ISSUE,
+            client.tenant_id,
+            digest_of(device_code),
+            digest_of(user_code),
+            client.id,
+            scope,
+            int(INTERVAL.total_seconds()),
+            now + LIFE,
         )
-    return _LetIn(row["account_id"], row["auth_time"], chosen, refresh_token)
+        # Otherwise another device has this user code.
+        if status == "INSERT 0 1":
+            return device_code, user_code
 
 
-async def _not_let_in(connection: Connection, client: RegisteredClient, digest: bytes, now: datetime) -> OAuthError:
+async def _poll(
+    connection: Connection, client: RegisteredClient, digest: bytes, now: datetime
+) -> UserGrant | OAuthError:
+    row = await connection.fetchrow(_USE, client.tenant_id, digest, client.id, now)
+    if row is not None:
+        family_id = refresh_tokens.new_family_id()
+        return await refresh_tokens.redeem(connection, client, row, family_id=family_id, now=now)
     row = await connection.fetchrow(_READ, client.tenant_id, digest, client.id)
     if row is None or row["state"] == "used":
-        return InvalidGrant("The device_code is not known here, was used before, or is not of this program.")
+        return InvalidGrant("The device_code is unknown, was used before, or is of another application.")
     if row["ends_at"] <= now:
-        return ExpiredToken("Nobody has let the device in in time. Ask for a new code.")
+        return ExpiredToken("The code expired before the sign-in. Request a new code.")
     if row["state"] == "denied":
-        return DeviceDenied("Somebody has sent the device away.")
+        return DeviceDenied("The user denied the sign-in.")
     interval, polled_at = timedelta(seconds=row["interval_seconds"]), row["polled_at"]
     too_fast = polled_at is not None and now < polled_at + interval - _TOLERANCE
     seconds = row["interval_seconds"] + (_SLOWER_BY_SECONDS if too_fast else 0)
     await connection.execute(_POLLED, client.tenant_id, digest, now, min(seconds, _SLOWEST_SECONDS))
     if too_fast:
-        return SlowDown(f"Ask every {seconds} seconds, and not more often.")
-    return AuthorizationPending("Nobody has let the device in yet. Ask again after the interval.")
+        return SlowDown(f"Poll every {seconds} seconds, not more often.")
+    return AuthorizationPending("The user has not signed in yet. Try again after the interval.")
+
+
+async def _decide(
+    platform: IdentityPlatform, user_code: str, account: Account, statement: str, *values: object
+) -> bool:
+    code = parse_user_code(user_code)
+    if code is None:
+        return False
+    async with transaction(platform.pool, account.tenant) as connection:
+        status = await connection.execute(statement, account.tenant, digest_of(code), platform.now(), *values)
+    return status == "UPDATE 1"

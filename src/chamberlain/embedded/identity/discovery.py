@@ -1,9 +1,7 @@
-"""What a client finds out by itself: the endpoints of a tenant (OpenID Connect Discovery 1.0), and the public keys.
+"""Discovery document of a tenant (OpenID Connect Discovery 1.0) and the public keys.
 
-Only what exists is named. Sign-in libraries insist on an authorization endpoint.
+It names existing endpoints only. Libraries require an authorization endpoint.
 """
-
-from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,12 +13,13 @@ from chamberlain.embedded.identity.scopes import OPENID_SCOPES
 from chamberlain.embedded.identity.token_endpoint import GRANT_TYPES
 from chamberlain.embedded.identity.tokens import CLAIMS
 
-# Far below the day for which a new key is published before it signs.
-_KEPT = {"Cache-Control": "public, max-age=300"}
+# Much shorter than the day between publication and first use of a key.
+_CACHED = {"Cache-Control": "public, max-age=300"}
 
 
-async def show_discovery(platform: IdentityPlatform, tenant_id: UUID, _: Request) -> Response:
-    """The discovery document of a tenant."""
+async def show_discovery(platform: IdentityPlatform, request: Request) -> Response:
+    """Return the discovery document of a tenant."""
+    tenant_id = request.path_params["tenant_id"]
     if not await find_clients(platform.pool, tenant_id):
         return _unknown_tenant()
     tenant_url = f"{platform.base_url}/{tenant_id}"
@@ -43,20 +42,20 @@ async def show_discovery(platform: IdentityPlatform, tenant_id: UUID, _: Request
             "claims_supported": list(CLAIMS),
             "prompt_values_supported": [prompt.value for prompt in Prompt],
             "authorization_response_iss_parameter_supported": True,
-            # Left out it would say that there is such a parameter.
+            # The default is true.
             "request_uri_parameter_supported": False,
         },
-        headers=_KEPT,
+        headers=_CACHED,
     )
 
 
-async def show_keys(platform: IdentityPlatform, tenant_id: UUID, _: Request) -> Response:
-    """The keys that may have signed a tenant's tokens (RFC 7517, 5)."""
-    if not await find_clients(platform.pool, tenant_id):
+async def show_keys(platform: IdentityPlatform, request: Request) -> Response:
+    """Return the keys that may have signed a tenant's tokens (RFC 7517, 5)."""
+    if not await find_clients(platform.pool, request.path_params["tenant_id"]):
         return _unknown_tenant()
-    return JSONResponse({"keys": await platform.keys.published()}, headers=_KEPT)
+    return JSONResponse({"keys": await platform.keys.published()}, headers=_CACHED)
 
 
 def _unknown_tenant() -> Response:
-    description = "No such tenant is known here. Look at the id in the address."
+    description = "The tenant is unknown. Check the id in the address."
     return JSONResponse({"error": "invalid_tenant", "error_description": description}, status_code=404)

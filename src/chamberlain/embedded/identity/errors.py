@@ -1,24 +1,33 @@
-"""What the platform refuses, in the words of OAuth (RFC 6749, 5.2), and what keeps it from answering.
+"""Errors of the endpoints, with the codes of OAuth (RFC 6749, 5.2), and errors that are shown as pages.
 
 OAuthError
-|-- InvalidRequest           the request cannot be read
-|-- InvalidClient            the program did not prove that it is itself
-|-- UnauthorizedClient       a program of this kind may not ask in this way
-|-- UnsupportedGrantType     a way of asking that does not exist here
-|-- InvalidScope             a permission that this program may not ask for
-|-- InvalidGrant             a code or refresh token that is good for nothing, or not here
-|-- AuthorizationPending     nobody has let the device in yet
-|-- SlowDown                 the device asks too often
-|-- DeviceDenied             somebody has sent the device away
-|-- ExpiredToken             the device was not let in in time
-|-- AccessDenied             not from there, or not by whom asks
-`-- TemporarilyUnavailable   not now
-IdentityUnreachable          the database is away
+|-- InvalidRequest           the request is malformed
+|-- InvalidClient            client authentication failed
+|-- UnauthorizedClient       this kind of client may not use this grant
+|-- UnsupportedGrantType     unknown grant type
+|-- InvalidScope             a scope that this client may not request
+|-- InvalidGrant             an invalid, expired or revoked code or refresh token
+|-- AuthorizationPending     the user has not decided about the device yet
+|-- SlowDown                 the device polls too often
+|-- DeviceDenied             the user denied the device
+|-- ExpiredToken             the device code expired
+|-- AccessDenied             this caller has no access
+`-- TemporarilyUnavailable   overload; retry later
+PageError
+|-- WrongOrigin              another address, or no TLS
+|-- FormInvalid              the form does not come from our page in this browser
+|-- ClientRequestInvalid     an error that must not be sent to the redirect URI
+|-- UsersNotServed           other machines can reach this service, so users cannot sign in
+`-- TenantUnknown            unknown tenant
+TooManyAttempts              sign-in or code entry is blocked for a while
+IdentityUnreachable          the database is unreachable
 """
+
+from datetime import datetime
 
 
 class OAuthError(Exception):
-    """A refusal: `error` is the stable word, the text a sentence that says what to do."""
+    """An error response: `error` is the stable code, the description says what to do."""
 
     error = "invalid_request"
     status = 400
@@ -29,11 +38,11 @@ class OAuthError(Exception):
 
 
 class InvalidRequest(OAuthError):
-    """The request cannot be read."""
+    """The request is malformed."""
 
 
 class InvalidClient(OAuthError):
-    """`by_header` tells that the program sent its secret in a header, and is to be asked for it there again."""
+    """Client authentication failed. With `by_header` the response asks for the Authorization header again."""
 
     error = "invalid_client"
     status = 401
@@ -44,128 +53,138 @@ class InvalidClient(OAuthError):
 
 
 class UnauthorizedClient(OAuthError):
-    """A program of this kind may not ask in this way."""
+    """This kind of client may not use this grant."""
 
     error = "unauthorized_client"
 
 
 class UnsupportedGrantType(OAuthError):
-    """A way of asking that does not exist here."""
+    """The grant type is unknown."""
 
     error = "unsupported_grant_type"
 
 
 class InvalidScope(OAuthError):
-    """A permission that this program may not ask for."""
+    """The client may not request this scope."""
 
     error = "invalid_scope"
 
 
 class InvalidGrant(OAuthError):
-    """A code or refresh token that is good for nothing, or not for this program."""
+    """The code or refresh token is invalid, expired, revoked or of another client."""
 
     error = "invalid_grant"
 
 
 class AuthorizationPending(OAuthError):
-    """Nobody has let the device in yet (RFC 8628, 3.5)."""
+    """The user has not decided about the device yet (RFC 8628, 3.5)."""
 
     error = "authorization_pending"
 
 
 class SlowDown(OAuthError):
-    """The device asks too often; nobody has let it in yet."""
+    """The device polls too often; the user has not decided yet."""
 
     error = "slow_down"
 
 
 class DeviceDenied(OAuthError):
-    """Somebody has sent the device away."""
+    """The user denied the device."""
 
     error = "access_denied"
 
 
 class ExpiredToken(OAuthError):
-    """The device was not let in in time."""
+    """The device code expired."""
 
     error = "expired_token"
 
 
 class AccessDenied(OAuthError):
-    """Not from there, or not by whom asks."""
+    """This caller has no access."""
 
     error = "access_denied"
     status = 403
 
 
 class TemporarilyUnavailable(OAuthError):
-    """Not now; the same request will do later."""
+    """Overload; the same request works later."""
 
     error = "temporarily_unavailable"
     status = 503
 
 
-class IdentityUnreachable(Exception):
-    """The platform's database does not answer."""
-
-
-class PageRefused(Exception):
-    """The title and the sentence stand on the page; the sentence says what to do."""
+class PageError(Exception):
+    """An error page with title and text; the text says what to do."""
 
     status = 400
-    title = "This does not work"
+    title = "The request failed"
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, address: str = "") -> None:
         super().__init__(text)
         self.text = text
+        self.address = address
 
 
-class WrongAddress(PageRefused):
-    """The page is reached by another address, or without TLS: another site may have bent its name to us."""
+class WrongOrigin(PageError):
+    """Another address, or no TLS: the name of another site may resolve to this machine (DNS rebinding).
+
+    `address` is the right one of the same page, for a page that can be opened.
+    """
 
     status = 421
     title = "This page has another address"
 
-    def __init__(self, base_url: str, address: str) -> None:
-        """`address` is where the same page is, if there is one that could be opened."""
-        super().__init__(f"The pages of this sign-in platform are below {base_url}/ and nowhere else.")
-        self.address = address
+    def __init__(self, base_url: str, *, address: str) -> None:
+        super().__init__(f"The sign-in pages are available below {base_url}/ only.", address=address)
 
 
-class FormNotOurs(PageRefused):
-    """A form that did not come from the page that we gave this browser, or not in this state of things."""
+class FormInvalid(PageError):
+    """The form does not come from our page in this browser, or the state has changed since."""
 
     status = 403
-    title = "The page has become too old"
+    title = "The page has expired"
 
     def __init__(self) -> None:
-        super().__init__("Nothing was done. Go back, load the page again and send it once more. Cookies are needed.")
+        super().__init__("Nothing was changed. Go back, reload the page and submit it again. Cookies are required.")
 
 
-class RequestNotOurs(PageRefused):
-    """A program asks in a way that must not be answered to it: nobody knows that the address is its own."""
+class ClientRequestInvalid(PageError):
+    """The request of the application is invalid, and its redirect URI is not trusted."""
 
-    title = "The program asked wrongly"
+    title = "Invalid request of the application"
 
 
-class NobodySignsIn(PageRefused):
-    """The people of an example are nobody's, and must not be found where strangers can reach them."""
+class UsersNotServed(PageError):
+    """Other machines can reach this service, so the example users cannot sign in."""
 
     status = 403
-    title = "Nobody can sign in here"
+    title = "Sign-in is turned off"
 
     def __init__(self) -> None:
         super().__init__(
             "Other machines can reach this service, so the example users cannot sign in. Let the service listen on "
-            "127.0.0.1, or connect it to the sign-in platform of your organisation."
+            "127.0.0.1, or connect it to the identity provider of your organisation."
         )
 
 
-class NothingThere(PageRefused):
-    """No such organisation."""
+class TenantUnknown(PageError):
+    """There is no tenant with this id."""
 
     status = 404
-    title = "There is no such organisation"
+    title = "Unknown organisation"
 
     def __init__(self) -> None:
-        super().__init__("No organisation with the id in the address is known here. Look at the address.")
+        super().__init__("No organisation has the id in the address. Check the address.")
+
+
+class TooManyAttempts(Exception):
+    """Further attempts are rejected without a check until then."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(f"Too many attempts, until {until}.")
+        self.until = until
+
+
+class IdentityUnreachable(Exception):
+    """The platform's database is unreachable."""

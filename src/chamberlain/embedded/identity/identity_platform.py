@@ -1,4 +1,4 @@
-"""What the endpoints stand on, put together once by whoever starts the platform."""
+"""Dependencies of the endpoints, created once at the start."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -6,16 +6,14 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.embedded.identity.database import Pool
+from chamberlain.embedded.identity.errors import AccessDenied
 from chamberlain.embedded.identity.passwords import PasswordVerifier
 from chamberlain.embedded.identity.signing_keys import SigningKeys
 
 
 @dataclass(frozen=True, slots=True)
 class LocalToken:
-    """A token that was given out on this machine without a sign-in, for the record: to whom, for what, until when.
-
-    `user_id` is None for a program's own token.
-    """
+    """Audit record of a token that was issued without a sign-in. `user_id` is None for a token of the client itself."""
 
     tenant_id: UUID
     user_id: UUID | None
@@ -31,13 +29,13 @@ OnLocalToken = Callable[[LocalToken], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class IdentityPlatform:
-    """`base_url` is the address under which the routes are reached, such as https://localhost:8366/identity.
+    """Configuration and dependencies. `base_url` is the public URL of the routes: https://localhost:8366/identity.
 
-    Whoever knows `local_secret` and is on this machine gets tokens without a sign-in; `on_local_token` is called before
-    each of them is handed out. The pool is the application's. Where `serves_people` is False, programs alone get
-    tokens: people of an example are nobody's, and must not be found where strangers can reach them.
+    A caller on this machine that knows `local_secret` gets tokens without a sign-in. `on_local_token` is called before
+    each of these is returned. The pool has the application's role. With `serves_people` False only clients get tokens:
+    the example users must not be reachable from other machines.
 
-    Rows go by `now`. Tokens go by `token_now`, the clock that this process verifies them with.
+    `now` is the clock of the rows. `token_now` is the clock of the tokens, with which this process verifies them.
     """
 
     base_url: str
@@ -47,10 +45,15 @@ class IdentityPlatform:
     token_now: Callable[[], datetime]
     local_secret: str = field(repr=False)
     on_local_token: OnLocalToken
-    secrets: PasswordVerifier = field(default_factory=PasswordVerifier)
+    passwords: PasswordVerifier = field(default_factory=PasswordVerifier)
     serves_people: bool = True
+
+    def require_users(self) -> None:
+        """Raises AccessDenied where users cannot sign in."""
+        if not self.serves_people:
+            raise AccessDenied("Other machines can reach this service, so the example users cannot sign in here.")
 
 
 def issuer_of(base_url: str, tenant_id: UUID) -> str:
-    """The issuer of a tenant's tokens."""
+    """Return the issuer of a tenant's tokens."""
     return f"{base_url}/{tenant_id}/v2.0"

@@ -1,11 +1,11 @@
-"""Bringing programs and people of a configuration file into the database."""
+"""Load clients and accounts of a configuration file into the database, and upgrade rows of earlier versions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
-from chamberlain.embedded.identity import random_secrets
 from chamberlain.embedded.identity.clients import Account, Client, ClientKind
 from chamberlain.embedded.identity.database import Connection, Pool, transaction
+from chamberlain.embedded.identity.random_secrets import hash_client_secret, is_client_secret_hash
 
 _ACCOUNT = """
 INSERT INTO identity.accounts (tenant_id, id, address, display_name) VALUES ($1, $2, $3, $4)
@@ -27,6 +27,15 @@ INSERT INTO identity.permissions (tenant_id, client_id, kind, resource, name) VA
 ON CONFLICT DO NOTHING
 """
 
+# Versions without sign-in pages stored no redirect URIs.
+_REDIRECT_URIS = """
+UPDATE identity.clients SET redirect_uris = $3 WHERE tenant_id = $1 AND id = $2 AND redirect_uris = '{}'
+"""
+
+_HASH = "SELECT secret_hash FROM identity.clients WHERE tenant_id = $1 AND id = $2"
+
+_SET_HASH = "UPDATE identity.clients SET secret_hash = $3 WHERE tenant_id = $1 AND id = $2"
+
 
 async def load(
     pool: Pool,
@@ -35,9 +44,9 @@ async def load(
     clients: Sequence[Client] = (),
     secrets: Mapping[UUID, str] | None = None,
 ) -> None:
-    """Make people and programs as they are given; those not given stay, and so does a secret that is not given.
+    """Create or update accounts and clients. Others stay, and a client without a secret here keeps its own.
 
-    `secrets` are by the program's id. The pool is the worker's or the owner's: the application may only read.
+    `secrets` are by client id. The pool needs the role of the worker or the owner: the application can only read.
     """
     async with transaction(pool) as connection:
         for account in accounts:
@@ -47,8 +56,23 @@ async def load(
                 await _load_client(connection, tenant_id, client, (secrets or {}).get(client.id))
 
 
+async def upgrade_clients(pool: Pool, clients: Sequence[Client], secret_of: Callable[[Client], str]) -> None:
+    """Add missing redirect URIs to stored clients, and replace secret hashes of an old format.
+
+    `secret_of` is called for old hashes only. Clients that are not stored are not created. The pool is the worker's.
+    """
+    stale = {client.id: secret_of(client) for client in clients if await _has_old_hash(pool, client)}
+    hashes = {client_id: hash_client_secret(secret) for client_id, secret in stale.items()}
+    async with transaction(pool) as connection:
+        for client in clients:
+            for tenant_id in client.tenants:
+                await connection.execute(_REDIRECT_URIS, tenant_id, client.id, list(client.redirect_uris))
+                if client.id in hashes:
+                    await connection.execute(_SET_HASH, tenant_id, client.id, hashes[client.id])
+
+
 async def _load_client(connection: Connection, tenant_id: UUID, client: Client, secret: str | None) -> None:
-    secret_hash = None if secret is None else random_secrets.hash_client_secret(secret)
+    secret_hash = None if secret is None else hash_client_secret(secret)
     await connection.execute(
         _CLIENT, tenant_id, client.id, client.name, client.kind.value, secret_hash, list(client.redirect_uris)
     )
@@ -59,34 +83,9 @@ async def _load_client(connection: Connection, tenant_id: UUID, client: Client, 
                 await connection.execute(_PERMISSION, tenant_id, client.id, kind, resource, name)
 
 
-# Before there were sign-in pages no program had an address to send a browser back to.
-_REDIRECT_URIS = """
-UPDATE identity.clients SET redirect_uris = $3 WHERE tenant_id = $1 AND id = $2 AND redirect_uris = '{}'
-"""
-
-_HASH = "SELECT secret_hash FROM identity.clients WHERE tenant_id = $1 AND id = $2"
-
-_SET_HASH = "UPDATE identity.clients SET secret_hash = $3 WHERE tenant_id = $1 AND id = $2"
-
-
-async def upgrade_clients(pool: Pool, clients: Sequence[Client], secret_of: Callable[[Client], str]) -> None:
-    """Give programs that are there the addresses they lack, and hash a secret anew whose hash is of an old form.
-
-    `secret_of` is asked for such a secret only. Programs that are not there are not made. The pool is the worker's.
-    """
-    stale = {client.id: secret_of(client) for client in clients if await _is_stale(pool, client)}
-    hashes = {client_id: random_secrets.hash_client_secret(secret) for client_id, secret in stale.items()}
-    async with transaction(pool) as connection:
-        for client in clients:
-            for tenant_id in client.tenants:
-                await connection.execute(_REDIRECT_URIS, tenant_id, client.id, list(client.redirect_uris))
-                if client.id in hashes:
-                    await connection.execute(_SET_HASH, tenant_id, client.id, hashes[client.id])
-
-
-async def _is_stale(pool: Pool, client: Client) -> bool:
+async def _has_old_hash(pool: Pool, client: Client) -> bool:
     if client.kind is ClientKind.PUBLIC:
         return False
     async with transaction(pool) as connection:
-        found = [await connection.fetchval(_HASH, tenant_id, client.id) for tenant_id in client.tenants]
-    return any(each is not None and not random_secrets.is_client_secret_hash(each) for each in found)
+        hashes = [await connection.fetchval(_HASH, tenant_id, client.id) for tenant_id in client.tenants]
+    return any(each is not None and not is_client_secret_hash(each) for each in hashes)

@@ -1,4 +1,4 @@
-"""A page: made from its template, with the headers that every page has."""
+"""HTML pages from templates, and the security headers of all responses to a browser."""
 
 import re
 from collections.abc import Sequence
@@ -6,14 +6,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 FOLDER = Path(__file__).parent / "pages"
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-# A host that a policy can name; it has no way of writing an IPv6 address.
+# Hosts that a Content-Security-Policy can name. It has no syntax for IPv6 addresses.
 _HOST = re.compile(r"[a-z0-9.-]+")
 
 _HEADERS = {
@@ -31,25 +31,29 @@ _HEADERS = {
 def render(
     base_url: str, template: str, *, status: int = 200, leads_to: Sequence[str] = (), **values: object
 ) -> Response:
-    """A page with these values in it. Its forms lead to us, and to `leads_to`: addresses that were checked.
+    """Render a page. Its forms may lead to us and to `leads_to`, which must be validated addresses.
 
-    Browsers hold the redirect that answers a form to the same policy, so where that leads is named as well.
+    Browsers apply the policy of a form also to the redirect in its response, so the target must be included.
     """
-    path = urlsplit(base_url).path
-    text = _TEMPLATES.get_template(template).render(platform_path=path, **values)
-    response = HTMLResponse(text, status_code=status)
-    add_security_headers(response, leads_to)
-    return response
+    text = _TEMPLATES.get_template(template).render(
+        platform_path=urlsplit(base_url).path, page_name=template.removesuffix(".html"), **values
+    )
+    return _with_security_headers(HTMLResponse(text, status_code=status), leads_to)
 
 
-def add_security_headers(response: Response, leads_to: Sequence[str] = ()) -> None:
-    """Give an answer to a browser the headers of every page."""
-    response.headers.update(_HEADERS)
+def redirect(address: str) -> Response:
+    """Redirect with 303, so that the browser continues by GET and never sends a password on."""
+    return _with_security_headers(RedirectResponse(address, status_code=303), ())
+
+
+def _with_security_headers(response: Response, leads_to: Sequence[str]) -> Response:
     targets = " ".join(["'self'", *map(_source, leads_to)])
+    response.headers.update(_HEADERS)
     response.headers["Content-Security-Policy"] = (
         "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
         f"form-action {targets}"
     )
+    return response
 
 
 def _source(address: str) -> str:

@@ -1,6 +1,6 @@
-"""Which permissions a program gets of those it asks for: all or none, of one resource, and only what was consented.
+"""Scopes that a client gets: all of the requested ones, for one resource, and only with consent.
 
-Beside them a program that acts for people may ask for what OpenID Connect knows: who they are, and tokens for later.
+A client that acts for users may also request the scopes of OpenID Connect.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from chamberlain.embedded.identity.clients import RegisteredClient
 from chamberlain.embedded.identity.errors import InvalidScope
 
-# Stands for all that was consented for a resource.
+# Requests all permissions of a resource.
 _DEFAULT = ".default"
 
 OPENID = "openid"
@@ -19,88 +19,87 @@ EMAIL = "email"
 OFFLINE_ACCESS = "offline_access"
 # OpenID Connect Core, 5.4 and 11.
 OPENID_SCOPES = (OPENID, PROFILE, EMAIL, OFFLINE_ACCESS)
-# Kept with every code and token; far above what a program with a hundred permissions asks for.
+# Stored with every code and token. A client with a hundred permissions needs far less.
 LONGEST_SCOPE = 4096
 # RFC 6749, 3.3.
-_WRITTEN = re.compile(r"[\x20\x21\x23-\x5b\x5d-\x7e]+")
+_CHARACTERS = re.compile(r"[\x20\x21\x23-\x5b\x5d-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """Permissions of one resource, named relative to it."""
+class ResourceScopes:
+    """Permissions of one resource; names are relative to it."""
 
     resource: str
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenForUser:
-    """What a program gets in a user's name: permissions of one resource or of none, and OpenID's own scopes.
+class UserScopes:
+    """Scopes for a user: permissions of at most one resource, and OpenID scopes.
 
-    `all_asked` says that it asked for all of the resource at once.
+    `is_default` is True if the client requested all permissions of the resource by `.default`.
     """
 
-    permissions: Chosen | None
+    permissions: ResourceScopes | None
     openid: frozenset[str]
-    all_asked: bool
+    is_default: bool
 
     @property
     def full_names(self) -> tuple[str, ...]:
-        """What was given, as programs find it again in what they keep: permissions by their absolute names."""
+        """Scopes for the response, by absolute names. Clients look their cached tokens up by them."""
         openid = tuple(name for name in OPENID_SCOPES if name in self.openid)
         if self.permissions is None:
             return openid
-        names = (*self.permissions.names, _DEFAULT) if self.all_asked else self.permissions.names
+        names = (*self.permissions.names, _DEFAULT) if self.is_default else self.permissions.names
         return (*(f"{self.permissions.resource}/{name}" for name in names), *openid)
 
 
-def choose_application(client: RegisteredClient, scope: str) -> Chosen:
-    """What a program may do by itself: always everything that was consented for the resource."""
+def application_scopes(client: RegisteredClient, scope: str) -> ResourceScopes:
+    """Return the application permissions of a resource. A client always gets all of them."""
     resource = scope.removesuffix(f"/{_DEFAULT}")
     if resource == scope or resource not in client.application:
-        may = [f"{each}/{_DEFAULT}" for each in client.application]
-        raise InvalidScope(f"The program {client.name} may ask for one resource by itself. {_ask_for(may)}")
-    return Chosen(resource, client.application[resource])
+        allowed = [f"{each}/{_DEFAULT}" for each in client.application]
+        raise InvalidScope(f"The application {client.name} can request one resource for itself. {_advice(allowed)}")
+    return ResourceScopes(resource, client.application[resource])
 
 
-def choose_delegated(client: RegisteredClient, scope: str) -> Chosen:
-    """What a program may do in a user's name."""
-    names_by_resource: dict[str, set[str]] = {}
+def delegated_scopes(client: RegisteredClient, scope: str) -> ResourceScopes:
+    """Return the requested delegated permissions."""
+    requested: dict[str, set[str]] = {}
     for part in scope.split():
         resource, names = _find(client.delegated, part)
         if resource is None:
-            may = [f"{each}/{name}" for each, all_names in client.delegated.items() for name in all_names]
-            raise InvalidScope(f"The program {client.name} may not ask for {part}. {_ask_for(may)}")
-        names_by_resource.setdefault(resource, set()).update(names)
-    if len(names_by_resource) != 1:
+            allowed = [f"{each}/{name}" for each, all_names in client.delegated.items() for name in all_names]
+            raise InvalidScope(f"The application {client.name} cannot request {part}. {_advice(allowed)}")
+        requested.setdefault(resource, set()).update(names)
+    if len(requested) != 1:
         resources = ", ".join(client.delegated)
-        raise InvalidScope(f"A token is for one resource. Ask for permissions of one of them: {resources}.")
-    resource, chosen = names_by_resource.popitem()
-    return Chosen(resource, tuple(name for name in client.delegated[resource] if name in chosen))
+        raise InvalidScope(f"A token is for one resource. Request permissions of one resource: {resources}.")
+    resource, granted = requested.popitem()
+    return ResourceScopes(resource, tuple(name for name in client.delegated[resource] if name in granted))
 
 
-def choose_for_user(client: RegisteredClient, scope: str) -> ChosenForUser:
-    """What a program may do in a user's name, and what it may know of the user. Raises InvalidScope with the cure."""
+def user_scopes(client: RegisteredClient, scope: str) -> UserScopes:
+    """Return the requested delegated permissions and OpenID scopes. Raises InvalidScope."""
     parts = scope.split()
-    if not parts or len(scope) > LONGEST_SCOPE or not _WRITTEN.fullmatch(scope):
-        raise InvalidScope(f"Send scope: names of permissions with spaces between, at most {LONGEST_SCOPE} letters.")
+    if not parts or len(scope) > LONGEST_SCOPE or not _CHARACTERS.fullmatch(scope):
+        raise InvalidScope(f"Send scope: names separated by spaces, at most {LONGEST_SCOPE} characters.")
     openid = frozenset(parts).intersection(OPENID_SCOPES)
-    wanted = [part for part in parts if part not in openid]
-    permissions = choose_delegated(client, " ".join(wanted)) if wanted else None
-    all_asked = any(part.endswith(f"/{_DEFAULT}") for part in wanted)
-    return ChosenForUser(permissions, openid, all_asked)
+    names = [part for part in parts if part not in openid]
+    permissions = delegated_scopes(client, " ".join(names)) if names else None
+    return UserScopes(permissions, openid, any(name.endswith(f"/{_DEFAULT}") for name in names))
 
 
-def _find(consents: Mapping[str, tuple[str, ...]], wanted: str) -> tuple[str | None, tuple[str, ...]]:
-    # The longest first: a resource may lie below another.
+def _find(consents: Mapping[str, tuple[str, ...]], requested: str) -> tuple[str | None, tuple[str, ...]]:
+    # The longest first: one resource may be a prefix of another.
     for resource in sorted(consents, key=len, reverse=True):
-        name = wanted.removeprefix(f"{resource}/")
-        if name != wanted and name == _DEFAULT:
+        name = requested.removeprefix(f"{resource}/")
+        if name != requested and name == _DEFAULT:
             return resource, consents[resource]
-        if name != wanted and name in consents[resource]:
+        if name != requested and name in consents[resource]:
             return resource, (name,)
     return None, ()
 
 
-def _ask_for(names: list[str]) -> str:
-    return f"Ask for {' or '.join(names)}." if names else "Nothing was consented for it."
+def _advice(names: list[str]) -> str:
+    return f"Request {' or '.join(names)}." if names else "It has no consented permissions."

@@ -1,7 +1,7 @@
-"""The keys that sign tokens: made at first use, sealed in the database, the same for every process, replaced in time.
+"""Signing keys of the tokens: sealed in the database, shared by all processes, and rotated.
 
-A key is published a day before it signs, so that whoever checks tokens has it by then; it signs for thirty days, and
-stays published until the last token it signed has ended.
+A key is published a day before its first use, so that verifiers have it by then. It signs for thirty days, and stays
+published until its last token has expired.
 """
 
 import asyncio
@@ -18,21 +18,29 @@ from chamberlain.embedded.identity.database import Connection, Pool, transaction
 TOKEN_LIFE = timedelta(minutes=60)
 _SIGNS_FOR = timedelta(days=30)
 _PUBLISHED_AHEAD = timedelta(days=1)
-# Those who check tokens allow for clocks that differ by some minutes.
+# Verifiers tolerate a clock skew of a few minutes.
 _PUBLISHED_AFTER = TOKEN_LIFE + timedelta(minutes=5)
-# Far below the day for which a new key is published before it signs.
-_READ_AGAIN_AFTER = timedelta(seconds=60)
+# Much shorter than the day between publication and first use of a key.
+_CACHED_FOR = timedelta(seconds=60)
 _BITS = 2048
-# "iden": the advisory lock that lets one process at a time make a key.
+# "iden": advisory lock, so that one process at a time creates a key.
 _LOCK = 0x6964656E
 
 _READ = "SELECT id, sealed, signs_from FROM identity.signing_keys ORDER BY signs_from, id"
 _INSERT = "INSERT INTO identity.signing_keys (id, sealed, signs_from) VALUES ($1, $2, $3)"
 _DELETE = "DELETE FROM identity.signing_keys WHERE id = ANY($1::text[])"
 
+# Sealed data starts with the length of the encryption key's id, followed by the id.
+_COUNT_BY_SEALING_KEY: Final = """
+SELECT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), 'UTF8') AS key_id, count(*) AS number
+FROM identity.signing_keys WHERE length(sealed) > 1 GROUP BY 1 ORDER BY 1
+"""
+_LOCK_ALL: Final = "SELECT id, sealed FROM identity.signing_keys ORDER BY id FOR UPDATE"
+_RESEAL: Final = "UPDATE identity.signing_keys SET sealed = $2 WHERE id = $1"
+
 
 class Sealer(Protocol):
-    """Keeps what is stored secret; `context` names the place, and opening needs the same again."""
+    """Authenticated encryption; `context` names the row, and decryption needs the same."""
 
     def seal(self, plain: bytes, context: str) -> bytes: ...
 
@@ -41,7 +49,7 @@ class Sealer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A key pair and the time from which it signs."""
+    """A key pair and the time of its first use."""
 
     id: str
     pair: RSAKey = field(repr=False)
@@ -49,7 +57,7 @@ class SigningKey:
 
 
 class SigningKeys:
-    """The keys of the platform, as far as this process knows them; it looks again every minute."""
+    """The signing keys, cached for a minute."""
 
     def __init__(self, pool: Pool, sealer: Sealer, now: Callable[[], datetime]) -> None:
         self._pool = pool
@@ -60,23 +68,24 @@ class SigningKeys:
         self._reading = asyncio.Lock()
 
     async def current(self) -> SigningKey:
-        """The key that signs now."""
-        now = self._now()
-        return _current(await self._known(now), now)
-
-    async def published(self) -> list[DictKey]:
-        """The public keys: of those that sign, will sign, or have signed tokens that may still be in use."""
+        """Return the key that signs now."""
         now = self._now()
         keys = await self._known(now)
+        # The first key may start a moment from now, by the clock of the process that created it.
+        return max((key for key in keys if key.signs_from <= now), key=lambda key: key.signs_from, default=keys[0])
+
+    async def published(self) -> list[DictKey]:
+        """Return the public keys that sign, will sign, or have signed unexpired tokens."""
+        now = self._now()
+        keys = await self._known(now)
+        ended = _ended(keys, now)
         return [
-            key.pair.as_dict(private=False, kid=key.id, use="sig", alg="RS256")
-            for key in keys
-            if key.id not in _ended(keys, now)
+            key.pair.as_dict(private=False, kid=key.id, use="sig", alg="RS256") for key in keys if key.id not in ended
         ]
 
     async def _known(self, now: datetime) -> Sequence[SigningKey]:
         async with self._reading:
-            if self._read_at is None or now - self._read_at >= _READ_AGAIN_AFTER:
+            if self._read_at is None or now - self._read_at >= _CACHED_FOR:
                 async with transaction(self._pool) as connection:
                     keys = await self._read(connection)
                 self._keys = await self._with_next(now) if _next_is_due(keys, now) else keys
@@ -91,32 +100,51 @@ class SigningKeys:
         ]
 
     def _open(self, key_id: str, sealed: bytes, signs_from: datetime) -> SigningKey:
-        return SigningKey(key_id, RSAKey.import_key(self._sealer.open(sealed, sealing_context(key_id))), signs_from)
+        return SigningKey(key_id, RSAKey.import_key(self._sealer.open(sealed, _context(key_id))), signs_from)
 
     async def _with_next(self, now: datetime) -> Sequence[SigningKey]:
-        """All keys with the next one, which another process may have made meanwhile."""
+        """Create the next key, unless another process has, and return all keys."""
         pair = await asyncio.to_thread(RSAKey.generate_key, _BITS)
         async with transaction(self._pool) as connection:
             await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
             keys = await self._read(connection)
             if not _next_is_due(keys, now):
                 return keys
-            # With no key at all nobody can have learned of one that is to come.
+            # The very first key signs at once: no verifier has cached a key set without it.
             key = SigningKey(pair.thumbprint(), pair, now + _PUBLISHED_AHEAD if keys else now)
-            sealed = self._sealer.seal(pair.as_der(private=True), sealing_context(key.id))
+            sealed = self._sealer.seal(pair.as_der(private=True), _context(key.id))
             await connection.execute(_INSERT, key.id, sealed, key.signs_from)
             await connection.execute(_DELETE, _ended(keys, now))
             return await self._read(connection)
 
 
-def sealing_context(key_id: str) -> str:
-    """What the key pair with this id is sealed for."""
+async def sealing_keys(pool: Pool) -> Mapping[str, int]:
+    """Count the signing keys by the encryption key that seals them. Raises IdentityUnreachable."""
+    async with transaction(pool) as connection:
+        return {row["key_id"]: row["number"] for row in await connection.fetch(_COUNT_BY_SEALING_KEY)}
+
+
+async def reseal(pool: Pool, sealer: Sealer, unusable: type[Exception]) -> tuple[int, int]:
+    """Seal all signing keys with the current encryption key. Returns the numbers of sealed and skipped ones.
+
+    It skips a key that cannot be opened: the sealer raises `unusable`. Raises IdentityUnreachable.
+    """
+    skipped = 0
+    async with transaction(pool) as connection:
+        rows = await connection.fetch(_LOCK_ALL)
+        for row in rows:
+            context = _context(row["id"])
+            try:
+                sealed = sealer.seal(sealer.open(row["sealed"], context), context)
+            except unusable:
+                skipped += 1
+            else:
+                await connection.execute(_RESEAL, row["id"], sealed)
+    return len(rows) - skipped, skipped
+
+
+def _context(key_id: str) -> str:
     return f"identity.signing_keys/{key_id}"
-
-
-def _current(keys: Sequence[SigningKey], now: datetime) -> SigningKey:
-    # The first may begin a moment from now, by the clock of the process that made it.
-    return max((key for key in keys if key.signs_from <= now), key=lambda key: key.signs_from, default=keys[0])
 
 
 def _next_is_due(keys: Sequence[SigningKey], now: datetime) -> bool:
@@ -124,37 +152,5 @@ def _next_is_due(keys: Sequence[SigningKey], now: datetime) -> bool:
 
 
 def _ended(keys: Sequence[SigningKey], now: datetime) -> list[str]:
-    """The ids of keys whose last token has ended: their successor has been signing for long enough."""
+    """Return the ids of keys whose last token has expired: their successor has been signing for long enough."""
     return [key.id for key, successor in pairwise(keys) if now >= successor.signs_from + _PUBLISHED_AFTER]
-
-
-# Whoever seals puts the length of the key's id first, and the id behind it.
-_COUNT_BY_SEALING_KEY: Final = """
-SELECT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), 'UTF8') AS key_id, count(*) AS number
-FROM identity.signing_keys WHERE length(sealed) > 1 GROUP BY 1 ORDER BY 1
-"""
-_LOCK_ALL: Final = "SELECT id, sealed FROM identity.signing_keys ORDER BY id FOR UPDATE"
-_RESEAL: Final = "UPDATE identity.signing_keys SET sealed = $2 WHERE id = $1"
-
-
-async def sealing_keys(pool: Pool) -> Mapping[str, int]:
-    """How many are sealed with each of those keys. Raises IdentityUnreachable."""
-    async with transaction(pool) as connection:
-        return {row["key_id"]: row["number"] for row in await connection.fetch(_COUNT_BY_SEALING_KEY)}
-
-
-async def reseal(pool: Pool, sealer: Sealer, unusable: type[Exception]) -> tuple[int, int]:
-    """Seal all of them anew; one that does not open, for which the sealer raises `unusable`, stays as it is. Gives how
-    many were sealed and how many were left. Raises IdentityUnreachable."""
-    left = 0
-    async with transaction(pool) as connection:
-        rows = await connection.fetch(_LOCK_ALL)
-        for row in rows:
-            place = sealing_context(row["id"])
-            try:
-                sealed = sealer.seal(sealer.open(row["sealed"], place), place)
-            except unusable:
-                left += 1
-            else:
-                await connection.execute(_RESEAL, row["id"], sealed)
-    return len(rows) - left, left

@@ -1,4 +1,7 @@
-"""Attempts to sign in and to type a device's code, counted in the database, so that all processes count together."""
+"""Throttling of sign-ins and device codes. The counters are in the database, shared by all processes.
+
+An attempt counts before it is verified, so that concurrent attempts cannot exceed the limit. A success is subtracted.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,26 +10,27 @@ from enum import StrEnum
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from chamberlain.embedded.identity.database import Connection, transaction
+from chamberlain.embedded.identity.errors import TooManyAttempts
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.random_secrets import digest_of
 
 
 class Counted(StrEnum):
-    """What is counted by."""
+    """Kinds of counters."""
 
-    # The address that somebody typed, whether anybody has it or not.
+    # Passwords by the address that the user enters, even if no account has it.
     ACCOUNT = "account"
-    # Where passwords come from.
+    # Passwords by network address.
     NETWORK = "network"
-    # Where codes of devices come from.
+    # Device codes by network address.
     CODE_NETWORK = "code_network"
-    # Codes of devices from anywhere.
+    # Device codes from all network addresses.
     CODE_ALL = "code_all"
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So many wrong ones within a time, counted from the first, and then none for a time."""
+    """A maximum of failures within a time from the first, and the time of the block after them."""
 
     most: int
     within: timedelta
@@ -35,7 +39,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Attempts that were wrong, or are not known to be right yet."""
+    """Attempts that failed or are not verified yet."""
 
     count: int
     first_at: datetime
@@ -44,47 +48,36 @@ class Failures:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """No attempt until then."""
+    """No attempts are possible until then."""
 
     until: datetime
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subject:
+    """A counter: its kind and the digest of an address."""
+
+    counted: Counted
+    digest: bytes
 
 
 _QUARTER = timedelta(minutes=15)
 
 LIMITS = {
-    # NIST SP 800-63B, 3.2.2 has at most a hundred; nobody mistypes ten times.
+    # NIST SP 800-63B, 3.2.2 allows at most a hundred. Ten typing errors in a row are unlikely.
     Counted.ACCOUNT: Limit(10, _QUARTER, _QUARTER),
-    # Several people share an address of a network.
+    # Several users share a network address.
     Counted.NETWORK: Limit(50, _QUARTER, _QUARTER),
-    # RFC 8628, 5.1 counts on a few attempts.
+    # RFC 8628, 5.1 expects a few attempts.
     Counted.CODE_NETWORK: Limit(10, _QUARTER, _QUARTER),
-    # A code is one of 20 to the 8th. Where ten programs wait at any time, so many guesses from wherever find one of
-    # them in some 700 years.
+    # There are 20 to the 8th codes. If ten devices wait at any time, this rate guesses one of them in some 700 years.
     Counted.CODE_ALL: Limit(100, _QUARTER, _QUARTER),
 }
 
+# The /64 prefix of an IPv6 address identifies one network (RFC 4291, 2.5.1).
+_NETWORK_BITS = 64
 
-def count_attempt(known: Failures | None, limit: Limit, now: datetime) -> Failures | Blocked:
-    """What is known with one more attempt, which may be made; or that none may be made."""
-    if known is not None and known.blocked_until is not None and now < known.blocked_until:
-        return Blocked(known.blocked_until)
-    if known is None or known.blocked_until is not None or now >= known.first_at + limit.within:
-        known = Failures(0, now, None)
-    count = known.count + 1
-    return Failures(count, known.first_at, now + limit.blocked_for if count >= limit.most else None)
-
-
-def undo_attempt(known: Failures) -> Failures:
-    """What is known when an attempt turned out right. Only the last that was possible leads to a block, so it ends."""
-    return Failures(max(known.count - 1, 0), known.first_at, None)
-
-
-def expires_at(known: Failures, limit: Limit) -> datetime:
-    """When it is forgotten."""
-    return known.blocked_until or known.first_at + limit.within
-
-
-# Locks the row, whether it was there or not.
+# Locks the row and creates it if necessary.
 _LOCK = """
 INSERT INTO identity.sign_in_attempts AS known (kind, subject, failures, first_at, ends_at) VALUES ($1, $2, 0, $3, $3)
 ON CONFLICT (kind, subject) DO UPDATE SET failures = known.failures
@@ -98,7 +91,7 @@ WHERE kind = $1 AND subject = $2
 
 _DELETE = "DELETE FROM identity.sign_in_attempts WHERE kind = $1 AND subject = $2"
 
-# Whoever counts cleans up a little. It comes last in a transaction and waits for nobody, so nothing deadlocks.
+# Each attempt removes some expired rows. It is last in its transaction and skips locked rows, so it cannot deadlock.
 REMOVE_EXPIRED = """
 DELETE FROM identity.sign_in_attempts WHERE (kind, subject) IN (
     SELECT kind, subject FROM identity.sign_in_attempts WHERE ends_at < $1 ORDER BY ends_at LIMIT 100
@@ -106,41 +99,22 @@ DELETE FROM identity.sign_in_attempts WHERE (kind, subject) IN (
 )
 """
 
-# Whoever has one address of an IPv6 network has as many as there are in the half that follows (RFC 4291, 2.5.1).
-_NETWORK_BITS = 64
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Subject:
-    """Who or what attempts are counted for."""
-
-    counted: Counted
-    digest: bytes
-
-
-class TooManyAttempts(Exception):
-    """None are made until then; nothing was looked at."""
-
-    def __init__(self, until: datetime) -> None:
-        super().__init__(f"Too many attempts, until {until}.")
-        self.until = until
-
 
 def password_subjects(address: str, network: str) -> tuple[Subject, ...]:
-    """For whom an attempt with a password counts: the address that was typed, and where it came from."""
+    """Return the counters of a password attempt: by entered address and by network."""
     return _subject(Counted.ACCOUNT, address.strip()), _subject(Counted.NETWORK, _network_of(network))
 
 
 def code_subjects(network: str) -> tuple[Subject, ...]:
-    """For whom an attempt with a device's code counts."""
+    """Return the counters of a device code attempt: by network, and in all."""
     return _subject(Counted.CODE_NETWORK, _network_of(network)), _subject(Counted.CODE_ALL, "")
 
 
 async def begin_attempt(platform: IdentityPlatform, subjects: Sequence[Subject]) -> None:
-    """Count an attempt before it is made. Raises TooManyAttempts, and then counts nothing."""
+    """Count an attempt before its verification. Raises TooManyAttempts, and then counts nothing."""
     now = platform.now()
     async with transaction(platform.pool) as connection:
-        # In one order everywhere: two who lock the same rows never wait for each other.
+        # Sorted: a fixed lock order prevents deadlocks.
         for subject in sorted(subjects):
             outcome = count_attempt(await _lock(connection, subject, now), LIMITS[subject.counted], now)
             if isinstance(outcome, Blocked):
@@ -150,8 +124,10 @@ async def begin_attempt(platform: IdentityPlatform, subjects: Sequence[Subject])
 
 
 async def record_success(platform: IdentityPlatform, subjects: Sequence[Subject]) -> None:
-    """What was begun turned out right. A person's failures are forgotten; of where it came from, this attempt alone:
-    else somebody could begin anew with a password or a code of his own."""
+    """Reset the account's counter after a success, and subtract this attempt from the others.
+
+    If a success reset the other counters, an attacker could reset them with an own password or code.
+    """
     async with transaction(platform.pool) as connection:
         for subject in sorted(subjects):
             if subject.counted is Counted.ACCOUNT:
@@ -161,10 +137,30 @@ async def record_success(platform: IdentityPlatform, subjects: Sequence[Subject]
 
 
 async def cancel_attempt(platform: IdentityPlatform, subjects: Sequence[Subject]) -> None:
-    """What was begun was not looked at in the end, so it does not count."""
+    """Subtract an attempt that was not verified."""
     async with transaction(platform.pool) as connection:
         for subject in sorted(subjects):
             await _undo(connection, subject, platform.now())
+
+
+def count_attempt(known: Failures | None, limit: Limit, now: datetime) -> Failures | Blocked:
+    """Add an attempt, or return the block."""
+    if known is not None and known.blocked_until is not None and now < known.blocked_until:
+        return Blocked(known.blocked_until)
+    if known is None or known.blocked_until is not None or now >= known.first_at + limit.within:
+        known = Failures(0, now, None)
+    count = known.count + 1
+    return Failures(count, known.first_at, now + limit.blocked_for if count >= limit.most else None)
+
+
+def undo_attempt(known: Failures) -> Failures:
+    """Subtract an attempt. This ends a block, because only the last possible attempt starts one."""
+    return Failures(max(known.count - 1, 0), known.first_at, None)
+
+
+def expires_at(known: Failures, limit: Limit) -> datetime:
+    """Return the time from which the row can be removed."""
+    return known.blocked_until or known.first_at + limit.within
 
 
 def _subject(counted: Counted, text: str) -> Subject:
@@ -177,17 +173,17 @@ def _network_of(host: str) -> str:
     except ValueError:
         return host
     if isinstance(address, IPv6Address):
-        # A listener for both kinds writes the older ones in this way (RFC 4291, 2.5.5.2).
+        # Dual-stack listeners write IPv4 addresses in this form (RFC 4291, 2.5.5.2).
         address = address.ipv4_mapped or address
     if address.is_loopback:
-        # Any program on this machine can come from each of sixteen million of them.
+        # All 16 million loopback addresses belong to this machine.
         return "loopback"
     return str(address) if isinstance(address, IPv4Address) else f"{int(address) >> _NETWORK_BITS:x}"
 
 
 async def _lock(connection: Connection, subject: Subject, now: datetime) -> Failures:
     row = await connection.fetchrow(_LOCK, subject.counted.value, subject.digest, now)
-    assert row is not None  # noqa: S101 - it was made if it was not there.
+    assert row is not None  # noqa: S101 - the statement creates a missing row.
     return Failures(row["failures"], row["first_at"], row["blocked_until"])
 
 
@@ -196,7 +192,6 @@ async def _undo(connection: Connection, subject: Subject, now: datetime) -> None
 
 
 async def _update(connection: Connection, subject: Subject, failures: Failures) -> None:
-    ends_at = expires_at(failures, LIMITS[subject.counted])
     await connection.execute(
         _UPDATE,
         subject.counted.value,
@@ -204,5 +199,5 @@ async def _update(connection: Connection, subject: Subject, failures: Failures) 
         failures.count,
         failures.first_at,
         failures.blocked_until,
-        ends_at,
+        expires_at(failures, LIMITS[subject.counted]),
     )

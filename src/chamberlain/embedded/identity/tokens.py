@@ -1,4 +1,4 @@
-"""Access tokens: what they say, and their signature."""
+"""Signed tokens: access tokens, ID tokens, the token response for a user, and id_token_hint."""
 
 import json
 from base64 import urlsafe_b64encode
@@ -11,71 +11,13 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from chamberlain.embedded.identity.clients import Account, RegisteredClient
+from chamberlain.embedded.identity.clients import Account, RegisteredClient, find_account_by_id
+from chamberlain.embedded.identity.errors import InvalidGrant
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, issuer_of
-from chamberlain.embedded.identity.scopes import OPENID, Chosen, ChosenForUser
+from chamberlain.embedded.identity.scopes import OPENID, ResourceScopes, UserScopes
 from chamberlain.embedded.identity.signing_keys import TOKEN_LIFE
 
-
-class TokenType(StrEnum):
-    """The type of access tokens is RFC 9068's (2.1); tokens that tell a program who signed in have the plain one."""
-
-    ACCESS = "at+jwt"
-    ID = "JWT"
-
-
-async def sign(platform: IdentityPlatform, token_type: TokenType, claims: dict[str, object]) -> str:
-    """The claims as a token that the platform's public keys prove."""
-    key = await platform.keys.current()
-    header = {"alg": "RS256", "typ": token_type.value, "kid": key.id}
-    return jwt.encode(header, claims, key.pair, algorithms=["RS256"])
-
-
-@dataclass(frozen=True, slots=True)
-class AccessToken:
-    """A signed token, and for how long it is good."""
-
-    text: str = field(repr=False)
-    expires_in: int
-    expires_at: datetime
-
-
-async def issue_for_user(
-    platform: IdentityPlatform, account: Account, client: RegisteredClient, chosen: Chosen
-) -> AccessToken:
-    """A token with which the program acts in the user's name."""
-    own: dict[str, object] = {"idtyp": "user", "scp": " ".join(chosen.names)}
-    return await _issue_access_token(platform, client, account.id, chosen, own)
-
-
-async def issue_for_application(platform: IdentityPlatform, client: RegisteredClient, chosen: Chosen) -> AccessToken:
-    """A token with which the program acts by itself."""
-    own: dict[str, object] = {"idtyp": "app", "roles": list(chosen.names)}
-    return await _issue_access_token(platform, client, client.id, chosen, own)
-
-
-async def _issue_access_token(
-    platform: IdentityPlatform, client: RegisteredClient, object_id: UUID, chosen: Chosen, own: dict[str, object]
-) -> AccessToken:
-    now = platform.token_now().replace(microsecond=0)
-    expires_at = now + TOKEN_LIFE
-    claims: dict[str, object] = {
-        "iss": issuer_of(platform.base_url, client.tenant_id),
-        "tid": str(client.tenant_id),
-        "aud": chosen.resource,
-        "oid": str(object_id),
-        "sub": str(object_id),
-        "azp": str(client.id),
-        **own,
-        "ver": "2.0",
-        "iat": int(now.timestamp()),
-        "nbf": int(now.timestamp()),
-        "exp": int(expires_at.timestamp()),
-    }
-    return AccessToken(await sign(platform, TokenType.ACCESS, claims), int(TOKEN_LIFE.total_seconds()), expires_at)
-
-
-# What such a token says; `nonce` where the program has sent one.
+# The claims of an ID token; `nonce` only if the client sent one.
 CLAIMS = (
     "iss",
     "tid",
@@ -94,92 +36,151 @@ CLAIMS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SignIn:
-    """Who signed in, when, and the word that the program gave along so that it knows its own answer."""
+class TokenType(StrEnum):
+    """The `typ` header, which keeps a token from being accepted as one of the other type (RFC 9068, 2.1)."""
 
-    account: Account
+    ACCESS = "at+jwt"
+    ID = "JWT"
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """A signed access token and its expiry."""
+
+    text: str = field(repr=False)
+    expires_in: int
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UserGrant:
+    """A redeemed code or refresh token: the user, the time of the sign-in, and the granted scopes."""
+
+    account_id: UUID
     auth_time: datetime
+    scopes: UserScopes
+    refresh_token: str | None = field(repr=False)
     nonce: str | None = None
 
 
-async def issue_id_token(platform: IdentityPlatform, client: RegisteredClient, sign_in: SignIn) -> str:
-    """A token for the program itself."""
-    now, account = platform.token_now(), sign_in.account
+@dataclass(frozen=True, slots=True)
+class IdTokenHint:
+    """The user and the client of an ID token."""
+
+    account_id: UUID
+    client_id: str
+
+
+async def user_token_response(
+    platform: IdentityPlatform, client: RegisteredClient, grant: UserGrant
+) -> dict[str, object]:
+    """Return the body of a token response (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3)."""
+    account = await find_account_by_id(platform.pool, client.tenant_id, grant.account_id)
+    if account is None:
+        raise InvalidGrant("The user no longer exists. Sign in again.")
+    # Libraries require an access token, even without permissions. Its audience is the platform; no resource accepts it.
+    permissions = grant.scopes.permissions or ResourceScopes(
+        f"{platform.base_url}/{client.tenant_id}", grant.scopes.full_names
+    )
+    token = await issue_for_user(platform, account, client, permissions)
+    response: dict[str, object] = {
+        "token_type": "Bearer",
+        "scope": " ".join(grant.scopes.full_names),
+        "expires_in": token.expires_in,
+        "access_token": token.text,
+        "client_info": _client_info(account),
+    }
+    if OPENID in grant.scopes.openid:
+        response["id_token"] = await _issue_id_token(platform, client, account, grant)
+    if grant.refresh_token is not None:
+        response["refresh_token"] = grant.refresh_token
+    return response
+
+
+async def issue_for_user(
+    platform: IdentityPlatform, account: Account, client: RegisteredClient, scopes: ResourceScopes
+) -> AccessToken:
+    """Issue a token with which the client acts on behalf of the user."""
+    own: dict[str, object] = {"idtyp": "user", "scp": " ".join(scopes.names)}
+    return await _issue_access_token(platform, client, account.id, audience=scopes.resource, own=own)
+
+
+async def issue_for_application(
+    platform: IdentityPlatform, client: RegisteredClient, scopes: ResourceScopes
+) -> AccessToken:
+    """Issue a token with which the client acts for itself."""
+    own: dict[str, object] = {"idtyp": "app", "roles": list(scopes.names)}
+    return await _issue_access_token(platform, client, client.id, audience=scopes.resource, own=own)
+
+
+async def read_id_token_hint(platform: IdentityPlatform, tenant_id: UUID, token: str) -> IdTokenHint | None:
+    """Verify an id_token_hint (OpenID Connect Core, 3.1.2.1), which may be expired. None if it is invalid."""
+    keys = KeySet.import_key_set({"keys": await platform.keys.published()})
+    try:
+        decoded = jwt.decode(token, keys, algorithms=["RS256"])
+    except (JoseError, ValueError):
+        return None
+    claims = decoded.claims
+    # The same keys sign access tokens, which are no hints.
+    if decoded.header.get("typ") != TokenType.ID.value or claims.get("iss") != issuer_of(platform.base_url, tenant_id):
+        return None
+    return IdTokenHint(UUID(claims["oid"]), str(claims["aud"]))
+
+
+async def _issue_access_token(
+    platform: IdentityPlatform, client: RegisteredClient, object_id: UUID, *, audience: str, own: dict[str, object]
+) -> AccessToken:
+    now = platform.token_now().replace(microsecond=0)
+    expires_at = now + TOKEN_LIFE
+    claims: dict[str, object] = {
+        "iss": issuer_of(platform.base_url, client.tenant_id),
+        "tid": str(client.tenant_id),
+        "aud": audience,
+        "oid": str(object_id),
+        "sub": str(object_id),
+        "azp": str(client.id),
+        **own,
+        "ver": "2.0",
+        "iat": int(now.timestamp()),
+        "nbf": int(now.timestamp()),
+        "exp": int(expires_at.timestamp()),
+    }
+    return AccessToken(await _sign(platform, TokenType.ACCESS, claims), int(TOKEN_LIFE.total_seconds()), expires_at)
+
+
+async def _issue_id_token(
+    platform: IdentityPlatform, client: RegisteredClient, account: Account, grant: UserGrant
+) -> str:
+    """Issue the token that identifies the user to the client (OpenID Connect Core, 2)."""
+    now = platform.token_now()
     claims: dict[str, object] = {
         "iss": issuer_of(platform.base_url, client.tenant_id),
         "tid": str(client.tenant_id),
         "aud": str(client.id),
         "oid": str(account.id),
         "sub": str(account.id),
-        # Whoever takes a token for an access token, by its audience, shall not take it for a program's own.
+        # A resource that accepts this token by its audience must not treat it as one of the application itself.
         "idtyp": "user",
         "preferred_username": account.address,
         "name": account.display_name,
         "email": account.address,
-        "auth_time": int(sign_in.auth_time.timestamp()),
+        "auth_time": int(grant.auth_time.timestamp()),
         "ver": "2.0",
         "iat": int(now.timestamp()),
         "exp": int((now + TOKEN_LIFE).timestamp()),
     }
-    if sign_in.nonce is not None:
-        claims["nonce"] = sign_in.nonce
-    return await sign(platform, TokenType.ID, claims)
+    if grant.nonce is not None:
+        claims["nonce"] = grant.nonce
+    return await _sign(platform, TokenType.ID, claims)
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """Whom the program means, and which program the token was made for."""
-
-    account_id: UUID
-    client_id: str
-
-
-async def read_hint(platform: IdentityPlatform, tenant_id: UUID, token: str) -> Hint | None:
-    """What the token says, also when it has ended; None when it is none of ours for this organisation."""
-    keys = KeySet.import_key_set({"keys": await platform.keys.published()})
-    try:
-        found = jwt.decode(token, keys, algorithms=["RS256"])
-    except (JoseError, ValueError):
-        return None
-    claims = found.claims
-    # The same keys sign access tokens, which say nothing of the kind.
-    if found.header.get("typ") != TokenType.ID.value or claims.get("iss") != issuer_of(platform.base_url, tenant_id):
-        return None
-    return Hint(UUID(claims["oid"]), str(claims["aud"]))
-
-
-async def token_response(
-    platform: IdentityPlatform,
-    client: RegisteredClient,
-    sign_in: SignIn,
-    *,
-    chosen: ChosenForUser,
-    refresh_token: str | None,
-) -> dict[str, object]:
-    """The body of the answer: tokens, and what they are good for."""
-    permissions = chosen.permissions or _of_the_platform(platform, client, chosen)
-    token = await issue_for_user(platform, sign_in.account, client, permissions)
-    answer: dict[str, object] = {
-        "token_type": "Bearer",
-        "scope": " ".join(chosen.full_names),
-        "expires_in": token.expires_in,
-        "access_token": token.text,
-        "client_info": _client_info(sign_in.account),
-    }
-    if OPENID in chosen.openid:
-        answer["id_token"] = await issue_id_token(platform, client, sign_in)
-    if refresh_token is not None:
-        answer["refresh_token"] = refresh_token
-    return answer
-
-
-def _of_the_platform(platform: IdentityPlatform, client: RegisteredClient, chosen: ChosenForUser) -> Chosen:
-    """Who asks for no permission gets an access token all the same, as libraries insist; no resource takes it."""
-    return Chosen(f"{platform.base_url}/{client.tenant_id}", chosen.full_names)
+async def _sign(platform: IdentityPlatform, token_type: TokenType, claims: dict[str, object]) -> str:
+    key = await platform.keys.current()
+    header = {"alg": "RS256", "typ": token_type.value, "kid": key.id}
+    return jwt.encode(header, claims, key.pair, algorithms=["RS256"])
 
 
 def _client_info(account: Account) -> str:
-    """By which MSAL keeps apart whose tokens it holds; without it nobody is found again in its cache."""
+    """Return the account id of MSAL's token cache. Without it, MSAL finds no cached token."""
     text = json.dumps({"uid": str(account.id), "utid": str(account.tenant)})
     return urlsafe_b64encode(text.encode()).decode().rstrip("=")

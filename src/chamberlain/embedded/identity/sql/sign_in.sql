@@ -1,5 +1,5 @@
--- A code that somebody types in, and the cookie of a browser, come without a tenant: these two look across tenants, for what
--- is named exactly. They run as the owner, whom row-level security does not hold back.
+-- Find the tenant of a user code or of a session cookie, which contain no tenant. These functions run as the owner, which
+-- bypasses row-level security, and match an exact digest only.
 
 CREATE OR REPLACE FUNCTION identity.tenant_of_device_code(wanted_digest bytea) RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS

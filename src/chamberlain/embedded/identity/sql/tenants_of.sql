@@ -1,5 +1,5 @@
--- Somebody is known by an address, or a program by its name, before the tenant is: these two alone look across tenants, for
--- what is named exactly. They run as the owner, whom row-level security does not hold back.
+-- Find the tenants of an account by address, or of a client by name or id. These functions run as the owner, which bypasses
+-- row-level security, and match an exact value only.
 
 CREATE OR REPLACE FUNCTION identity.tenants_of_account(wanted_address text) RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS
