@@ -129,7 +129,7 @@ def test_everything(arguments: list[str]) -> int:
 
 
 def check(_: list[str]) -> int:
-    """Format, lint, types, direction of imports, English, commits, tests of the rules; under a minute."""
+    """Format, lint, types, direction of imports, English, the SDK, commits, tests of the rules; under a minute."""
     programs = prepare(VENV, TO_TEST)
     python = str(programs / "python")
     # The longest first, so that two cores end at the same time.
@@ -137,6 +137,7 @@ def check(_: list[str]) -> int:
         "types": [python, "-m", "mypy"],
         "rules": [python, "-m", "pytest", "-q", *pure_tests(), "tests/frame"],
         "prose": [python, "-m", "checks.prose"],
+        "client": [python, "-m", "checks.client", "--check"],
         "imports": [str(programs / "lint-imports")],
         "lint": [str(programs / "ruff"), "check"],
         "format": [str(programs / "ruff"), "format", "--check"],
@@ -221,12 +222,9 @@ def lock(arguments: list[str]) -> int:
     return 0
 
 
-def twin(_: list[str]) -> int:
-    """Make the SDK's client that does not await from the one that does."""
-    from twin import write  # Beside us, and needed for this word alone.
-
-    write(prepare(VENV, TO_TEST) / "ruff")
-    return 0
+def client(_: list[str]) -> int:
+    """Generate the SDK's models from the OpenAPI document, and its synchronous client."""
+    return subprocess.call([prepare(VENV, TO_TEST) / "python", "-m", "checks.client"])
 
 
 def prose(arguments: list[str]) -> int:
@@ -244,7 +242,7 @@ WORDS = {
     "bench": bench,
     "prove": prove,
     "lock": lock,
-    "twin": twin,
+    "client": client,
     "prose": prose,
 }
 

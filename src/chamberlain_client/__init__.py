@@ -1,21 +1,21 @@
-"""The SDK: calls Chamberlain's HTTP API with typed values.
+"""The SDK: call Chamberlain's HTTP API with typed values.
 
-It is a separate product for whoever writes programs against the service: it knows the wire and nothing of the service's
-own code, and needs an HTTP library and a library for JSON, no more.
+It is a distribution of its own: it knows the wire, nothing of the service's code, and needs only an HTTP library and a
+JSON library.
 
-`Chamberlain` and `AsyncChamberlain` are where to begin. What they take and give is in `chamberlain_client.models`, and
-everything that they raise in `chamberlain_client.errors`.
+Start with `Chamberlain` or `AsyncChamberlain`. `chamberlain_client.models` has their arguments and results,
+`chamberlain_client.events` the events, and `chamberlain_client.errors` all errors.
 """
 
-from chamberlain_client.absent import UNSET, UnsetType
-from chamberlain_client.answers import Page
+from msgspec import UNSET, UnsetType
+
 from chamberlain_client.asynchronous.client import AsyncChamberlain
-from chamberlain_client.asynchronous.pages import AsyncPages
-from chamberlain_client.clocks import AsyncClock, Clock
+from chamberlain_client.asynchronous.transport import AsyncPages
 from chamberlain_client.errors import ChamberlainError
-from chamberlain_client.retries import Retries
+from chamberlain_client.responses import Page
 from chamberlain_client.synchronous.client import Chamberlain
-from chamberlain_client.synchronous.pages import Pages
+from chamberlain_client.synchronous.transport import Pages
+from chamberlain_client.timing import AsyncClock, Clock, Retries
 from chamberlain_client.version import __version__
 
 __all__ = [

@@ -1,7 +1,4 @@
-"""Calls before they are sent: where they go, what they carry, and whether they may be sent a second time.
-
-Pure: nothing is sent here.
-"""
+"""Calls before they are sent: method, path, headers and body. Pure."""
 
 import re
 import secrets
@@ -14,22 +11,23 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from chamberlain_client.errors import NotAnId
-from chamberlain_client.models.model import Model, Versioned
 from chamberlain_client.operations import Operation, Server
+from chamberlain_client.wire import Model, Versioned
 
 Id = UUID | str
-# What a body may be: a model of ours, or the JSON object itself.
+# A model of the SDK, or the JSON object itself.
 Body = Model | Mapping[str, object]
 QueryValue = str | int | bool | UUID | datetime | None
 
-# RFC 7240: as long as the service lets anybody wait.
+# Seconds of RFC 7240 `Prefer: wait`; the service caps them at the same value.
 LONGEST_WAIT = 30.0
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """One call. `is_repeatable`: to send it again after it was sent does no harm and tells no untruth.
+    """One call.
 
-    `waits` is how many seconds the service may take on purpose, beside the time that any answer takes.
+    `is_repeatable` says whether a retry after it was sent is safe and has the same answer. `waits` is the number of
+    seconds that the service may delay its answer, in addition to the timeout.
     """
 
     method: str
@@ -42,27 +40,30 @@ class Call(Struct, frozen=True, kw_only=True):
     waits: float = 0.0
 
 
-def reading(
+def build_get(
     operation: Operation, *ids: Id, query: Mapping[str, QueryValue] | None = None, accept: str = "application/json"
 ) -> Call:
-    """A call that changes nothing. A query value of None is left out."""
+    """Build a GET. It omits query values of None."""
     return Call(
         method=operation.method,
         server=operation.server,
         path=_path(operation, ids),
-        query=tuple((name, _written(value)) for name, value in (query or {}).items() if value is not None),
+        query=tuple((name, _encode_query(value)) for name, value in (query or {}).items() if value is not None),
         headers=(("accept", accept),),
     )
 
 
-def posting(
+def build_post(
     operation: Operation, *ids: Id, body: Body, key: str | None, dry_run: bool = False, wait: float | None = None
 ) -> Call:
-    """A POST. It has a key of its own, or the one that is given, and so may be sent again."""
+    """Build a POST with an idempotency key for safe retries.
+
+    A key of None generates one.
+    """
     headers = [("accept", "application/json"), ("content-type", "application/json")]
-    # A rehearsal keeps no key.
+    # The service stores no key for a dry run.
     if not dry_run:
-        headers.append(("idempotency-key", sendable(new_key() if key is None else key)))
+        headers.append(("idempotency-key", validate_header(secrets.token_hex(16) if key is None else key)))
     seconds = 0.0 if wait is None else max(0.0, min(wait, LONGEST_WAIT))
     if seconds >= 1:
         headers.append(("prefer", f"wait={int(seconds)}"))
@@ -72,87 +73,94 @@ def posting(
         path=_path(operation, ids),
         query=(("dryRun", "true"),) if dry_run else (),
         headers=tuple(headers),
-        content=encoded(body),
+        content=encode_body(body),
         waits=seconds,
     )
 
 
-def changing(operation: Operation, *ids: Id, body: Body | None = None, if_match: str | None = None) -> Call:
-    """A PUT, PATCH or DELETE. With `if_match` it may not be sent again once it was sent: the second one would be
-    answered as if somebody else had been faster; nor may a DELETE, whose second answer is that there is nothing."""
+def build_change(operation: Operation, *ids: Id, body: Body | None = None, if_match: str | None = None) -> Call:
+    """Build a PUT, PATCH or DELETE.
+
+    With `if_match` it is not repeatable: after a success, the retry would be refused as stale. A DELETE is not either:
+    its retry would be answered with 404.
+    """
     headers = [("accept", "application/json")]
     if body is not None:
         headers.append(("content-type", "application/json"))
     if if_match is not None:
-        headers.append(("if-match", sendable(if_match)))
+        headers.append(("if-match", validate_header(if_match)))
     return Call(
         method=operation.method,
         server=operation.server,
         path=_path(operation, ids),
         headers=tuple(headers),
-        content=None if body is None else encoded(body),
+        content=None if body is None else encode_body(body),
         is_repeatable=if_match is None and operation.method != "DELETE",
     )
 
 
-def new_key() -> str:
-    """An idempotency key that nobody has used."""
-    return secrets.token_hex(16)
-
-
-def sendable(value: str) -> str:
-    """A value of the caller's, for a header. Raises ValueError for one that no header takes."""
+def validate_header(value: str) -> str:
+    """Validate a header value of the caller. Raises ValueError."""
     if not re.fullmatch(r"[!-~]{1,255}", value):
         raise ValueError("An idempotency key, ETag or number of an event is 1 to 255 visible ASCII characters.")
     return value
 
 
-def id_of(given: Id) -> UUID:
-    """The id that is meant; nothing else may become a part of an address. Raises NotAnId."""
+def parse_id(given: Id) -> UUID:
+    """Parse an id; nothing else may become part of a path.
+
+    Raises NotAnId.
+    """
     try:
         return given if isinstance(given, UUID) else UUID(given)
     except (ValueError, AttributeError, TypeError) as error:
         raise NotAnId(given) from error
 
 
-def ids_of(given: Mapping[str, Id | UnsetType | None]) -> dict[str, UUID]:
-    """Those of these ids that were given. None clears what is assigned, for which the wire has an id of its own."""
+def encode_ids(given: Mapping[str, Id | UnsetType | None]) -> dict[str, UUID]:
+    """Encode ids of a body, without those that are UNSET.
+
+    None becomes the all-zero id, which clears an assignment.
+    """
     return {
-        name: UUID(int=0) if value is None else id_of(value)
+        name: UUID(int=0) if value is None else parse_id(value)
         for name, value in given.items()
         if not isinstance(value, UnsetType)
     }
 
 
-def written_time(time: datetime) -> str:
-    """A time as the API reads it. Raises ValueError for one that does not say in which zone it is."""
+def format_time(time: datetime) -> str:
+    """Format a time for the API.
+
+    Raises ValueError if it has no time zone.
+    """
     if time.utcoffset() is None:
         raise ValueError(f"{time.isoformat()} says no zone: give it one, such as datetime.UTC.")
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def said(comment: str | UnsetType) -> Body:
-    """The body of a call whose body is a comment, or nothing."""
+def comment_body(comment: str | UnsetType) -> Body:
+    """Build the body of a call that takes an optional comment."""
     return {} if isinstance(comment, UnsetType) else {"comment": comment}
 
 
-def encoded(body: Body) -> bytes:
-    """A body as it is sent. What was read may be sent back: the version that it was read as is no part of it."""
+def encode_body(body: Body) -> bytes:
+    """Encode a body; the `etag` of a resource is not sent."""
     return msgspec.json.encode(msgspec.structs.replace(body, etag=UNSET) if isinstance(body, Versioned) else body)
 
 
 def _path(operation: Operation, ids: tuple[Id, ...]) -> str:
     found = iter(ids)
-    return re.sub(r"{\w+}", lambda _: str(id_of(next(found))), operation.path)
+    return re.sub(r"{\w+}", lambda _: str(parse_id(next(found))), operation.path)
 
 
-def _written(value: str | int | UUID | datetime) -> str:
+def _encode_query(value: str | int | UUID | datetime) -> str:
     match value:
         case bool():
             return "true" if value else "false"
         case Enum():
             return str(value.value)
         case datetime():
-            return written_time(value)
+            return format_time(value)
         case _:
             return str(value)

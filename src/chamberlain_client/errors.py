@@ -1,15 +1,15 @@
-"""Everything that this SDK raises.
+"""All errors of the SDK.
 
 ChamberlainError
-├── TokenUnusable            there is no token, or it has characters that no token has
-├── SignInNeeded             nobody is signed in any more (chamberlain_client.msal)
-├── NotAnId                  what was given for an id is none
-├── NotAnAddress             what was given for the address of the service is none
-├── Unreachable              no answer: there was no connection, or it broke
-│   ├── NotTrusted           the certificate of the service is not to be trusted
-│   └── TimedOut             no answer in time
-├── AnswerNotUnderstood      an answer that is not the API's; something in between has given it
-├── Refused                  the service says no, and why
+├── TokenUnusable            there is no token, or it contains invalid characters
+├── SignInNeeded             no user is signed in any more (chamberlain_client.msal)
+├── NotAnId                  an argument is not an id
+├── NotAnAddress             an argument is not the address of a service
+├── Unreachable              no response: there was no connection, or it broke
+│   ├── NotTrusted           the certificate of the service is not trusted
+│   └── TimedOut             no response in time
+├── AnswerNotUnderstood      a response that is not from the API, such as one of a proxy
+├── Refused                  the service refused the call, with a reason
 │   ├── Malformed            400
 │   ├── Unauthenticated      401
 │   ├── Forbidden            403
@@ -22,12 +22,12 @@ ChamberlainError
 │   ├── LimitReached         429
 │   └── ServiceFault         500 and above
 │       └── Unavailable      503
-├── NotYet                   it takes longer than was waited for; it has not failed
+├── NotYet                   the operation takes longer than the timeout; it has not failed
 │   ├── RequestNotFinished
 │   └── GroupNotVisibleYet
-└── WebhookInvalid           a call of a webhook that is not to be believed
+└── WebhookInvalid           a call of a webhook that failed verification
 
-A token is in none of their texts.
+No message contains a token.
 """
 
 from __future__ import annotations
@@ -37,16 +37,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from chamberlain_client.models.faults import Fault
-    from chamberlain_client.models.requests import Request
+    from chamberlain_client.models import Fault, Request
 
 
 class ChamberlainError(Exception):
-    """The family of all errors of this SDK."""
+    """Base class of all errors of the SDK."""
 
 
 class TokenUnusable(ChamberlainError):
-    """There is nothing that could be sent as a token."""
+    """There is no valid token to send."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -55,7 +54,10 @@ class TokenUnusable(ChamberlainError):
 
 
 class SignInNeeded(ChamberlainError):
-    """No token can be had without a person. `code` is what the identity platform says, where it says anything."""
+    """A user has to sign in again.
+
+    `code` is that of the identity platform, or None.
+    """
 
     def __init__(self, code: str | None, detail: str) -> None:
         super().__init__(detail)
@@ -63,21 +65,24 @@ class SignInNeeded(ChamberlainError):
 
 
 class NotAnId(ChamberlainError, ValueError):
-    """What was given for an id is no UUID; nothing was sent."""
+    """An argument is not a UUID; nothing was sent."""
 
     def __init__(self, given: object) -> None:
         super().__init__(f"{given!s:.100} is not an id: ids are UUIDs, with their four hyphens.")
 
 
 class NotAnAddress(ChamberlainError, ValueError):
-    """What was given for the address of a service is none."""
+    """An argument is not the address of a service."""
 
     def __init__(self, given: str) -> None:
         super().__init__(f"{given:.100} is not the address of a service: it has to begin with https:// or http://.")
 
 
 class Unreachable(ChamberlainError):
-    """There is no answer. Where the call `was_sent`, it may have been carried out."""
+    """There was no response.
+
+    If the call `was_sent`, the service may have executed it.
+    """
 
     def __init__(self, detail: str, *, was_sent: bool) -> None:
         super().__init__(detail)
@@ -85,16 +90,21 @@ class Unreachable(ChamberlainError):
 
 
 class NotTrusted(Unreachable):
-    """Whoever answers cannot prove to be the service. Nothing was sent, and it is not tried again."""
+    """The certificate of the service is not trusted.
+
+    Nothing was sent, and there is no retry.
+    """
 
 
 class TimedOut(Unreachable):
-    """There is no answer in time."""
+    """There was no response in time."""
 
 
 class AnswerNotUnderstood(ChamberlainError):
-    """An answer that the API does not give. It may come from something between here and the service, or the address
-    is not that of the service."""
+    """A response that is not from the API.
+
+    It may be from a proxy, or from another service at the address.
+    """
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(f"The answer ({status}) is not one of the API: {why}. Check the address of the service.")
@@ -102,13 +112,12 @@ class AnswerNotUnderstood(ChamberlainError):
 
 
 class Refused(ChamberlainError):
-    """The service refuses the call. `code` is stable; `detail` is for people.
+    """The service refused the call. `code` is stable; `detail` is for people.
 
     `faults` are those of the body. The service lists at most 100; `faults_are_truncated` says that there are more.
-
-    `trace_id` finds the call in the service's log. `conflicting_id` is what has the name or address that was asked
-    for, `limit` the name of the limit that is reached, `retry_after` the seconds after which it is worth trying again;
-    each is None where the service does not tell it.
+    `trace_id` finds the call in the log of the service. `conflicting_id` is the owner of a conflicting name or
+    address, `limit` the name of an exceeded limit, `retry_after` the number of seconds before a retry. Each may be
+    None.
     """
 
     def __init__(
@@ -124,9 +133,9 @@ class Refused(ChamberlainError):
         limit: str | None = None,
         retry_after: float | None = None,
     ) -> None:
-        told = "".join(f"\n  {fault.pointer or '/'}: {fault.detail} ({fault.code})" for fault in faults)
-        told += "\n  There are more." if faults_are_truncated else ""
-        super().__init__(f"{status} {code}: {detail}{told}")
+        listed = "".join(f"\n  {fault.pointer or '/'}: {fault.detail} ({fault.code})" for fault in faults)
+        listed += "\n  There are more." if faults_are_truncated else ""
+        super().__init__(f"{status} {code}: {detail}{listed}")
         self.status = status
         self.code = code
         self.detail = detail
@@ -139,59 +148,59 @@ class Refused(ChamberlainError):
 
 
 class Malformed(Refused):
-    """The body, a parameter or an id does not have the form that is asked for."""
+    """The body, a parameter or an id is malformed."""
 
 
 class Unauthenticated(Refused):
-    """There is no token, or it proves nothing."""
+    """The token is missing, invalid or expired."""
 
 
 class Forbidden(Refused):
-    """The caller may not do that."""
+    """The caller has no permission."""
 
 
 class NotFound(Refused):
-    """There is no such thing, or it is not the caller's to read."""
+    """The resource does not exist, or the caller may not read it."""
 
 
 class Conflict(Refused):
-    """A name or address is taken, or the state does not allow it."""
+    """A name is taken, or the state does not allow the operation."""
 
 
 class Stale(Refused):
-    """It has changed since it was read."""
+    """The resource has changed since it was read."""
 
 
 class BodyTooLarge(Refused):
-    """The body has more bytes than the service takes."""
+    """The body is larger than the service accepts."""
 
 
 class HostUnknown(Refused):
-    """The service does not answer for that host."""
+    """The service does not serve that host."""
 
 
 class NotPossible(Refused):
-    """It is well-formed and cannot be carried out."""
+    """The body is well-formed but cannot be provisioned."""
 
 
 class LimitReached(Refused):
-    """More than is granted, or too much in too short a time."""
+    """A quota or rate limit is exceeded."""
 
 
 class ServiceFault(Refused):
-    """A fault of the service."""
+    """An error of the service."""
 
 
 class Unavailable(ServiceFault):
-    """The service cannot do it at present."""
+    """The service is overloaded, or one of its dependencies is unavailable."""
 
 
 class NotYet(ChamberlainError):
-    """It takes longer than was waited for. It has not failed."""
+    """The operation takes longer than the timeout. It has not failed."""
 
 
 class RequestNotFinished(NotYet):
-    """A request is still going on. `request` is how it was last seen."""
+    """A request has not ended. `request` is its last state."""
 
     def __init__(self, request: Request) -> None:
         super().__init__(f"Request {request.request_id} is not finished yet: it is {request.state}.")
@@ -199,7 +208,10 @@ class RequestNotFinished(NotYet):
 
 
 class GroupNotVisibleYet(NotYet):
-    """The directory does not show the group of a request yet. It may wait for an approval, or for the directory."""
+    """The directory does not show the group yet.
+
+    The request may wait for an approval, or for the directory.
+    """
 
     def __init__(self, request_id: UUID) -> None:
         super().__init__(f"The group of request {request_id} is not visible yet in the directory. Look again later.")
@@ -207,4 +219,4 @@ class GroupNotVisibleYet(NotYet):
 
 
 class WebhookInvalid(ChamberlainError):
-    """A call of a webhook that is not to be believed: do nothing, and answer 400."""
+    """A call of a webhook failed verification: do nothing, and answer 400."""

@@ -1,6 +1,6 @@
-"""Tokens from MSAL: what gives one for each call, from its cache while that is good. Needs `chamberlain-client[msal]`.
+"""Token sources for MSAL, which caches tokens. Needs `chamberlain-client[msal]`.
 
-Signing in is the program's own: by device code, in a browser, or with a secret. What it has then goes in here.
+The program signs in by itself: by device code, in a browser, or with a secret.
 """
 
 import asyncio
@@ -14,15 +14,17 @@ from chamberlain_client.errors import SignInNeeded
 def token_source(
     application: ClientApplication, scopes: Sequence[str], account: Mapping[str, object] | None = None
 ) -> Callable[[], str]:
-    """What gives a token of these scopes: of the account that is signed in, or of the application itself. What it
-    gives raises SignInNeeded when there is none without a person."""
+    """Create a token source for a signed-in account or the application.
+
+    The source raises SignInNeeded if a user has to sign in again.
+    """
 
     def token() -> str:
         if account is not None:
             return _token_in(application.acquire_token_silent(list(scopes), account=dict(account)))
         if isinstance(application, ConfidentialClientApplication):
             return _token_in(application.acquire_token_for_client(list(scopes)))
-        raise SignInNeeded(None, "Nobody is signed in: give an account of the application.")
+        raise SignInNeeded(None, "No user is signed in: give an account of the application.")
 
     return token
 
@@ -30,13 +32,15 @@ def token_source(
 def async_token_source(
     application: ClientApplication, scopes: Sequence[str], account: Mapping[str, object] | None = None
 ) -> Callable[[], Awaitable[str]]:
-    """The same for programs that await: MSAL does not, so it is asked in a thread of its own."""
+    """Create a token source for asynchronous programs.
+
+    MSAL blocks, so it runs in a thread.
+    """
     token = token_source(application, scopes, account)
     return lambda: asyncio.to_thread(token)
 
 
 def _token_in(answer: object) -> str:
-    """The token of an answer of MSAL, which has none in cache, or an error, when a person is needed."""
     found = answer if isinstance(answer, Mapping) else {}
     token = found.get("access_token")
     if isinstance(token, str):

@@ -1,4 +1,4 @@
-"""All calls on one screen: the operations of the product's API, as its OpenAPI document names them."""
+"""All operations of the API on one screen, by their OpenAPI names."""
 
 from enum import Enum
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Server(Enum):
-    """Which of the addresses a call goes to."""
+    """The address that serves an operation."""
 
     BASE = "base"
     INSIDERS = "insiders"
@@ -14,7 +14,10 @@ class Server(Enum):
 
 
 class Operation(Struct, frozen=True):
-    """One operation: its name, and how it is called. Ids in the path are in braces."""
+    """One operation: name, method and path.
+
+    Ids in the path are in braces.
+    """
 
     id: str
     method: str
@@ -86,5 +89,5 @@ READ_TENANT = Operation("readTenant", "GET", "/admin/v1/tenant/")
 REPLACE_TENANT = Operation("replaceTenant", "PUT", "/admin/v1/tenant/")
 # fmt: on
 
-# The directory's, which the product's own document does not describe.
+# An operation of the directory, which the OpenAPI document does not describe.
 FIND_GROUP = Operation("findGroup", "GET", "/v1.0/groups", Server.GRAPH)

@@ -1,3 +1,3 @@
-"""The version of the SDK, where building it finds it too."""
+"""The version of the SDK; flit reads it without importing the package."""
 
 __version__ = "0.1.0"

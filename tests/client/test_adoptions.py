@@ -7,7 +7,7 @@ from msgspec import structs
 
 from chamberlain_client import Chamberlain
 from chamberlain_client.errors import Conflict, NotFound, NotPossible
-from chamberlain_client.models.adoptions import AdoptedKind, AdoptionFilter, AdoptionState
+from chamberlain_client.models import AdoptedKind, AdoptionFilter, AdoptionState
 from tests.services import GROUP_TEMPLATE, wait_until
 
 ALL_STAFF = UUID("94000000-0000-4000-8000-000000000001")

@@ -7,17 +7,15 @@ from uuid import UUID
 import pytest
 
 from chamberlain_client import UNSET, operations
-from chamberlain_client.calls import Body, changing, encoded, ids_of, posting, reading, said
+from chamberlain_client.calls import Body, build_change, build_get, build_post, comment_body, encode_body, encode_ids
 from chamberlain_client.errors import NotAnId
-from chamberlain_client.models.groups import NewGroup
-from chamberlain_client.models.mailboxes import MailboxType, NewMailbox
-from chamberlain_client.models.tenant import Administrators, Tenant, TenantSettings
+from chamberlain_client.models import Administrators, MailboxType, NewGroup, NewMailbox, Tenant, TenantSettings
 
 ID = "7e000000-0000-4000-8000-000000000011"
 
 
 def test_it_works() -> None:
-    call = posting(operations.APPROVE_REQUEST, ID, body=said("Well."), key=None)
+    call = build_post(operations.APPROVE_REQUEST, ID, body=comment_body("Well."), key=None)
 
     headers = dict(call.headers)
     assert (call.method, call.path, call.content) == ("POST", f"/requests/v1/{ID}/approve/", b'{"comment":"Well."}')
@@ -26,7 +24,7 @@ def test_it_works() -> None:
 
 
 def test_it_makes_another_key_for_each_call() -> None:
-    keys = {dict(posting(operations.CREATE_GROUP, body={}, key=None).headers)["idempotency-key"] for _ in range(100)}
+    keys = {dict(build_post(operations.CREATE_GROUP, body={}, key=None).headers)["idempotency-key"] for _ in range(100)}
 
     assert len(keys) == 100
 
@@ -42,17 +40,17 @@ def test_it_makes_another_key_for_each_call() -> None:
     ],
 )
 def test_it_tells_absent_null_and_set_apart(body: Body, sent: dict[str, object]) -> None:
-    assert json.loads(encoded(body)) == {"displayName": "A", "templateId": ID} | sent
+    assert json.loads(encode_body(body)) == {"displayName": "A", "templateId": ID} | sent
 
 
 def test_it_handles_a_body_that_is_json_already() -> None:
-    assert json.loads(encoded({"displayNme": [UUID(ID)]})) == {"displayNme": [ID]}
+    assert json.loads(encode_body({"displayNme": [UUID(ID)]})) == {"displayNme": [ID]}
 
 
 def test_it_handles_names_of_the_wire() -> None:
     body = NewMailbox(name="a", display_name="A", hide_from_gal=True, is_wheel_chair_accessible=False)
 
-    assert json.loads(encoded(body)) == {
+    assert json.loads(encode_body(body)) == {
         "name": "a",
         "displayName": "A",
         "hideFromGAL": True,
@@ -64,7 +62,7 @@ def test_it_sends_no_version_in_a_body() -> None:
     settings = TenantSettings(name="A", administrators=Administrators())
 
     assert "etag" in Tenant.__struct_fields__
-    assert "etag" not in json.loads(encoded(settings))
+    assert "etag" not in json.loads(encode_body(settings))
 
 
 @pytest.mark.parametrize(
@@ -78,13 +76,13 @@ def test_it_sends_no_version_in_a_body() -> None:
     ],
 )
 def test_it_assigns(given: dict[str, None], sent: dict[str, UUID]) -> None:
-    assert ids_of(given) == sent
+    assert encode_ids(given) == sent
 
 
 @pytest.mark.parametrize("given", ["", "..", "../../admin/v1/tenant", "7e000000", "x" * 999, 7, None])
 def test_it_rejects_what_is_no_id(given: str) -> None:
     with pytest.raises(NotAnId) as refused:
-        reading(operations.READ_MAILBOX, given)
+        build_get(operations.READ_MAILBOX, given)
 
     assert len(str(refused.value)) < 200
 
@@ -92,7 +90,7 @@ def test_it_rejects_what_is_no_id(given: str) -> None:
 @pytest.mark.parametrize("key", ["", "a b", "a\r\nx: y", "ä", "x" * 256])
 def test_it_rejects_keys_that_no_header_takes(key: str) -> None:
     with pytest.raises(ValueError, match="visible ASCII"):
-        posting(operations.CREATE_GROUP, body={}, key=key)
+        build_post(operations.CREATE_GROUP, body={}, key=key)
 
 
 @pytest.mark.parametrize(
@@ -109,16 +107,16 @@ def test_it_rejects_keys_that_no_header_takes(key: str) -> None:
     ],
 )
 def test_it_handles_filters(given: bool, sent: str) -> None:  # noqa: FBT001  A value of the table.
-    assert reading(operations.LIST_MAILBOXES, query={"q": given, "cursor": None}).query == (("q", sent),)
+    assert build_get(operations.LIST_MAILBOXES, query={"q": given, "cursor": None}).query == (("q", sent),)
 
 
 def test_it_rejects_a_time_that_says_no_zone() -> None:
     with pytest.raises(ValueError, match="says no zone"):
-        reading(operations.LIST_AUDIT, query={"from": datetime(2026, 11, 20, 9, 30)})  # noqa: DTZ001  The fault.
+        build_get(operations.LIST_AUDIT, query={"from": datetime(2026, 11, 20, 9, 30)})  # noqa: DTZ001  The fault.
 
 
 def test_it_handles_dry_runs() -> None:
-    call = posting(operations.CREATE_GROUP, body={}, key="ignored", dry_run=True)
+    call = build_post(operations.CREATE_GROUP, body={}, key="ignored", dry_run=True)
 
     assert call.query == (("dryRun", "true"),)
     assert "idempotency-key" not in dict(call.headers)
@@ -128,7 +126,7 @@ def test_it_handles_dry_runs() -> None:
     ("wait", "sent"), [(None, None), (0.5, None), (10, "wait=10"), (9.9, "wait=9"), (99, "wait=30")]
 )
 def test_it_handles_waits(wait: float | None, sent: str | None) -> None:
-    assert dict(posting(operations.CREATE_GROUP, body={}, key=None, wait=wait).headers).get("prefer") == sent
+    assert dict(build_post(operations.CREATE_GROUP, body={}, key=None, wait=wait).headers).get("prefer") == sent
 
 
 @pytest.mark.parametrize(
@@ -145,4 +143,4 @@ def test_it_knows_what_may_be_sent_again(
     if_match: str | None,
     is_repeatable: bool,  # noqa: FBT001  A value of the table.
 ) -> None:
-    assert changing(operation, ID, body={}, if_match=if_match).is_repeatable is is_repeatable
+    assert build_change(operation, ID, body={}, if_match=if_match).is_repeatable is is_repeatable

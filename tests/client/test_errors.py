@@ -7,7 +7,6 @@ from typing import NoReturn
 import pytest
 
 from chamberlain_client import Chamberlain, ChamberlainError, Retries, errors
-from chamberlain_client.answers import Answer, refusal_of
 from chamberlain_client.errors import (
     AnswerNotUnderstood,
     Conflict,
@@ -17,6 +16,7 @@ from chamberlain_client.errors import (
     Unauthenticated,
     Unreachable,
 )
+from chamberlain_client.responses import Response, refusal_of
 from tests.client.scripted import HANG_UP, Reply, answer, problem, scripted
 from tests.services import TLS
 
@@ -88,7 +88,7 @@ def test_it_says_that_the_service_lists_some_faults_only() -> None:
     body = {"code": "invalidBody", "errors": [{"pointer": "/a", "code": "unknownProperty", "detail": "No."}]}
 
     refusals = [
-        refusal_of(Answer(400, {}, json.dumps(each).encode(), at=0.0))
+        refusal_of(Response(400, {}, json.dumps(each).encode(), at=0.0))
         for each in (body, body | {"errorsTruncated": True})
     ]
 
@@ -114,7 +114,7 @@ def test_it_rejects_answers_of_others(reply: Reply, said: str) -> None:
 
 
 def test_it_handles_overload_of_what_stands_in_between() -> None:
-    found = refusal_of(Answer(503, {"retry-after": "3"}, b"<html>", at=0.0))
+    found = refusal_of(Response(503, {"retry-after": "3"}, b"<html>", at=0.0))
 
     assert isinstance(found, errors.Unavailable)
     assert (found.code, found.retry_after) == ("unknown", 3.0)

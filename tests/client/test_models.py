@@ -1,7 +1,5 @@
 """The models have what the product's OpenAPI document says, and stand what it will say one day."""
 
-import importlib
-import pkgutil
 from collections.abc import Iterator, Mapping
 from enum import Enum, EnumType
 from uuid import UUID
@@ -12,11 +10,8 @@ from msgspec import Struct
 
 from chamberlain.app.routes import ENDPOINTS
 from chamberlain.http.openapi import describe
-from chamberlain_client import models
-from chamberlain_client.models.actors import Named
-from chamberlain_client.models.groups import MemberShipType, NewGroup
-from chamberlain_client.models.mailboxes import Mailbox, MailboxType
-from chamberlain_client.models.requests import RequestState
+from chamberlain_client import events, models
+from chamberlain_client.models import Mailbox, MailboxType, MemberShipType, Named, NewGroup, RequestState
 from tests.docs.commands import Json
 from tests.http.house import House
 
@@ -103,8 +98,8 @@ def all_models() -> Mapping[str, type[Struct]]:
 
 
 def all_names() -> Iterator[tuple[str, object]]:
-    for each in pkgutil.iter_modules(models.__path__):
-        yield from vars(importlib.import_module(f"{models.__name__}.{each.name}")).items()
+    for module in (models, events):
+        yield from vars(module).items()
 
 
 def words_of(enumeration: EnumType) -> set[object]:

@@ -10,22 +10,32 @@ from msgspec import structs
 
 from chamberlain_client import Chamberlain
 from chamberlain_client.errors import Conflict, Forbidden, Malformed, NotFound, NotPossible, Stale
-from chamberlain_client.models.collab_templates import (
+from chamberlain_client.events import ApprovalRequired, GroupCreated, StateChanged
+from chamberlain_client.models import (
+    Action,
+    CustomField,
+    Delivery,
+    Expiry,
+    FieldType,
     GroupTemplate,
     Guests,
     GuestTemplate,
+    MailboxProperties,
+    MailboxType,
+    MemberShipType,
+    NewGroup,
     NewGroupTemplate,
     NewGuestTemplate,
+    NewMailbox,
+    NewMailboxTemplate,
+    NewPolicy,
+    PermissionLevel,
+    PolicyAction,
+    RequestState,
     SharingCapability,
+    TemplateKind,
+    TemplateWebhook,
 )
-from chamberlain_client.models.deliveries import Delivery
-from chamberlain_client.models.events import ApprovalRequired, GroupCreated
-from chamberlain_client.models.groups import MemberShipType, NewGroup
-from chamberlain_client.models.mailbox_templates import NewMailboxTemplate
-from chamberlain_client.models.mailboxes import MailboxProperties, MailboxType, NewMailbox, PermissionLevel
-from chamberlain_client.models.policies import Expiry, NewPolicy, PolicyAction
-from chamberlain_client.models.requests import Action, RequestState, StateChanged
-from chamberlain_client.models.templates import CustomField, FieldType, TemplateKind, TemplateWebhook
 from chamberlain_client.webhooks import verify_webhook
 from tests.client.callers import Callers
 from tests.client.scripted import Reply, scripted

@@ -3,7 +3,7 @@
 import pytest
 
 from chamberlain_client import Retries, operations
-from chamberlain_client.calls import Call, changing, posting, reading
+from chamberlain_client.calls import Call, build_change, build_get, build_post
 from chamberlain_client.errors import (
     AnswerNotUnderstood,
     ChamberlainError,
@@ -16,12 +16,12 @@ from chamberlain_client.errors import (
     Unavailable,
     Unreachable,
 )
-from chamberlain_client.retries import pause
+from chamberlain_client.timing import retry_delay
 
 ID = "7e000000-0000-4000-8000-000000000011"
-READ = reading(operations.READ_MAILBOX, ID)
-CREATE = posting(operations.CREATE_MAILBOX, body={}, key=None)
-CHANGE = changing(operations.REPLACE_POLICY, ID, body={}, if_match='"3"')
+READ = build_get(operations.READ_MAILBOX, ID)
+CREATE = build_post(operations.CREATE_MAILBOX, body={}, key=None)
+CHANGE = build_change(operations.REPLACE_POLICY, ID, body={}, if_match='"3"')
 
 
 def refused(
@@ -32,7 +32,7 @@ def refused(
 
 def first(call: Call, error: ChamberlainError, retries: Retries | None = None, **more: float) -> float | None:
     options = {"attempt": 1, "elapsed": 0.0, "chance": 0.0, **more}
-    return pause(
+    return retry_delay(
         retries or Retries(),
         call,
         error,

@@ -8,7 +8,7 @@ import pytest
 
 from chamberlain_client import AsyncChamberlain, Chamberlain, Clock, Retries
 from chamberlain_client.errors import AnswerNotUnderstood, NotPossible, Stale, TimedOut, Unavailable, Unreachable
-from chamberlain_client.models.policies import NewPolicy
+from chamberlain_client.models import NewPolicy
 from tests.client.scripted import HANG_UP, Reply, answer, problem, scripted
 from tests.client.times import Times
 from tests.services import TLS

@@ -6,9 +6,8 @@ import pytest
 
 from chamberlain_client import AsyncChamberlain, Chamberlain
 from chamberlain_client.errors import GroupNotVisibleYet, RequestNotFinished
-from chamberlain_client.models.groups import AcceptedGroup
-from chamberlain_client.models.requests import RequestState
-from chamberlain_client.waits import looks, looks_for_group
+from chamberlain_client.models import AcceptedGroup, RequestState
+from chamberlain_client.timing import group_poll_intervals, poll_intervals
 from tests.client.requests import ID, request
 from tests.client.scripted import answer, problem, scripted
 from tests.client.times import Times
@@ -30,12 +29,12 @@ THERE = answer({"value": [{"id": ID, "displayName": "A", "more": 1}]})
     ],
 )
 def test_it_works(retry_after: float | None, seconds: list[float]) -> None:
-    assert list(looks_for_group(retry_after)) == seconds
+    assert list(group_poll_intervals(retry_after)) == seconds
 
 
 def test_it_looks_at_a_request_less_and_less_often() -> None:
-    assert list(islice(looks(None), 4)) == [0.5, 0.75, 1.125, 1.6875]
-    assert list(islice(looks(20), 3)) == [20, 10.0, 10.0]
+    assert list(islice(poll_intervals(None), 4)) == [0.5, 0.75, 1.125, 1.6875]
+    assert list(islice(poll_intervals(20), 3)) == [20, 10.0, 10.0]
 
 
 async def test_it_finds_the_group(times: Times) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from chamberlain_client import AsyncChamberlain, Chamberlain
 from chamberlain_client.errors import AnswerNotUnderstood, NotFound, Unauthenticated, Unreachable
-from chamberlain_client.models.requests import ApprovalChanged, Happening, StateChanged, StepChanged
+from chamberlain_client.events import ApprovalChanged, Happening, StateChanged, StepChanged
 from tests.client.requests import ID, summary
 from tests.client.scripted import HANG_UP, Reply, events, problem, scripted
 from tests.client.times import Times

@@ -10,7 +10,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from chamberlain_client.errors import WebhookInvalid
-from chamberlain_client.models.events import EventType, GroupCreated, WebhookDisabled
+from chamberlain_client.events import EventType, GroupCreated, WebhookDisabled
 from chamberlain_client.webhooks import verify_webhook
 
 SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="

@@ -14,7 +14,7 @@ from chamberlain.mailboxes.import_.columns import (
     read_table,
     with_templates,
 )
-from chamberlain_client.models.mailboxes import NewMailbox, RoomMetadata
+from chamberlain_client.models import NewMailbox, RoomMetadata
 
 BEN, CLEO = "be000000-0000-4000-8000-000000000002", "c1e00000-0000-4000-8000-000000000003"
 ROOM = "7e000000-0000-4000-8000-000000000003"

@@ -11,10 +11,9 @@ from chamberlain.mailboxes.import_.columns import MailboxRow
 from chamberlain.mailboxes.import_.results import Outcome, RowResult
 from chamberlain.mailboxes.import_.sender import Busy, KeyedRow, Later, RowSender
 from chamberlain_client.asynchronous.transport import AsyncTransport
-from chamberlain_client.clocks import AsyncClock
 from chamberlain_client.errors import AnswerNotUnderstood, Forbidden, Refused, Unauthenticated
 from chamberlain_client.operations import Server
-from chamberlain_client.retries import Retries
+from chamberlain_client.timing import AsyncClock, Retries
 from tests.client.scripted import HANG_UP, Reply, answer, problem, scripted
 from tests.mailboxes.mailbox_answers import ACCEPTED, BODY, ID, MAILBOX, OTHER
 from tests.services import TLS

@@ -22,10 +22,9 @@ from chamberlain.cli.sign_ins import SignIns
 from chamberlain.settings import Settings, SettingsInvalid, read_settings
 from chamberlain_client.asynchronous.requests import AsyncRequests
 from chamberlain_client.asynchronous.transport import AsyncTransport
-from chamberlain_client.clocks import AsyncClock, Clock
 from chamberlain_client.operations import Server
-from chamberlain_client.retries import Retries
 from chamberlain_client.synchronous.transport import Transport
+from chamberlain_client.timing import AsyncClock, Clock, Retries
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -45,8 +45,6 @@ path takes."""
 
 def describe(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
     """The whole document."""
-    types = {content for endpoint in endpoints for content in _contents(endpoint)}
-    bodies = [type_ for endpoint in endpoints if endpoint.shape is not None for type_ in endpoint.shape.types]
     return {
         "openapi": "3.1.0",
         "info": {
@@ -59,13 +57,20 @@ def describe(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
         "tags": [{"name": tag} for tag in TAGS],
         "paths": _paths(endpoints, http),
         "components": {
-            "schemas": schemas_of(types, bodies=bodies),
+            "schemas": describe_schemas(endpoints),
             "headers": _HEADERS,
             "parameters": _PARAMETERS,
             "examples": {code: _problem_example(code) for code in TITLES},
             "securitySchemes": _security_schemes(endpoints, http),
         },
     }
+
+
+def describe_schemas(endpoints: Sequence[AnyEndpoint]) -> Json:
+    """Describe the types of all bodies and responses."""
+    types = {content for endpoint in endpoints for content in _contents(endpoint)}
+    bodies = [type_ for endpoint in endpoints if endpoint.shape is not None for type_ in endpoint.shape.types]
+    return schemas_of(types, bodies=bodies)
 
 
 def codes_of(endpoint: AnyEndpoint) -> tuple[str, ...]:

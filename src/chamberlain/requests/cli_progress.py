@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from chamberlain.cli.output import say
 from chamberlain.core.text import one_line
-from chamberlain_client.models.requests import ApprovalChanged, Happening, RequestStep, StateChanged, StepChanged
+from chamberlain_client.events import ApprovalChanged, Happening, StateChanged, StepChanged
+from chamberlain_client.models import RequestStep
 
 if TYPE_CHECKING:
     from rich.text import Text

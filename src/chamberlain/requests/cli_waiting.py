@@ -13,7 +13,7 @@ from chamberlain.cli.sign_in import SignInEnded
 from chamberlain.requests.cli_progress import progress
 from chamberlain_client import operations
 from chamberlain_client.errors import ChamberlainError, Unauthenticated, Unavailable, Unreachable
-from chamberlain_client.models.requests import ApprovalChanged, Happening, StateChanged
+from chamberlain_client.events import ApprovalChanged, Happening, StateChanged
 
 
 def wait_for(call: Call, request_id: str, within: float | None) -> Record:

@@ -5,7 +5,7 @@ import msgspec
 from chamberlain.cli.calls_call import Call
 from chamberlain.cli.output import show_json, show_record
 from chamberlain.requests.cli_waiting import must_have_succeeded, read_request, watch
-from chamberlain_client.models.requests import ApprovalChanged, Happening, StateChanged, StepChanged
+from chamberlain_client.events import ApprovalChanged, Happening, StateChanged, StepChanged
 
 
 def watch_request(call: Call, request_id: str, within: float | None) -> None:

@@ -1,5 +1,4 @@
-"""The client for programs that await. It is written by hand; its twin is made from it by `python3 dev.py twin`.
+"""The client for asynchronous programs. `python3 dev.py client` generates its synchronous twin.
 
-One file a noun: what may be called. What a call carries and what an answer says is decided outside, in pure modules, so
-that it is the same in both.
+Calls and responses are built and decoded in the pure modules one folder up, which both clients share.
 """

@@ -1,4 +1,4 @@
-"""The client: the addresses of one service, a token, and all that may be called."""
+"""The client: one service, its tokens, and all operations by noun."""
 
 import ssl
 from pathlib import Path
@@ -7,38 +7,39 @@ from typing import Self
 
 import httpx2
 
-from chamberlain_client.asynchronous.adoptions import AsyncAdoptions
-from chamberlain_client.asynchronous.audit import AsyncAudit
-from chamberlain_client.asynchronous.collab_templates import AsyncCollabTemplates
-from chamberlain_client.asynchronous.deliveries import AsyncDeliveries
-from chamberlain_client.asynchronous.directory import AsyncDirectory
-from chamberlain_client.asynchronous.drift import AsyncDrift
-from chamberlain_client.asynchronous.events import AsyncEvents
-from chamberlain_client.asynchronous.findings import AsyncFindings
-from chamberlain_client.asynchronous.groups import AsyncGroups
-from chamberlain_client.asynchronous.jobs import AsyncJobs
-from chamberlain_client.asynchronous.mailbox_templates import AsyncMailboxTemplates
-from chamberlain_client.asynchronous.mailboxes import AsyncMailboxes
-from chamberlain_client.asynchronous.managed import AsyncManagedGroups, AsyncManagedSites
-from chamberlain_client.asynchronous.policies import AsyncPolicies
+from chamberlain_client.asynchronous.administration import (
+    AsyncAdoptions,
+    AsyncAudit,
+    AsyncDeliveries,
+    AsyncDrift,
+    AsyncEvents,
+    AsyncJobs,
+    AsyncOwnTenant,
+    AsyncWebhooks,
+)
+from chamberlain_client.asynchronous.groups import AsyncCollabTemplates, AsyncDirectory, AsyncGroups
+from chamberlain_client.asynchronous.guests import (
+    AsyncFindings,
+    AsyncManagedGroups,
+    AsyncManagedSites,
+    AsyncPolicies,
+)
+from chamberlain_client.asynchronous.mailboxes import AsyncMailboxes, AsyncMailboxTemplates
 from chamberlain_client.asynchronous.requests import AsyncRequests
-from chamberlain_client.asynchronous.tenant import AsyncOwnTenant
 from chamberlain_client.asynchronous.transport import AsyncTransport
-from chamberlain_client.asynchronous.webhooks import AsyncWebhooks
 from chamberlain_client.calls import Id
-from chamberlain_client.clocks import AsyncClock
-from chamberlain_client.connections import address_of, trusting
-from chamberlain_client.models.directory import DirectoryGroup
-from chamberlain_client.models.groups import AcceptedGroup
-from chamberlain_client.models.requests import Request
+from chamberlain_client.connections import AsyncTokenSource, load_trust, parse_address
+from chamberlain_client.models import AcceptedGroup, DirectoryGroup, Request
 from chamberlain_client.operations import Server
-from chamberlain_client.retries import Retries
-from chamberlain_client.tokens import AsyncTokenSource
+from chamberlain_client.timing import AsyncClock, Retries
 from chamberlain_client.version import __version__
 
 
 class AsyncChamberlain:
-    """Calls one service. It keeps connections open: use it in a `with` block, or close it."""
+    """A client of one service.
+
+    It keeps connections open: use it in a `with` block, or close it.
+    """
 
     def __init__(
         self,
@@ -54,11 +55,14 @@ class AsyncChamberlain:
         retries: Retries | None = None,
         clock: AsyncClock | None = None,
     ) -> None:
-        """`token` is a bearer token, or what gives one for each call. The directory takes tokens of its own audience:
-        `graph_token`. `timeout` is the seconds in which an answer has to come; `verify` an SSL context, or the file
-        with the certificates of the authorities to be trusted, or False to trust everybody. The directory is looked
-        for below `base_url`, where the embedded one is, unless `graph_url` says another place. Raises NotAnAddress."""
-        base = address_of(base_url)
+        """Configure the client; nothing is sent. Raises NotAnAddress.
+
+        `token` is a bearer token, or a function that returns one for each call. The directory needs tokens of its own
+        audience: `graph_token`. `timeout` is the number of seconds for a response. `verify` is an SSL context, a file
+        with the certificates of trusted authorities, or False, which disables verification. `graph_url` is the address
+        of the directory; the default is the embedded one, below `base_url`.
+        """
+        base = parse_address(base_url)
         tokens = {
             Server.BASE: token,
             Server.INSIDERS: token,
@@ -66,11 +70,11 @@ class AsyncChamberlain:
         }
         addresses = {
             Server.BASE: base,
-            Server.INSIDERS: address_of(insiders_base_url or base),
-            Server.GRAPH: address_of(graph_url or f"{base}/graph"),
+            Server.INSIDERS: parse_address(insiders_base_url or base),
+            Server.GRAPH: parse_address(graph_url or f"{base}/graph"),
         }
         client = httpx2.AsyncClient(
-            verify=trusting(verify=verify), headers={"user-agent": f"chamberlain-client/{__version__}"}
+            verify=load_trust(verify=verify), headers={"user-agent": f"chamberlain-client/{__version__}"}
         )
         self._transport = AsyncTransport(
             client, addresses, tokens, timeout=timeout, retries=retries or Retries(), clock=clock or AsyncClock()
@@ -97,11 +101,11 @@ class AsyncChamberlain:
     async def wait_for_request(
         self, request_id: Id, timeout: float = 300.0, *, retry_after: float | None = None
     ) -> Request:
-        """As `requests.wait`."""
+        """Call `requests.wait`."""
         return await self.requests.wait(request_id, timeout=timeout, retry_after=retry_after)
 
     async def wait_for_group(self, asked: AcceptedGroup | Id, *, retry_after: float | None = None) -> DirectoryGroup:
-        """As `directory.wait_for_group`."""
+        """Call `directory.wait_for_group`."""
         return await self.directory.wait_for_group(asked, retry_after=retry_after)
 
     async def aclose(self) -> None:

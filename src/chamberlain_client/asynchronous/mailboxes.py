@@ -1,24 +1,31 @@
-"""Mailboxes are asked for, read and listed."""
+"""Mailboxes and their templates."""
 
 from collections.abc import Mapping
 from typing import Literal, overload
 
-import msgspec
+from msgspec import structs
 
 from chamberlain_client import operations
-from chamberlain_client.answers import decoded, items_of
-from chamberlain_client.asynchronous.pages import AsyncPages
-from chamberlain_client.asynchronous.transport import AsyncTransport
-from chamberlain_client.calls import Id, posting, reading
-from chamberlain_client.models.mailboxes import AcceptedMailbox, Mailbox, MailboxType, NewMailbox, ProvisioningState
-from chamberlain_client.models.rehearsals import RehearsedMailbox
+from chamberlain_client.asynchronous.transport import AsyncPages, AsyncResource
+from chamberlain_client.calls import Id, build_change, build_get, build_post
+from chamberlain_client.models import (
+    AcceptedMailbox,
+    Mailbox,
+    MailboxTemplate,
+    MailboxType,
+    NewMailbox,
+    NewMailboxTemplate,
+    OfferedMailboxTemplate,
+    ProvisioningState,
+    RehearsedMailbox,
+)
+from chamberlain_client.responses import Response, decode, with_etag
+
+MailboxTemplateBody = NewMailboxTemplate | MailboxTemplate | Mapping[str, object]
 
 
-class AsyncMailboxes:
+class AsyncMailboxes(AsyncResource):
     """Shared mailboxes, equipment and rooms."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
 
     @overload
     async def create(
@@ -53,18 +60,24 @@ class AsyncMailboxes:
         wait: float | None = None,
         idempotency_key: str | None = None,
     ) -> AcceptedMailbox | RehearsedMailbox:
-        """Ask for a mailbox; with `dry_run`, say what would come of it. `wait` is how many seconds, at most 30, the
-        service may wait until the mailbox is active. Raises NotPossible, Conflict and any Refused."""
-        call = posting(operations.CREATE_MAILBOX, body=mailbox, key=idempotency_key, dry_run=dry_run, wait=wait)
-        answer = await self._transport.send(call)
+        """Request a mailbox, or do a dry run.
+
+        The service waits up to `wait` seconds, at most 30, until the mailbox is active. Raises NotPossible, Conflict
+        and any Refused.
+        """
+        call = build_post(operations.CREATE_MAILBOX, body=mailbox, key=idempotency_key, dry_run=dry_run, wait=wait)
+        response = await self._transport.send(call)
         if dry_run:
-            return decoded(answer, RehearsedMailbox)
-        accepted = decoded(answer, AcceptedMailbox)
-        return msgspec.structs.replace(accepted, retry_after=answer.retry_after, replayed=answer.replayed)
+            return decode(response, RehearsedMailbox)
+        accepted = decode(response, AcceptedMailbox)
+        return structs.replace(accepted, retry_after=response.retry_after, replayed=response.replayed)
 
     async def get(self, mailbox_id: Id) -> Mailbox:
-        """One mailbox. Raises NotFound, also for one that is not the caller's to read."""
-        return decoded(await self._transport.send(reading(operations.READ_MAILBOX, mailbox_id)), Mailbox)
+        """Read one mailbox.
+
+        Raises NotFound, also if the caller may not read it.
+        """
+        return await self._get(Mailbox, operations.READ_MAILBOX, mailbox_id)
 
     def list(
         self,
@@ -75,6 +88,52 @@ class AsyncMailboxes:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> AsyncPages[Mailbox]:
-        """Mailboxes, newest first; those whose name or an address begins with `q`. `limit` is how many a page has."""
+        """List mailboxes, newest first.
+
+        `q` is a prefix of a name or address; `limit` is the size of a page.
+        """
         query = {"type": type, "provisioningState": provisioning_state, "q": q, "limit": limit, "cursor": cursor}
-        return AsyncPages(self._transport, operations.LIST_MAILBOXES, items_of(Mailbox), query=query)
+        return self._list(Mailbox, operations.LIST_MAILBOXES, **query)
+
+
+class AsyncMailboxTemplates(AsyncResource):
+    """Templates of mailboxes."""
+
+    def offered(self, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[OfferedMailboxTemplate]:
+        """List templates that the caller may use, with form data, newest first."""
+        return self._list(OfferedMailboxTemplate, operations.LIST_OFFERED_MAILBOX_TEMPLATES, limit=limit, cursor=cursor)
+
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[MailboxTemplate]:
+        """List all templates, active or not, newest first."""
+        return self._list(MailboxTemplate, operations.LIST_MAILBOX_TEMPLATES, limit=limit, cursor=cursor)
+
+    async def create(self, template: MailboxTemplateBody, *, idempotency_key: str | None = None) -> MailboxTemplate:
+        """Create a template.
+
+        Only this response shows a generated webhook secret. Raises NotPossible.
+        """
+        call = build_post(operations.CREATE_MAILBOX_TEMPLATE, body=template, key=idempotency_key)
+        return _read(await self._transport.send(call))
+
+    async def get(self, template_id: Id) -> MailboxTemplate:
+        """Read one template with its `etag`. Raises NotFound."""
+        return _read(await self._transport.send(build_get(operations.READ_MAILBOX_TEMPLATE, template_id)))
+
+    async def replace(
+        self, template_id: Id, template: MailboxTemplateBody, *, if_match: str | None = None
+    ) -> MailboxTemplate:
+        """Replace a template as a whole.
+
+        You can send a template that you have read and changed. Raises NotFound, NotPossible, and Stale if `if_match` is
+        not its version any more.
+        """
+        call = build_change(operations.REPLACE_MAILBOX_TEMPLATE, template_id, body=template, if_match=if_match)
+        return _read(await self._transport.send(call))
+
+    async def delete(self, template_id: Id, *, if_match: str | None = None) -> None:
+        """Delete a template; its mailboxes stay. Raises NotFound and Stale."""
+        await self._transport.send(build_change(operations.DELETE_MAILBOX_TEMPLATE, template_id, if_match=if_match))
+
+
+def _read(response: Response) -> MailboxTemplate:
+    return with_etag(decode(response, MailboxTemplate), response)

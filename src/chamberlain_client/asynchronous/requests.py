@@ -1,30 +1,29 @@
-"""Requests are read, followed and acted upon."""
+"""Requests: read, list, watch, wait, decide."""
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 
-from msgspec import UNSET, UnsetType
+import httpx2
+from msgspec import UNSET, UnsetType, structs
 
 from chamberlain_client import operations
-from chamberlain_client.answers import decoded, items_of
-from chamberlain_client.asynchronous.pages import AsyncPages
-from chamberlain_client.asynchronous.transport import AsyncTransport
-from chamberlain_client.asynchronous.watching import watch
-from chamberlain_client.calls import Id, id_of, posting, reading, said
-from chamberlain_client.errors import RequestNotFinished
-from chamberlain_client.models.requests import Happening, Request, RequestKind, RequestState, RequestSummary
-from chamberlain_client.operations import Operation
-from chamberlain_client.waits import looks
+from chamberlain_client.asynchronous.transport import AsyncPages, AsyncResource, AsyncTransport
+from chamberlain_client.calls import Call, Id, build_get, parse_id, validate_header
+from chamberlain_client.errors import ChamberlainError, RequestNotFinished, Unreachable
+from chamberlain_client.events import Happening, decode_happening, is_last, validate_number
+from chamberlain_client.models import Request, RequestKind, RequestState, RequestSummary
+from chamberlain_client.timing import poll_intervals
 
 
-class AsyncRequests:
-    """What was asked for, and what has become of it."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
+class AsyncRequests(AsyncResource):
+    """Requests and their progress."""
 
     async def get(self, request_id: Id) -> Request:
-        """One request with its steps. Raises NotFound, also for one that is not the caller's to read."""
-        return decoded(await self._transport.send(reading(operations.READ_REQUEST, request_id)), Request)
+        """Read one request with its steps.
+
+        Raises NotFound, also if the caller may not read it.
+        """
+        return await self._get(Request, operations.READ_REQUEST, request_id)
 
     def list(
         self,
@@ -36,24 +35,29 @@ class AsyncRequests:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> AsyncPages[RequestSummary]:
-        """Requests, newest first. `limit` is how many a page has."""
+        """List requests, newest first. `limit` is the size of a page."""
         query = {"state": state, "kind": kind, "mine": mine, "toDecide": to_decide, "limit": limit, "cursor": cursor}
-        return AsyncPages(self._transport, operations.LIST_REQUESTS, items_of(RequestSummary), query=query)
+        return self._list(RequestSummary, operations.LIST_REQUESTS, **query)
 
     def watch(self, request_id: Id, *, last_event_id: str | None = None) -> AsyncGenerator[Happening]:
-        """What has happened to a request, and then what happens, as it happens, until it has ended. A stream that
-        breaks is taken up where it broke; `last_event_id` is the `number` of the last one that was seen."""
-        call = reading(operations.WATCH_REQUEST, request_id, accept="text/event-stream")
-        return watch(self._transport, call, last_event_id)
+        """Iterate over events of a request, past and future, until it ends.
+
+        A broken stream resumes. `last_event_id` is the `number` of the last event that you have processed.
+        """
+        call = build_get(operations.WATCH_REQUEST, request_id, accept="text/event-stream")
+        return _watch(self._transport, call, last_event_id)
 
     async def wait(self, request_id: Id, *, timeout: float = 300.0, retry_after: float | None = None) -> Request:
-        """The request, when it has ended, whichever way: look at its `state`. Looks first after `retry_after` seconds,
-        then less and less often. Raises RequestNotFinished after `timeout` seconds."""
-        clock, wanted = self._transport.clock, id_of(request_id)
-        begin, pauses = clock.now(), looks(retry_after)
+        """Poll a request until it has ended, with any `state`.
+
+        The first poll is after `retry_after` seconds; later intervals grow. Raises RequestNotFinished after `timeout`
+        seconds.
+        """
+        clock, wanted = self._transport.clock, parse_id(request_id)
+        begin, intervals = clock.now(), poll_intervals(retry_after)
         while True:
             left = timeout - (clock.now() - begin)
-            await clock.sleep(max(0.0, min(next(pauses), left)))
+            await clock.sleep(max(0.0, min(next(intervals), left)))
             request = await self.get(wanted)
             if request.has_ended:
                 return request
@@ -63,37 +67,81 @@ class AsyncRequests:
     async def approve(
         self, request_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None
     ) -> Request:
-        """Say yes, as an approver of the level that is open. Raises Forbidden and Conflict."""
-        return await self._act(operations.APPROVE_REQUEST, request_id, comment, idempotency_key)
+        """Approve a request, as an approver of the open level.
+
+        Raises Forbidden and Conflict.
+        """
+        return await self._act(Request, operations.APPROVE_REQUEST, request_id, comment=comment, key=idempotency_key)
 
     async def reject(
         self, request_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None
     ) -> Request:
-        """Say no, which ends the request. Raises Forbidden and Conflict."""
-        return await self._act(operations.REJECT_REQUEST, request_id, comment, idempotency_key)
+        """Reject a request, which ends it. Raises Forbidden and Conflict."""
+        return await self._act(Request, operations.REJECT_REQUEST, request_id, comment=comment, key=idempotency_key)
 
     async def cancel(
         self, request_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None
     ) -> Request:
-        """End a request that is not through. Raises Conflict."""
-        return await self._act(operations.CANCEL_REQUEST, request_id, comment, idempotency_key)
+        """Cancel a request that has not ended. Raises Conflict."""
+        return await self._act(Request, operations.CANCEL_REQUEST, request_id, comment=comment, key=idempotency_key)
 
     async def retry(
         self, request_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None
     ) -> Request:
-        """Queue a request that has failed once more. Raises Conflict."""
-        return await self._act(operations.RETRY_REQUEST, request_id, comment, idempotency_key)
+        """Retry a failed request. Raises Conflict."""
+        return await self._act(Request, operations.RETRY_REQUEST, request_id, comment=comment, key=idempotency_key)
 
     async def name_approvers(
         self, request_id: Id, *, level: int, user_ids: Sequence[Id], idempotency_key: str | None = None
     ) -> Request:
-        """Say who decides at a level where nobody was found. For administrators. Raises Conflict and NotPossible."""
-        body = {"level": level, "userIds": [id_of(each) for each in user_ids]}
-        call = posting(operations.NAME_APPROVERS, request_id, body=body, key=idempotency_key)
-        return decoded(await self._transport.send(call), Request)
+        """Name the approvers of a level without any.
 
-    async def _act(
-        self, operation: Operation, request_id: Id, comment: str | UnsetType, idempotency_key: str | None
-    ) -> Request:
-        call = posting(operation, request_id, body=said(comment), key=idempotency_key)
-        return decoded(await self._transport.send(call), Request)
+        For administrators. Raises Conflict and NotPossible.
+        """
+        body = {"level": level, "userIds": [parse_id(each) for each in user_ids]}
+        return await self._post(Request, operations.NAME_APPROVERS, request_id, body=body, key=idempotency_key)
+
+
+async def _watch(transport: AsyncTransport, call: Call, last_event_id: str | None) -> AsyncGenerator[Happening]:
+    """Iterate over events to the end of a request.
+
+    Raises ChamberlainError if the stream breaks repeatedly without an event in between.
+    """
+    seen, attempt, begin = last_event_id, 0, transport.clock.now()
+    while True:
+        attempt += 1
+        try:
+            async with aclosing(_stream(transport, _resume(call, seen))) as events:
+                async for event in events:
+                    # Each event resets the retries.
+                    seen, attempt, begin = validate_number(event.id) or seen, 0, transport.clock.now()
+                    happening = decode_happening(event.event, event.id, event.data)
+                    if happening is not None:
+                        yield happening
+                        if is_last(happening):
+                            return
+        except _Ended:
+            return
+        except ChamberlainError as error:
+            await transport.wait_or_raise(call, error, attempt=max(1, attempt), begin=begin)
+        else:
+            ended = Unreachable("The stream has ended before the request has.", was_sent=True)
+            await transport.wait_or_raise(call, ended, attempt=max(1, attempt), begin=begin)
+
+
+class _Ended(Exception):
+    """The service has no further events."""
+
+
+async def _stream(transport: AsyncTransport, call: Call) -> AsyncGenerator[httpx2.ServerSentEvent]:
+    async with transport.stream(call) as response:
+        if response.status_code == 204:
+            raise _Ended
+        async for event in httpx2.EventSource(response):
+            yield event
+
+
+def _resume(call: Call, seen: str | None) -> Call:
+    if seen is None:
+        return call
+    return structs.replace(call, headers=(*call.headers, ("last-event-id", validate_header(seen))))

@@ -1,4 +1,4 @@
-"""The client for programs that do not await: the twin of `asynchronous`, made from it by `python3 dev.py twin`.
+"""The client for synchronous programs, generated from `asynchronous` by `python3 dev.py client`.
 
-Nothing here but this file is written by hand.
+Only this file is written by hand.
 """

@@ -20,8 +20,7 @@ from chamberlain.mailboxes.import_.columns import MailboxRow, column_of
 from chamberlain.mailboxes.import_.results import Outcome, RowResult
 from chamberlain_client.asynchronous.mailboxes import AsyncMailboxes
 from chamberlain_client.asynchronous.transport import AsyncTransport
-from chamberlain_client.calls import reading
-from chamberlain_client.clocks import AsyncClock
+from chamberlain_client.calls import build_get
 from chamberlain_client.errors import (
     AnswerNotUnderstood,
     BodyTooLarge,
@@ -37,10 +36,9 @@ from chamberlain_client.errors import (
     Unavailable,
     Unreachable,
 )
-from chamberlain_client.models.mailboxes import ProvisioningState
-from chamberlain_client.models.rehearsals import RehearsedMailbox
+from chamberlain_client.models import ProvisioningState, RehearsedMailbox
 from chamberlain_client.operations import READ_MAILBOX, Server
-from chamberlain_client.retries import Retries
+from chamberlain_client.timing import AsyncClock, Retries
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -361,7 +359,7 @@ class RowSender:
 
     async def _record(self, mailbox_id: str) -> Mapping[str, object]:
         """A mailbox as it came, since what was sent is compared with it member by member."""
-        answer = await self.transport.send(reading(READ_MAILBOX, mailbox_id))
+        answer = await self.transport.send(build_get(READ_MAILBOX, mailbox_id))
         return msgspec.json.decode(answer.content, type=dict[str, object])
 
 
