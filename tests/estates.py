@@ -169,8 +169,8 @@ class Estate:
 
     async def work(self) -> None:
         """Run what is due, once."""
-        await self.provision_groups(await self.claim(kinds=[JobKind.GROUP_PROVISION]))
-        await self.provision_mailboxes(await self.claim(kinds=[JobKind.MAILBOX_PROVISION]))
+        await self.provision_groups.provision(await self.claim(kinds=[JobKind.GROUP_PROVISION]))
+        await self.provision_mailboxes.provision(await self.claim(kinds=[JobKind.MAILBOX_PROVISION]))
 
     async def record(self, request_id: RequestId, tenant_id: TenantId = ESTATE) -> RequestRecord:
         """The request as it is stored."""

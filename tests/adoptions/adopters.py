@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
-from chamberlain.adoptions.jobs import RunAdoptions
+from chamberlain.adoptions.jobs import AdoptionJobs
 from chamberlain.adoptions.models import AdoptionFilter, AdoptionRecord, AdoptionRule, AdoptionView, Preview
 from chamberlain.adoptions.preview import Previewer
 from chamberlain.adoptions.service import AdoptionService
@@ -70,7 +70,7 @@ class Adopter:
     estate: Estate
     port: TroubledAdoptions
     service: AdoptionService
-    run: RunAdoptions
+    run: AdoptionJobs
 
     async def preview(self, rule: AdoptionRule = RULE, caller: Caller | None = None) -> Preview:
         return await self.service.preview(caller or administrator(ADA), rule)
@@ -99,7 +99,7 @@ class Adopter:
     async def work(self) -> None:
         """Run what is due of adoptions, once."""
         await make_due(self.estate)
-        await self.run(await self.estate.claim(kinds=[JobKind.ADOPTION_RUN]))
+        await self.run.run(await self.estate.claim(kinds=[JobKind.ADOPTION_RUN]))
 
     async def read(self, adoption_id: AdoptionId) -> AdoptionView:
         return await self.service.read(administrator(ADA), adoption_id)
@@ -188,5 +188,5 @@ def adopter_of(estate: Estate, *, page: int = 50) -> Adopter:
             uuid4,
             estate.now,
         ),
-        run=RunAdoptions(worker, port, estate.directory, estate.people, uuid4, estate.now, page),
+        run=AdoptionJobs(worker, port, estate.directory, estate.people, uuid4, estate.now, page),
     )

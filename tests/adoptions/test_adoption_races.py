@@ -102,7 +102,7 @@ async def test_marks_that_come_when_all_is_undone_do_not_stay(adopter: Adopter) 
 
     slow = replace(adopter.run, adoptions=Slow(adopter.port.adoptions, act=lambda: undo(adopter, adoption_id)))
     await make_due(adopter.estate)
-    await slow(await adopter.estate.claim())
+    await slow.run(await adopter.estate.claim())
 
     assert (await adopter.read(adoption_id)).record.state is AdoptionState.UNDONE
     assert await adopter.shown() == shown

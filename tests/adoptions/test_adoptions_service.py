@@ -410,7 +410,7 @@ async def test_two_workers_at_one_job_write_everything_once(adopter: Adopter) ->
     await expire_leases(adopter.estate)
     second = await adopter.estate.claim()
 
-    await asyncio.gather(adopter.run(first), adopter.run(second))
+    await asyncio.gather(adopter.run.run(first), adopter.run.run(second))
     await adopter.work()
 
     assert (await adopter.read(adoption_id)).record.adopted == 3

@@ -8,7 +8,7 @@ import pytest
 
 from chamberlain.app.data_folder import DataFolder, DataFolderUnusable, open_data_folder
 from chamberlain.app.databases import DatabaseAddresses, Databases
-from chamberlain.app.example import complete_example_estate, forget_lost_passwords, load_example_estate
+from chamberlain.app.maintenance import complete_example_estate, forget_lost_passwords, load_example_estate
 from chamberlain.embedded.identity import random_secrets
 from chamberlain.embedded.identity.passwords import PasswordVerifier
 from tests import databases as empty

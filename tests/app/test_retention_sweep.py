@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.app.retention import BATCH, BATCHES, SHORT_PAUSE, Retention, SweepRetention, cutoffs
+from chamberlain.app.retention import BATCH, BATCHES, SHORT_PAUSE, Retention, RetentionJobs, cutoffs
 from chamberlain.core.errors import Rejected
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.core.paging import FeedPosition, FeedWanted
@@ -27,7 +27,7 @@ TABLE = "chamberlain.delivery"
 KEEP = Retention(failed_requests=timedelta(days=30), finished_requests=timedelta(days=400), events=timedelta(days=500))
 
 
-def sweeper(estate: Estate, *, after: timedelta = timedelta()) -> SweepRetention:
+def sweeper(estate: Estate, *, after: timedelta = timedelta()) -> RetentionJobs:
     """The sweep as it runs so long from now, with a clock that was read all the time."""
 
     async def read(tx: Transaction) -> ClockReading:
@@ -38,7 +38,7 @@ def sweeper(estate: Estate, *, after: timedelta = timedelta()) -> SweepRetention
             record=replace(reading.record, trusted_at=reading.record.trusted_at + after),
         )
 
-    return SweepRetention(estate.databases.worker, watchers(estate), KEEP, uuid4, lambda *_: None, read)
+    return RetentionJobs(estate.databases.worker, watchers(estate), KEEP, uuid4, lambda *_: None, read)
 
 
 async def claim(estate: Estate) -> Claim:
@@ -55,14 +55,14 @@ async def sweep(estate: Estate, **days: float) -> None:
     await estate.rows("UPDATE chamberlain.job SET run_at = now() WHERE kind = 'retentionSweep'")
     run = sweeper(estate, after=timedelta(**days))
     await run.begin(TRACE)
-    await run(await claim(estate))
+    await run.sweep(await claim(estate))
 
 
 async def failed(estate: Estate, names: Sequence[str]) -> list[RequestId]:
     """Requests that have failed just now."""
     estate.directory.faults.update({name: Rejected("ruleInvalid", "No.") for name in names})
     accepted = await asyncio.gather(*[estate.request(name) for name in names])
-    await estate.provision_groups(await estate.claim(most=len(names)))
+    await estate.provision_groups.provision(await estate.claim(most=len(names)))
     return [each.request_id for each in accepted]
 
 

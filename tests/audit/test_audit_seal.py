@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chamberlain.audit.jobs import AuditSealer
+from chamberlain.audit.jobs import AuditJobs
 from chamberlain.audit.seals import BATCH, BATCHES, LONG_PAUSE, PAUSE, SHORT_PAUSE, next_look
 from chamberlain.queue.models import NOBODY, JobKind
 from tests.audit.auditors import Auditor, change, record, tamper
@@ -16,9 +16,9 @@ MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 JOBS = "SELECT tenant_id, kind FROM chamberlain.job WHERE kind LIKE 'auditSeal%' ORDER BY kind, tenant_id"
 
 
-def sealer(estate: Estate, *, after: timedelta = timedelta()) -> AuditSealer:
+def sealer(estate: Estate, *, after: timedelta = timedelta()) -> AuditJobs:
     """It, as it is run so long after the first time."""
-    return AuditSealer(estate.databases.worker, lambda: MOMENT + after)
+    return AuditJobs(estate.databases.worker, lambda: MOMENT + after)
 
 
 async def find_tenants(estate: Estate) -> None:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.app.retention import Retention, SweepRetention
+from chamberlain.app.retention import Retention, RetentionJobs
 from chamberlain.database import clock
 from chamberlain.database.clock import ClockReading
 from chamberlain.queue import jobs as queue_jobs
@@ -22,7 +22,7 @@ KEYS = "SELECT key FROM chamberlain.idempotency_key ORDER BY key"
 async def sweep(estate: Estate) -> dict[str, int]:
     """Run retention once; the rows that it reports, by table."""
     removed: dict[str, int] = {}
-    run = SweepRetention(estate.databases.worker, watchers(estate), KEEP, uuid4, removed.__setitem__)
+    run = RetentionJobs(estate.databases.worker, watchers(estate), KEEP, uuid4, removed.__setitem__)
     await run.begin(TRACE)
     await estate.rows("UPDATE chamberlain.job SET run_at = now() WHERE kind = 'retentionSweep'")
     lease_id = uuid4()
@@ -30,7 +30,7 @@ async def sweep(estate: Estate) -> dict[str, int]:
         taken = await queue_jobs.claim(
             tx, lease_id, kinds=[JobKind.RETENTION_SWEEP], most=1, lease=LEASE, tenant_limit=10
         )
-    await run(Claim(lease_id, tuple(taken)))
+    await run.sweep(Claim(lease_id, tuple(taken)))
     return removed
 
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.app.delivery import confirm_address, link_maker, mail_server
 from chamberlain.app.routes import ENDPOINTS
+from chamberlain.app.worker import confirm_address, link_maker, mail_server
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.guests.policies.report_records import WAIT
 from chamberlain.guests.policies.reports import MOST_NAMED, POLICY_REPORT

@@ -224,7 +224,9 @@ async def test_an_event_is_there_with_what_it_tells_and_not_before(estate: Estat
     """The worker dies after the directory has made the group: there is neither an end of the request nor an event."""
     accepted = await estate.request("Apollo")
     with pytest.raises(Killed):
-        await replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))(await estate.claim())
+        await replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory)).provision(
+            await estate.claim()
+        )
     assert await estate.group(accepted.request_id) is not None
     assert await types(estate) == []
 

@@ -39,7 +39,7 @@ def test_it_works_again_when_the_clocks_agree(seconds: int) -> None:
     with outside_database() as outside:
         run(outside, PATH.format(functions=clocks(0)))
         service, worker = outside.ready_service("--no-worker"), outside.start_worker()
-        wait_until(lambda: "The worker is at work." in worker.said(), within=20)
+        wait_until(lambda: "The worker is running." in worker.said(), within=20)
         load = Load([service])
         load.run(100)
 

@@ -24,7 +24,7 @@ APPLICATION, WORKER = "chamberlain application", "chamberlain worker"
 def test_it_works() -> None:
     with outside_database() as outside, ThreadPoolExecutor(max_workers=1) as beside:
         service, worker = outside.ready_service("--no-worker"), outside.start_worker()
-        wait_until(lambda: "The worker is at work." in worker.said(), within=20)
+        wait_until(lambda: "The worker is running." in worker.said(), within=20)
         load = Load([service])
         service.headers()
         finished = Event()

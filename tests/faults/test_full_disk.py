@@ -38,7 +38,7 @@ def test_it_goes_on_when_there_is_room() -> None:
         ThreadPoolExecutor(max_workers=1) as beside,
     ):
         service, worker = outside.ready_service("--no-worker"), outside.start_worker()
-        wait_until(lambda: "The worker is at work." in worker.said(), within=20)
+        wait_until(lambda: "The worker is running." in worker.said(), within=20)
         load = Load([service])
         service.headers()
         finished = Event()

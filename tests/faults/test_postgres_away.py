@@ -28,7 +28,7 @@ def test_it_goes_on_when_the_database_is_back(seconds: float, groups: int) -> No
         addresses = addresses_in(folder / "postgres" / "data", "chamberlain")
         with filled(addresses, folder) as outside, ExitStack() as beside:
             service, worker = outside.ready_service("--no-worker"), outside.start_worker()
-            wait_until(lambda: "The worker is at work." in worker.said(), within=20)
+            wait_until(lambda: "The worker is running." in worker.said(), within=20)
             load = Load([service])
             service.headers()
             loading = beside.enter_context(_loaded(load, 3 * groups))

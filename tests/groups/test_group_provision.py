@@ -104,10 +104,10 @@ async def test_a_batch_of_two_tenants_goes_through(estate: Estate) -> None:
 async def test_running_it_twice_is_boring(estate: Estate) -> None:
     await estate.request("Apollo", owners=[str(BEN)], templateId=str(PROJECT_TEAM))
     claim = await estate.claim()
-    await estate.provision_groups(claim)
+    await estate.provision_groups.provision(claim)
     before = await directory_rows(estate), await estate.rows("SELECT * FROM chamberlain.request")
 
-    await estate.provision_groups(claim)
+    await estate.provision_groups.provision(claim)
 
     assert (await directory_rows(estate), await estate.rows("SELECT * FROM chamberlain.request")) == before
     assert (await estate.counts())["event"] == 1
@@ -142,7 +142,7 @@ async def test_a_run_that_is_killed_before_it_records_ends_in_one_group_and_one_
     accepted = await estate.request("Apollo", owners=[str(BEN)], templateId=str(PROJECT_TEAM))
     deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
     with pytest.raises(Killed):
-        await deadly(await estate.claim())
+        await deadly.provision(await estate.claim())
     state = (await estate.record(accepted.request_id)).state
     made = await directory_rows(estate)
     await expire_leases(estate)
@@ -161,7 +161,7 @@ async def test_what_is_there_is_not_asked_for_again_though_it_could_not_be_made_
     accepted = await estate.request("Apollo", members=[str(CLEO)])
     deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
     with pytest.raises(Killed):
-        await deadly(await estate.claim())
+        await deadly.provision(await estate.claim())
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("DELETE FROM directory.users WHERE id = $1", CLEO)
     await expire_leases(estate)
@@ -175,7 +175,7 @@ async def test_what_was_taken_away_meanwhile_is_made_again(estate: Estate) -> No
     accepted = await estate.request("Apollo", members=[str(CLEO)])
     deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
     with pytest.raises(Killed):
-        await deadly(await estate.claim())
+        await deadly.provision(await estate.claim())
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("DELETE FROM directory.memberships WHERE member_id = $1", CLEO)
     await expire_leases(estate)
@@ -304,9 +304,9 @@ async def test_a_lease_that_was_lost_while_running_records_nothing(estate: Estat
     await expire_leases(estate)
     latter = await estate.claim()
 
-    await estate.provision_groups(former)
+    await estate.provision_groups.provision(former)
     between = await estate.record(accepted.request_id), await estate.counts()
-    await estate.provision_groups(latter)
+    await estate.provision_groups.provision(latter)
 
     record = await estate.record(accepted.request_id)
     assert (between[0].state, between[1]["event"], between[1]["job"]) == ("running", 0, 1)
@@ -321,7 +321,7 @@ async def test_what_was_cancelled_before_it_was_taken_up_is_left_alone(estate: E
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("UPDATE chamberlain.request SET state = 'cancelled'")
 
-    await estate.provision_groups(claim)
+    await estate.provision_groups.provision(claim)
 
     assert (await estate.record(accepted.request_id)).state == "cancelled"
     assert await estate.group(accepted.request_id) is None
@@ -437,4 +437,4 @@ async def test_it_handles_a_database_that_goes_away(estate: Estate) -> None:
     await estate.databases.worker.close()
 
     with pytest.raises(Unavailable):
-        await estate.provision_groups(claim)
+        await estate.provision_groups.provision(claim)

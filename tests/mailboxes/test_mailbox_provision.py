@@ -222,10 +222,10 @@ async def test_a_batch_goes_through_beside_groups(estate: Estate) -> None:
 async def test_running_it_twice_is_boring(estate: Estate, kind: str) -> None:
     accepted = await estate.ask_mailbox(BODIES[kind])
     claim = await estate.claim(kinds=[JobKind.MAILBOX_PROVISION])
-    await estate.provision_mailboxes(claim)
+    await estate.provision_mailboxes.provision(claim)
     before = await estate.mailbox(accepted.record.request_id), await estate.rows("SELECT * FROM chamberlain.request")
 
-    await estate.provision_mailboxes(claim)
+    await estate.provision_mailboxes.provision(claim)
 
     after = await estate.mailbox(accepted.record.request_id), await estate.rows("SELECT * FROM chamberlain.request")
     assert after == before
@@ -265,7 +265,7 @@ async def ask_and_die(estate: Estate, body: Mapping[str, object], steps: int) ->
     accepted = await estate.ask_mailbox(body)
     dying = replace(estate.provision_mailboxes, directory=DyingDirectory(estate.directory, steps))
     with pytest.raises(Killed):
-        await dying(await estate.claim())
+        await dying.provision(await estate.claim())
     await expire_leases(estate)
     await estate.work()
     shown = await estate.mailbox(accepted.record.request_id)
@@ -297,7 +297,7 @@ async def test_a_run_that_is_killed_before_it_records_ends_in_one_mailbox_and_on
     accepted = await estate.ask_mailbox(SHARED)
     deadly = replace(estate.provision_mailboxes, directory=DeadlyDirectory(estate.directory))
     with pytest.raises(Killed):
-        await deadly(await estate.claim())
+        await deadly.provision(await estate.claim())
     state = (await mailbox(estate, accepted.record.id)).provisioning_state
     made = await estate.mailbox(accepted.record.request_id)
     await expire_leases(estate)
@@ -382,7 +382,9 @@ async def test_a_failed_one_keeps_its_name_may_be_retried_and_gives_it_back_when
 
 async def test_a_cancelled_mailbox_says_what_it_has_left_in_the_directory(estate: Estate) -> None:
     accepted = await estate.ask_mailbox(SHARED, key="k1")
-    await replace(estate.provision_mailboxes, directory=RefusingDirectory(estate.directory, 1))(await estate.claim())
+    await replace(estate.provision_mailboxes, directory=RefusingDirectory(estate.directory, 1)).provision(
+        await estate.claim()
+    )
     await cancel(estate, accepted.record.request_id, mail_caller_of(ADA))
 
     cancelled, request = await mailbox(estate, accepted.record.id), await estate.record(accepted.record.request_id)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from chamberlain.database.transactions import open_database
-from chamberlain.notifications.jobs import SendNotices
+from chamberlain.notifications.jobs import NoticeJobs
 from chamberlain.notifications.mail_server import MailServer, read_address
 from chamberlain.notifications.messages import Sender
 from chamberlain.queue.models import Claim, JobKind
@@ -29,7 +29,7 @@ class Mailroom:
 
     estate: Estate
     office: PostOffice
-    send: SendNotices
+    send: NoticeJobs
 
     async def claim(self) -> Claim:
         """Lease the notices that are due, as a worker does."""
@@ -38,7 +38,7 @@ class Mailroom:
     async def work(self) -> list[Received]:
         """Send what is due, once, and give what has come of it at the mail server."""
         before = len(self.office.received)
-        await self.send(await self.claim())
+        await self.send.send(await self.claim())
         return self.office.received[before:]
 
     async def change(self, statement: str, *values: object) -> None:
@@ -61,7 +61,7 @@ class Mailroom:
 def mailroom_of(estate: Estate, office: PostOffice) -> Mailroom:
     """The parts of one process."""
     server = MailServer(read_address(office.url), SENDER)
-    send = SendNotices(
+    send = NoticeJobs(
         estate.databases.worker,
         estate.people,
         server,

@@ -159,7 +159,7 @@ async def test_it_works(databases: Databases) -> None:
     listening = asyncio.create_task(listen(databases.addresses.application, JOBS_CHANNEL, lambda _payload: wake.set()))
     # Nobody looks by itself for an hour: what happens is the wake-up's doing.
     pace = Pace(poll=timedelta(hours=1))
-    async with working(databases, estate.provision_groups, pace=pace, wake=wake, seen=seen):
+    async with working(databases, estate.provision_groups.provision, pace=pace, wake=wake, seen=seen):
         accepted = await estate.request("Apollo")
         await until(lambda: estate.group(accepted.request_id))
         await until(lambda: queue_is_empty(databases))
@@ -335,7 +335,7 @@ async def test_a_request_whose_job_is_held_says_so_to_whoever_asked_for_it(datab
     wrong = """UPDATE chamberlain.request SET body = '{"displayName": 1}' WHERE request_id = $1"""
     await rows(databases, wrong, broken.request_id)
 
-    async with working(databases, estate.provision_groups):
+    async with working(databases, estate.provision_groups.provision):
         await until(lambda: queue_is_empty(databases))
 
     record = await estate.record(broken.request_id)
@@ -427,7 +427,7 @@ async def test_one_job_of_one_tenant_is_done_before_two_thousand_of_another(data
     await asyncio.gather(*(estate.request(f"Group {number}") for number in range(2000)))
     one = await estate.request("One", caller=caller_of(ZOE, OTHER_HOUSE), templateId=str(OTHER_GROUP))
 
-    async with working(databases, estate.provision_groups):
+    async with working(databases, estate.provision_groups.provision):
         await until(lambda: estate.group(one.request_id, OTHER_HOUSE))
         ((left,),) = await rows(databases, "SELECT count(*) FROM chamberlain.job")
         await until(lambda: queue_is_empty(databases), seconds=60)
@@ -445,8 +445,8 @@ async def test_two_workers_make_each_group_once(databases: Databases) -> None:
     pace = Pace(batch=20, poll=timedelta(milliseconds=20))
 
     async with (
-        working(databases, estate.provision_groups, pace=pace),
-        working(databases, estate.provision_groups, pace=pace),
+        working(databases, estate.provision_groups.provision, pace=pace),
+        working(databases, estate.provision_groups.provision, pace=pace),
     ):
         await until(lambda: queue_is_empty(databases))
 
@@ -488,7 +488,7 @@ async def test_it_handles_a_database_that_goes_away_and_comes_back() -> None:
 
             async def held_up(claim: Claim) -> None:
                 await stuck(claim)
-                await estate.provision_groups(claim)
+                await estate.provision_groups.provision(claim)
 
             async with working(databases, held_up, pace=pace) as (_, task):
                 accepted = [await estate.request(f"Group {number}") for number in range(5)]
@@ -521,7 +521,7 @@ async def test_it_handles_a_database_that_refuses_what_a_worker_must_do_and_says
     async with connected(databases.addresses.owner) as owner:
         await owner.execute("REVOKE UPDATE ON chamberlain.job FROM chamberlain_worker")
         accepted = await estate.request("Apollo")
-        async with working(databases, estate.provision_groups):
+        async with working(databases, estate.provision_groups.provision):
             await until(told)
             await owner.execute("GRANT UPDATE ON chamberlain.job TO chamberlain_worker")
             await until(lambda: queue_is_empty(databases))

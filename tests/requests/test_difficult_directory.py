@@ -82,7 +82,7 @@ class Difficult:
 
     async def work(self) -> None:
         while (claim := await self.estate.claim(kinds=[JobKind.GROUP_PROVISION])).jobs:
-            await self.estate.provision_groups(claim)
+            await self.estate.provision_groups.provision(claim)
 
     async def go_on_until_nothing_is_left(self, *, most: int = 120) -> None:
         for _ in range(most):
@@ -321,7 +321,7 @@ async def test_a_mailbox_that_was_made_stays_and_whoever_asks_again_is_told_who_
     difficult = Difficult(estate, Faults(visibility_delay=HOUR))
     sent = {"name": "Desk", "displayName": "Desk", "alias": "help"}
     accepted = (await estate.ask_mailbox(sent)).accepted
-    await estate.provision_mailboxes(await estate.claim())
+    await estate.provision_mailboxes.provision(await estate.claim())
     await cancel(estate, accepted.request_id, mail_caller_of(ADA))
     difficult.clock.wait(2 * HOUR)
 

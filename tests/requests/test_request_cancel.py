@@ -171,7 +171,7 @@ async def test_a_job_that_a_worker_is_at_ends_by_itself(estate: Estate) -> None:
     await cancel(estate, accepted.request_id, caller_of(ADA))
 
     left = (await estate.counts())["job"]
-    await estate.provision_groups(claim)
+    await estate.provision_groups.provision(claim)
     assert (left, (await estate.counts())["job"]) == (1, 0)
 
 
@@ -326,7 +326,7 @@ async def race(estate: Estate, *, worker_starts_after: int) -> dict[RequestId, K
     async def work() -> None:
         for _ in range(worker_starts_after):
             await through.acquire()
-        await estate.provision_groups(claim)
+        await estate.provision_groups.provision(claim)
 
     ids = [each.request_id for each in accepted]
     cancelling = asyncio.gather(*[cancel_one(each) for each in ids], return_exceptions=True)

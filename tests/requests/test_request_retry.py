@@ -115,7 +115,7 @@ async def test_two_who_retry_at_once_have_one_winner_a_thousand_times(estate: Es
     names = [f"Group {number}" for number in range(TIMES)]
     estate.directory.faults.update({name: Rejected("ruleInvalid", "No.") for name in names})
     accepted = await asyncio.gather(*[estate.request(name) for name in names])
-    await estate.provision_groups(await estate.claim(most=TIMES))
+    await estate.provision_groups.provision(await estate.claim(most=TIMES))
     estate.directory.faults.clear()
 
     both = [each.request_id for each in accepted for _ in range(2)]

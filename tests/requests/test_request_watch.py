@@ -325,7 +325,7 @@ async def test_a_thousand_watchers_of_different_requests_are_cheap(watch: Watch)
     # All of them look at once, as after a connection that had to be made anew.
     watch.watchers.heard("")
     while (claim := await estate.claim()).jobs:
-        await estate.provision_groups(claim)
+        await estate.provision_groups.provision(claim)
     events = await asyncio.gather(*everybody)
 
     assert all(told(each) == WHOLE for each in events)

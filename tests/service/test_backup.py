@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from chamberlain.app.backup_file import Head, folder_beside, write_backup
+from chamberlain.app.backup import Head, folder_beside, write_backup
 from chamberlain.embedded.postgres import AlreadyRunning, forget
 from chamberlain.embedded.postgres.folder import Folder, hold
 from tests.folders import data_folder

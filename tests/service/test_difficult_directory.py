@@ -71,4 +71,4 @@ def test_it_asks_one_call_in_three_to_slow_down(difficult: Service) -> None:
 
 
 def test_it_tells_whoever_starts_it(difficult: Service) -> None:
-    assert "The directory makes difficulties on purpose" in difficult.said()
+    assert "The directory injects faults" in difficult.said()

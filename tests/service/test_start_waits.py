@@ -38,7 +38,7 @@ def test_api_and_worker_start_when_the_database_is_there() -> None:
         database.start()
 
         service.wait_until_ready()
-        wait_until(lambda: "The worker is at work." in worker.said(), within=20, otherwise=worker.said)
+        wait_until(lambda: "The worker is running." in worker.said(), within=20, otherwise=worker.said)
         assert (worker.stop(), service.stop()) == (0, 0)
 
 

@@ -202,7 +202,7 @@ def test_it_rejects_another_protocol(tmp_path: Path) -> None:
 
 
 def test_without_a_receiver_nothing_of_it_is_imported() -> None:
-    program = "import sys, chamberlain.app.service; print([name for name in sys.modules if 'opentelemetry' in name])"
+    program = "import sys, chamberlain.app.serve; print([name for name in sys.modules if 'opentelemetry' in name])"
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 

@@ -41,7 +41,7 @@ async def test_a_group_that_was_made_just_before_the_change_is_not_made_twice(es
     accepted = await estate.request("Apollo", owners=[str(BEN)], templateId=str(PROJECT_TEAM))
     deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
     with pytest.raises(Killed):
-        await deadly(await estate.claim())
+        await deadly.provision(await estate.claim())
     await set_prefix(estate, "other")
     await expire_leases(estate)
 
@@ -55,7 +55,7 @@ async def test_a_request_that_an_older_process_took_up_is_not_done_twice(estate:
     accepted = await estate.request("Apollo", owners=[str(BEN)])
     deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
     with pytest.raises(Killed):
-        await deadly(await estate.claim())
+        await deadly.provision(await estate.claim())
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("UPDATE chamberlain.request SET extension_prefix = NULL")
     for prefix in ("other", "chamberlain", "third", "fourth"):

@@ -23,7 +23,7 @@ from chamberlain.templates import records as template_records
 from chamberlain.templates.webhook import WebhookBody
 from chamberlain.webhooks import store as webhook_store
 from chamberlain.webhooks.addresses import Address, Resolver
-from chamberlain.webhooks.jobs import UNSIGNED, DeliverWebhooks
+from chamberlain.webhooks.jobs import UNSIGNED, WebhookJobs
 from chamberlain.webhooks.models import (
     GONE,
     SCHEDULE,
@@ -82,7 +82,7 @@ class House:
     async def deliver(self) -> None:
         """Run what is due, once."""
         async with self.delivering() as deliver:
-            await deliver(await self.claim())
+            await deliver.deliver(await self.claim())
 
     async def deliver_later(self) -> None:
         """Run what waits, whatever for."""
@@ -90,7 +90,7 @@ class House:
         await self.deliver()
 
     @asynccontextmanager
-    async def delivering(self) -> AsyncIterator[DeliverWebhooks]:
+    async def delivering(self) -> AsyncIterator[WebhookJobs]:
         sender = Sender(
             resolve=self.resolve,
             allowed_networks=[ip_network("127.0.0.0/8")],
@@ -106,7 +106,7 @@ class House:
             return reply
 
         try:
-            yield DeliverWebhooks(
+            yield WebhookJobs(
                 database=self.estate.databases.worker,
                 send=send,
                 secrets=WebhookSecrets(self.keyring, lambda: f"whsec_{'C' * 44}", lambda: self.moment),
@@ -469,7 +469,7 @@ async def test_a_worker_that_dies_over_a_call_is_followed_by_one_that_delivers(h
     await house.create()
     house.receiver.answers = [HANG]
     async with house.delivering() as deliver:
-        first = asyncio.create_task(deliver(await house.claim()))
+        first = asyncio.create_task(deliver.deliver(await house.claim()))
         async with asyncio.timeout(10):
             while not house.receiver.received:  # noqa: ASYNC110 (the receiver tells nobody)
                 await asyncio.sleep(0.005)
@@ -494,7 +494,7 @@ async def test_what_came_of_a_call_outlives_a_deadlock(house: House) -> None:
         with suppress(Overtaken):
             async with house.estate.databases.worker.across_tenants() as other:
                 await other.execute("SELECT FROM chamberlain.delivery FOR UPDATE")
-                delivering = asyncio.create_task(deliver(await house.claim()))
+                delivering = asyncio.create_task(deliver.deliver(await house.claim()))
 
                 async def waits() -> bool:
                     return bool(await house.estate.rows("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
@@ -510,8 +510,8 @@ async def test_to_run_it_twice_is_boring(house: House) -> None:
     await house.create()
     claim = await house.claim()
     async with house.delivering() as deliver:
-        await deliver(claim)
-        await deliver(claim)
+        await deliver.deliver(claim)
+        await deliver.deliver(claim)
 
     assert len(house.receiver.received) == 1
     assert len((await house.only()).attempts) == 1

@@ -44,7 +44,8 @@ from chamberlain.directory.models import ObjectType, PeopleQuestion
 from chamberlain.directory.port import Adoptions, Directory, Marking, People
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue.models import Claim, Job, Postponed
+from chamberlain.queue.models import Claim, Job, JobKind, Postponed
+from chamberlain.queue.worker import JobTable
 from chamberlain.templates import records as template_records
 from chamberlain.templates.models import MailboxTemplate
 from chamberlain.tenants import records as tenant_records
@@ -88,7 +89,7 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True)
-class RunAdoptions:
+class AdoptionJobs:
     """Run and undo adoptions of all tenants.
 
     `page` is the number of items of a page.
@@ -102,7 +103,7 @@ class RunAdoptions:
     now: Callable[[], datetime]
     page: int = PAGE
 
-    async def __call__(self, claim: Claim) -> None:
+    async def run(self, claim: Claim) -> None:
         """Run the claimed jobs.
 
         Raises Unavailable. A job then runs again when its lease ends.
@@ -317,3 +318,6 @@ async def _mailbox_template(tx: Transaction, record: AdoptionRecord) -> MailboxT
     if compiled is None:
         raise LookupError(f"Adoption {record.id} names a revision of a template that is not there.")
     return compiled.template
+
+
+JOBS = JobTable(AdoptionJobs, {JobKind.ADOPTION_RUN: AdoptionJobs.run})

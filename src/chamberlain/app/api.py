@@ -1,36 +1,62 @@
-"""The application that the listeners serve: the API, with the embedded directory and identity platform beside it."""
+"""Build the application: the API, the embedded directory and the embedded identity platform."""
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
-from chamberlain.app.clock_and_ids import local_now
+from chamberlain.adoptions.preview import Previewer
+from chamberlain.adoptions.service import AdoptionService
+from chamberlain.app.clock_and_ids import local_now, new_id, new_webhook_secret, now
 from chamberlain.app.data_folder import DataFolder, make_secret, write_file
 from chamberlain.app.databases import Databases
-from chamberlain.app.delivery import webhook_sender
-from chamberlain.app.dependencies import Watching, made_means
-from chamberlain.app.directory import GRAPH_AUDIENCE, graph_application
-from chamberlain.app.identity import identity_application, make_identity_platform, make_trust
+from chamberlain.app.dependencies import ApiDependencies, api_dependencies
+from chamberlain.app.directory import GRAPH_AUDIENCE, first_look, graph_application, make_adoptions, make_subjects
+from chamberlain.app.identity import (
+    believed_base_url,
+    embedded_issuers,
+    identity_application,
+    make_identity_platform,
+    make_trust,
+)
+from chamberlain.app.processes import Readiness
 from chamberlain.app.routes import create_app
-from chamberlain.app.services import make_http_context, make_services
-from chamberlain.app.tracing.wiring import Traces
+from chamberlain.app.tracing.traces import Traces
+from chamberlain.audit.service import AuditService
+from chamberlain.auth.models import Caller
 from chamberlain.auth.tokens import api_audiences
+from chamberlain.drift.service import DriftService
 from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
-from chamberlain.http.hosts import ClientAddresses
+from chamberlain.events.service import EventService
+from chamberlain.groups.service import GroupService
+from chamberlain.guests.assignments.service import AssignmentService
+from chamberlain.guests.findings.service import FindingService
+from chamberlain.guests.policies.service import PolicyService, Simulator
+from chamberlain.http.calls import new_trace_id
+from chamberlain.http.context import Addresses, HttpContext
+from chamberlain.http.cursors import Cursors
+from chamberlain.http.hosts import ClientAddresses, hosts_of
 from chamberlain.http.streams import Streams
-from chamberlain.queue.notifier import Notifier
+from chamberlain.mailboxes.service import MailboxService
+from chamberlain.observability.metrics import call_answered
+from chamberlain.queue.service import JobService
+from chamberlain.requests.service import RequestService
+from chamberlain.requests.store import RequestLooks
 from chamberlain.secrets.keyring import Keyring, KeysUnusable, load_keyring
 from chamberlain.settings import Settings
+from chamberlain.template_admin.service import TemplateService
+from chamberlain.template_admin.webhook_secrets import WebhookSecrets
+from chamberlain.tenants.service import TenantService
+from chamberlain.webhooks.service import WebhookService
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """What is served, and the context for the listener with TLS (None without the embedded identity platform)."""
+    """The application, and the TLS context of its second listener (None without the embedded identity platform)."""
 
     application: ASGIApp
     tls: ssl.SSLContext | None
@@ -38,46 +64,27 @@ class Endpoints:
 
 @asynccontextmanager
 async def built_endpoints(
-    settings: Settings,
-    databases: Databases,
-    notifier: Notifier,
-    folder: DataFolder,
-    *,
-    watching: Watching,
-    stop: asyncio.Event,
-    traces: Traces,
+    settings: Settings, databases: Databases, folder: DataFolder, *, stop: asyncio.Event, traces: Traces
 ) -> AsyncIterator[Endpoints]:
-    """Everything that answers, for as long as the block runs. Answers that go on end when `stop` is set."""
+    """Build the application for as long as the block runs. Streams end when `stop` is set."""
     certificate = _certificate(settings, folder)
     keyring = load_keyring(settings.keys_file)
     async with AsyncExitStack() as stack:
         trust = make_trust(settings, databases, None if certificate is None else certificate.authority_pem)
         stack.push_async_callback(trust.keys.close)
-        sender = await stack.enter_async_context(webhook_sender(settings))
-        means = await stack.enter_async_context(
-            made_means(
-                settings,
-                databases,
-                prefixes=trust.prefixes,
-                notifier=notifier,
-                watching=watching,
-                keyring=keyring,
-                send=traces.send(sender.send),
-                traces=traces,
-            )
+        shared = await stack.enter_async_context(
+            api_dependencies(settings, databases, prefixes=trust.prefixes, keyring=keyring, traces=traces)
         )
         verify = trust.verifier(api_audiences(trust.prefixes)).verify
         graph = graph_application(settings, databases, trust.verifier(frozenset({GRAPH_AUDIENCE})))
         mounts = {urlsplit(settings.graph_url).path: graph}
         if settings.embedded_identity:
             mounts["/identity"] = await _identity(settings, databases, folder, keyring)
-        application = create_app(
-            make_http_context(means, verify, Streams(local_now, stop)), make_services(means), mounts
-        )
-        traced = traces.application(application)
-        # Without a proxy no call pays for looking.
-        served = ClientAddresses(traced, settings.proxies) if settings.proxies else traced
-        yield Endpoints(served, None if certificate is None else certificate.context)
+        http = make_http_context(shared, verify, Streams(local_now, stop))
+        application = traces.application(create_app(http, make_services(shared), mounts))
+        if settings.proxies:
+            application = ClientAddresses(application, settings.proxies)
+        yield Endpoints(application, None if certificate is None else certificate.context)
 
 
 def _certificate(settings: Settings, folder: DataFolder) -> ServerCertificate | None:
@@ -90,9 +97,98 @@ def _certificate(settings: Settings, folder: DataFolder) -> ServerCertificate | 
 
 async def _identity(settings: Settings, databases: Databases, folder: DataFolder, keyring: Keyring) -> ASGIApp:
     platform = make_identity_platform(settings, databases, keyring, make_secret(folder.local_secret))
-    # A keys file that does not open the signing keys is told now, not at the first token.
+    # Fail at the start, not at the first token, if the keys file cannot decrypt the signing keys.
     try:
         await platform.keys.current()
     except KeysUnusable as error:
         raise KeysUnusable(f"{settings.keys_file}: {error}") from error
     return identity_application(platform)
+
+
+def make_services(shared: ApiDependencies) -> Sequence[object]:
+    """Build the service of each noun that the API calls."""
+    database, authorization, people = shared.database, shared.authorization, shared.people
+    adoptions = make_adoptions(shared.settings, database.pool)
+    subjects = make_subjects(shared.settings, database.pool)
+    secrets = WebhookSecrets(shared.keyring, new_webhook_secret, now)
+    return [
+        GroupService(
+            database=database,
+            people=people,
+            authorization=authorization,
+            catalog=shared.catalog,
+            submitter=shared.submitter,
+            timelines=shared.timelines,
+            new_id=new_id,
+            now=now,
+        ),
+        MailboxService(
+            database=database,
+            people=people,
+            authorization=authorization,
+            catalog=shared.catalog,
+            submitter=shared.submitter,
+            timelines=shared.timelines,
+            new_id=new_id,
+            now=now,
+        ),
+        RequestService(
+            database=database,
+            authorization=authorization,
+            people=people,
+            looks=RequestLooks(database),
+            timelines=shared.timelines,
+            workers=shared.workers,
+            watchers=shared.watchers,
+            new_id=new_id,
+            now=now,
+        ),
+        AssignmentService(database, subjects, authorization, shared.assigner, shared.workers, new_id, now),
+        FindingService(database, people, authorization, now),
+        PolicyService(database, authorization, Simulator(database, subjects, now), new_id),
+        TemplateService(database, authorization, people, secrets, new_id),
+        WebhookService(
+            database=database,
+            authorization=authorization,
+            secrets=secrets,
+            send=shared.send,
+            workers=shared.workers,
+            new_id=new_id,
+            now=now,
+        ),
+        AdoptionService(
+            database, authorization, Previewer(database, adoptions, shared.catalog), shared.workers, new_id, now
+        ),
+        DriftService(database, authorization, shared.workers, now),
+        EventService(database, authorization),
+        AuditService(database, authorization, shared.client_names),
+        JobService(database, authorization, shared.workers),
+        TenantService(database, people, authorization, embedded_issuers(believed_base_url(shared.settings))),
+    ]
+
+
+def make_http_context(
+    shared: ApiDependencies, verify: Callable[[str | None], Awaitable[Caller]], streams: Streams
+) -> HttpContext:
+    """Build the shared context of all endpoints."""
+    settings = shared.settings
+    identity = believed_base_url(settings)
+    return HttpContext(
+        verify=verify,
+        require_allowed=shared.authorization.require,
+        cursors=Cursors(shared.keyring),
+        streams=streams,
+        check_readiness=Readiness(shared.database),
+        observe=shared.traces.observe(
+            lambda path, method, status, seconds: call_answered(path, method, status, seconds=seconds)
+        ),
+        new_trace_id=new_trace_id,
+        prefixes=shared.prefixes,
+        addresses=Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url),
+        hosts=hosts_of(
+            (settings.base_url, settings.insiders_base_url, settings.graph_url, settings.tls_url),
+            (settings.port, settings.tls_port),
+        ),
+        retry_after_seconds=first_look(settings),
+        token_url=None if identity is None else f"{identity}/{{tenantId}}/oauth2/v2.0/token",
+    )

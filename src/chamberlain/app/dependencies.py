@@ -1,15 +1,16 @@
-"""What use cases share, as the file of each noun takes it when it wires them."""
+"""Shared dependencies of the API and of a worker, built from the settings."""
 
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from chamberlain.app.clock_and_ids import local_now
+from chamberlain.app.clock_and_ids import local_now, now
 from chamberlain.app.databases import Databases
 from chamberlain.app.directory import held_addresses, make_directory, make_guests, make_people, remembered_people
 from chamberlain.app.identity import client_names
 from chamberlain.app.processes import running
-from chamberlain.app.tracing.wiring import Traces
+from chamberlain.app.tracing.traces import Traces
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import ClientNames
 from chamberlain.auth.permissions import ScopePrefixes
@@ -24,50 +25,38 @@ from chamberlain.secrets.keyring import Keyring
 from chamberlain.settings import Settings
 from chamberlain.templates.cache import Catalog, Revisions
 from chamberlain.templates.submission import Submitter
-from chamberlain.webhooks.sender import Send
+from chamberlain.webhooks.addresses import Resolver
+from chamberlain.webhooks.sender import Send, Sender
 
 
 @dataclass(frozen=True, slots=True)
-class Watching:
-    """What watchers look at, and the way to tell them, in all processes, that a request has changed."""
+class ApiDependencies:
+    """Shared by the services that answer calls.
 
-    timelines: Timelines
-    notifier: Notifier
-
-
-@asynccontextmanager
-async def running_watching(databases: Databases) -> AsyncIterator[Watching]:
-    """Hears of changes for as long as the block runs."""
-    address, watchers = databases.addresses.direct, Watchers()
-    notifier = Notifier(address, REQUESTS_CHANNEL)
-    async with running(listen(address, REQUESTS_CHANNEL, watchers.heard)), running(notifier.run()):
-        yield Watching(Timelines(databases.application, watchers), notifier)
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What those use cases share that answer calls. `notifier` wakes workers, `watching` whoever watches a request,
-    `send` calls webhooks, `traces` are wrapped around what shall be traced."""
+    `workers` notifies workers of new jobs, `watchers` notifies all processes of changed requests, `send` calls
+    webhooks.
+    """
 
     settings: Settings
     database: Database
     people: People
     authorization: Authorization
-    names: ClientNames
+    client_names: ClientNames
     prefixes: ScopePrefixes
     catalog: Catalog
     submitter: Submitter
     assigner: Assigner
-    notifier: Notifier
-    watching: Watching
+    timelines: Timelines
+    workers: Notifier
+    watchers: Notifier
     keyring: Keyring
     send: Send
     traces: Traces
 
 
 @dataclass(frozen=True, slots=True)
-class WorkMeans:
-    """What those use cases share that do jobs. `notifier` wakes whoever watches a request."""
+class WorkerDependencies:
+    """Shared by the job handlers. `watchers` notifies all processes of changed requests."""
 
     settings: Settings
     database: Database
@@ -75,41 +64,42 @@ class WorkMeans:
     directory: Directory
     guests: Guests
     revisions: Revisions
-    notifier: Notifier
+    watchers: Notifier
 
 
 @asynccontextmanager
-async def made_means(
-    settings: Settings,
-    databases: Databases,
-    *,
-    prefixes: ScopePrefixes,
-    notifier: Notifier,
-    watching: Watching,
-    keyring: Keyring,
-    send: Send,
-    traces: Traces,
-) -> AsyncIterator[Means]:
-    """The means for as long as the block runs; what is being written at its end is written."""
-    database, names = databases.application, client_names(databases)
-    catalog, assigner = Catalog(database), traces.assigner(database)
+async def api_dependencies(
+    settings: Settings, databases: Databases, *, prefixes: ScopePrefixes, keyring: Keyring, traces: Traces
+) -> AsyncIterator[ApiDependencies]:
+    """Open the dependencies of the API for as long as the block runs. Pending writes finish at its end."""
+    database, direct = databases.application, databases.addresses.direct
+    names = client_names(databases)
+    catalog, assigner, watching = Catalog(database), traces.assigner(database), Watchers()
+    workers, watchers = Notifier(direct), Notifier(direct, REQUESTS_CHANNEL)
     acceptor = traces.acceptor(database, held_addresses=held_addresses(settings), observe=submissions_written)
-    async with remembered_people(settings, database.pool, databases.addresses.direct) as people:
+    async with (
+        running(workers.run()),
+        running(watchers.run()),
+        running(listen(direct, REQUESTS_CHANNEL, watching.heard)),
+        webhook_sender(settings) as sender,
+        remembered_people(settings, database.pool, direct) as people,
+    ):
         try:
-            yield Means(
+            yield ApiDependencies(
                 settings=settings,
                 database=database,
                 people=people,
                 authorization=Authorization(database, people, prefixes, local_now, names),
-                names=names,
+                client_names=names,
                 prefixes=prefixes,
                 catalog=catalog,
-                submitter=Submitter(database, catalog, acceptor, notifier),
+                submitter=Submitter(database, catalog, acceptor, workers),
                 assigner=assigner,
-                notifier=notifier,
-                watching=watching,
+                timelines=Timelines(database, watching),
+                workers=workers,
+                watchers=watchers,
                 keyring=keyring,
-                send=send,
+                send=traces.send(sender.send),
                 traces=traces,
             )
         finally:
@@ -117,15 +107,33 @@ async def made_means(
             await assigner.close()
 
 
-def make_work_means(settings: Settings, databases: Databases, notifier: Notifier, traces: Traces) -> WorkMeans:
-    """The means of a worker, which has a role of its own in the database."""
+def worker_dependencies(
+    settings: Settings, databases: Databases, watchers: Notifier, traces: Traces
+) -> WorkerDependencies:
+    """Build the dependencies of a worker, with the worker's database role."""
     pool = databases.worker.pool
-    return WorkMeans(
+    return WorkerDependencies(
         settings=settings,
         database=databases.worker,
         people=make_people(settings, pool),
         directory=traces.directory(make_directory(settings, pool)),
         guests=traces.guests(make_guests(settings, pool)),
         revisions=Revisions(),
-        notifier=notifier,
+        watchers=watchers,
     )
+
+
+@asynccontextmanager
+async def webhook_sender(settings: Settings) -> AsyncIterator[Sender]:
+    """Open the HTTP client of webhooks for as long as the block runs."""
+    sender = Sender(
+        resolve=Resolver(),
+        allowed_networks=settings.allowed_networks,
+        allow_http=settings.webhook_allow_http,
+        trust=ssl.create_default_context(),
+        now=now,
+    )
+    try:
+        yield sender
+    finally:
+        await sender.close()

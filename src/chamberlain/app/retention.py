@@ -23,6 +23,7 @@ from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind, Postponed
 from chamberlain.queue.notifier import Notifier
+from chamberlain.queue.worker import JobTable
 from chamberlain.requests import records as request_records
 from chamberlain.requests.actions import cancel
 from chamberlain.requests.models import RequestState
@@ -279,7 +280,7 @@ class Swept:
 
 
 @dataclass(frozen=True, slots=True)
-class SweepRetention:
+class RetentionJobs:
     """Works as the worker's role, on all tenants. `watchers` are notified of requests that have changed.
 
     `observe` counts the rows removed from a table. `read_clock` reads the database's clock in a transaction.
@@ -297,7 +298,7 @@ class SweepRetention:
         async with self.database.across_tenants() as tx:
             await queue_jobs.queue_the_one(tx, JobKind.RETENTION_SWEEP, trace_id)
 
-    async def __call__(self, claim: Claim) -> None:
+    async def sweep(self, claim: Claim) -> None:
         """Raises Unavailable."""
         for job in claim.jobs:
             swept = await self._sweep(job.trace_id)
@@ -387,3 +388,6 @@ class SweepRetention:
             deed = Deed(Action.CANCEL, None, SERVICE, Act(None, None, trace_id), request_id)
             await record.record(tx, change_of(deed, before, done.after, done.event))
         self.watchers.tell([request_id])
+
+
+JOBS = JobTable(RetentionJobs, {JobKind.RETENTION_SWEEP: RetentionJobs.sweep})

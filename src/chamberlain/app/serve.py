@@ -1,33 +1,52 @@
-"""Running the service or a worker until it is told to stop."""
+"""Run the processes: the API, with a worker by default, or a worker alone."""
 
 import asyncio
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from socket import socket
 
+import structlog
 import typer
 import uvloop
 
-from chamberlain.app.service import serve, work
+from chamberlain.app.api import built_endpoints
+from chamberlain.app.clocks import running_clock_watch
+from chamberlain.app.data_folder import DataFolder, open_data_folder
+from chamberlain.app.databases import DatabaseNotReady, Databases, opened_databases
+from chamberlain.app.directory import make_injection
+from chamberlain.app.errors import expected_faults
+from chamberlain.app.listeners import Listener, bind, metrics_application, serve_until
+from chamberlain.app.maintenance import complete_example_estate, forget_lost_passwords, load_example_estate
+from chamberlain.app.processes import StoppedEarly, settle_garbage_collector, stopping_by_signal
+from chamberlain.app.tracing.wiring import opened_traces
+from chamberlain.app.worker import running_worker
 from chamberlain.core.errors import CannotStart
+from chamberlain.http.connections import ConnectionLimits, raise_file_limit
 from chamberlain.observability.logs import configure_logs
 from chamberlain.settings import Settings
 
+# Prints a line during the start.
+Say = Callable[[str], None]
+
+logger = structlog.stdlib.get_logger(__name__)
+
 
 def run_serve(settings: Settings, *, with_worker: bool) -> None:
-    """Serve until a signal comes."""
+    """Run the service until a signal stops it."""
     _run(serve(settings, with_worker=with_worker, say=_say))
 
 
 def run_worker(settings: Settings) -> None:
-    """Work until a signal comes."""
+    """Run a worker until a signal stops it."""
     _run(work(settings, say=_say))
 
 
-def _run(service: Coroutine[None, None, None]) -> None:
+def _run(process: Coroutine[None, None, None]) -> None:
     configure_logs()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(service)
+            runner.run(process)
     except CannotStart as error:
         print(error, file=sys.stderr)
         raise typer.Exit(1) from error
@@ -35,3 +54,103 @@ def _run(service: Coroutine[None, None, None]) -> None:
 
 def _say(line: str) -> None:
     print(line, flush=True)
+
+
+async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
+    """Run the service until a signal stops it. Raises CannotStart."""
+    with expected_faults(), _stopping_early():
+        _require_identity_allowed(settings)
+        stop = stopping_by_signal()
+        raise_file_limit(settings.max_connections)
+        async with AsyncExitStack() as stack:
+            traces = await stack.enter_async_context(opened_traces())
+            # Bind the sockets first: a port in use must fail before anything is started.
+            plain = bind(settings.host, settings.port)
+            tls = [bind(settings.host, settings.tls_port)] if settings.embedded_identity else []
+            metrics = _bind_metrics(settings)
+            folder = open_data_folder(settings.data_dir)
+            databases = await stack.enter_async_context(opened_databases(settings, folder, stop=stop))
+            if databases.is_embedded:
+                await _load_example(databases, folder, say)
+            watch = await stack.enter_async_context(running_clock_watch(databases.worker, is_worker=with_worker))
+            if with_worker:
+                await stack.enter_async_context(running_worker(settings, databases, stop, traces, watch.agrees))
+            endpoints = await stack.enter_async_context(
+                built_endpoints(settings, databases, folder, stop=stop, traces=traces)
+            )
+            listeners = [Listener(plain, None, endpoints.application)]
+            listeners += [Listener(each, endpoints.tls, endpoints.application) for each in tls]
+            listeners += [Listener(each, None, metrics_application(databases.worker)) for each in metrics]
+            settle_garbage_collector()
+            _announce(settings, say)
+            limits = ConnectionLimits(settings.max_connections, settings.max_connections_per_address, settings.proxies)
+            await serve_until(stop, listeners, limits)
+            logger.info("The service stops.")
+        logger.info("The service has stopped.")
+
+
+async def work(settings: Settings, *, say: Say) -> None:
+    """Run a worker until a signal stops it. Raises CannotStart."""
+    with expected_faults(), _stopping_early():
+        if settings.database_url is None:
+            raise DatabaseNotReady(
+                "A separate worker needs an outside database. With the embedded database, `serve` runs the worker."
+            )
+        stop = stopping_by_signal()
+        metrics = _bind_metrics(settings)
+        folder = open_data_folder(settings.data_dir)
+        async with (
+            opened_traces() as traces,
+            opened_databases(settings, folder, stop=stop) as databases,
+            running_clock_watch(databases.worker, is_worker=True) as watch,
+            running_worker(settings, databases, stop, traces, watch.agrees),
+        ):
+            settle_garbage_collector()
+            say("The worker is running.")
+            listeners = [Listener(each, None, metrics_application(databases.worker)) for each in metrics]
+            await serve_until(stop, listeners)
+        logger.info("The worker has stopped.")
+
+
+@contextmanager
+def _stopping_early() -> Iterator[None]:
+    try:
+        yield
+    except StoppedEarly:
+        logger.info("The process was stopped before it had started.")
+
+
+def _require_identity_allowed(settings: Settings) -> None:
+    if settings.embedded_identity and not settings.listens_on_loopback and not settings.allow_embedded_identity:
+        raise CannotStart(
+            f"{settings.host} can be reached from other machines, and the embedded identity platform is for evaluation "
+            "only. Listen on 127.0.0.1, turn the platform off with CHAMBERLAIN_EMBEDDED_IDENTITY=false, or allow it "
+            "with CHAMBERLAIN_ALLOW_EMBEDDED_IDENTITY=true."
+        )
+
+
+def _bind_metrics(settings: Settings) -> list[socket]:
+    """Bind the socket for metrics, on loopback only, if it is configured."""
+    if settings.metrics_port is None:
+        return []
+    return [bind("127.0.0.1", settings.metrics_port, chosen_by="CHAMBERLAIN_METRICS_PORT")]
+
+
+async def _load_example(databases: Databases, folder: DataFolder, say: Say) -> None:
+    if await load_example_estate(databases, folder):
+        secret = folder.client_secret("automation")
+        say(f"The example estate is loaded. The secret of its program automation is in {secret}.")
+    await forget_lost_passwords(databases, folder)
+    if await complete_example_estate(databases, folder):
+        say(f"The passwords of the example users are in {folder.example_users}.")
+
+
+def _announce(settings: Settings, say: Say) -> None:
+    say(f"The API answers at {settings.base_url}, its description at {settings.base_url}/docs.")
+    if settings.embedded_identity:
+        say(f"The directory answers at {settings.graph_url}, the same with TLS at {settings.tls_url}.")
+        say("Sign-in uses the embedded identity platform, which is for evaluation and tests.")
+    else:
+        say(f"The directory answers at {settings.graph_url}.")
+    if make_injection(settings) is not None:
+        say("The directory injects faults, because CHAMBERLAIN_FAULT_... settings are set.")

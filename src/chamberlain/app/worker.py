@@ -1,115 +1,247 @@
-"""A worker, wired: the queue of all tenants, and the directory that it changes."""
+"""Run a worker: the job handlers of all nouns, and the loops that claim their jobs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+import random
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeAlias
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
 
-from chamberlain.app.clock_and_ids import new_id
+from chamberlain.adoptions import jobs as adoption_jobs
+from chamberlain.app import retention
+from chamberlain.app.clock_and_ids import new_id, new_webhook_secret, now
 from chamberlain.app.databases import Databases
-from chamberlain.app.delivery import notice_loop, webhook_sender, webhook_work
-from chamberlain.app.dependencies import WorkMeans, make_work_means
-from chamberlain.app.jobs import errand_handlers, request_handlers
+from chamberlain.app.dependencies import WorkerDependencies, webhook_sender, worker_dependencies
+from chamberlain.app.directory import make_adoptions
 from chamberlain.app.processes import running
-from chamberlain.app.tracing.wiring import Traces
+from chamberlain.app.tracing.traces import Traces
+from chamberlain.audit import jobs as audit_jobs
+from chamberlain.core.ids import RequestId, TenantId
+from chamberlain.database.clock import decision_time
 from chamberlain.database.listener import listen
-from chamberlain.observability.metrics import jobs_done
-from chamberlain.queue.lanes import LaneLoop
+from chamberlain.drift import jobs as drift_jobs
+from chamberlain.groups import provision as group_jobs
+from chamberlain.guests.assignments import jobs as assignment_jobs
+from chamberlain.guests.assignments.new_groups import NewGroupRules
+from chamberlain.guests.discovery import jobs as subject_jobs
+from chamberlain.guests.findings import jobs as finding_jobs
+from chamberlain.guests.policies import jobs as policy_jobs
+from chamberlain.http.calls import new_trace_id
+from chamberlain.mailboxes import provision as mailbox_jobs
+from chamberlain.notifications import jobs as notice_jobs
+from chamberlain.notifications.mail_server import MailServer, read_address
+from chamberlain.notifications.messages import Sender
+from chamberlain.observability.metrics import delivery_run, jobs_done, rows_removed
+from chamberlain.queue.lanes import LaneLoop, Places
 from chamberlain.queue.models import PROVISIONING, JobKind
 from chamberlain.queue.notifier import JOBS_CHANNEL, Notifier
-from chamberlain.queue.worker import Handler, Loop, Observe, Pace
+from chamberlain.queue.worker import Handler, JobTable, Loop, Pace
+from chamberlain.requests import jobs as request_jobs
 from chamberlain.requests.finish import RequestJobHolder
 from chamberlain.requests.timeline import REQUESTS_CHANNEL
+from chamberlain.secrets.keyring import load_keyring
 from chamberlain.settings import Settings
+from chamberlain.template_admin.webhook_secrets import WebhookSecrets
+from chamberlain.webhooks import jobs as webhook_jobs
 from chamberlain.webhooks.sender import Send
 
-MayClaim: TypeAlias = Callable[[], bool]
+# Jobs that a caller waits for.
+REQUEST_JOBS: tuple[JobTable[Any], ...] = (
+    group_jobs.JOBS,
+    mailbox_jobs.JOBS,
+    assignment_jobs.JOBS,
+    request_jobs.JOBS,
+)
+# Jobs that take seconds and that no caller waits for.
+BACKGROUND_JOBS: tuple[JobTable[Any], ...] = (
+    retention.JOBS,
+    subject_jobs.JOBS,
+    policy_jobs.JOBS,
+    drift_jobs.JOBS,
+    adoption_jobs.JOBS,
+    audit_jobs.JOBS,
+    finding_jobs.JOBS,
+)
+# Jobs whose duration depends on a receiver. Each receiver has a lane, so a slow one delays only itself.
+LANE_JOBS: tuple[JobTable[Any], ...] = (webhook_jobs.JOBS, notice_jobs.JOBS)
+
+# Each place is a connection to the mail server, which usually accepts few from one client. Mail is not urgent.
+MAIL_PLACES = Places(fast=4, fast_of_one=2, slow=4, slow_of_one=2, all=8, free=1)
+# Without a mail server, notices left from an earlier configuration only expire.
+MAIL_IDLE = timedelta(minutes=1)
 
 
 @asynccontextmanager
 async def running_worker(
-    settings: Settings, databases: Databases, stop: asyncio.Event, traces: Traces, may_claim: MayClaim
+    settings: Settings, databases: Databases, stop: asyncio.Event, traces: Traces, may_claim: Callable[[], bool]
 ) -> AsyncIterator[None]:
-    """Works for as long as the block runs; then what is not done within the grace is given back.
+    """Run a worker for as long as the block runs; jobs that outlast the grace are given back.
 
-    With `stop` the grace begins at once, beside whatever else has to end: the service has ten seconds for all of it.
-    `may_claim` says whether this machine's clock allows the worker to claim jobs.
+    The grace starts with `stop`, because the whole service has ten seconds to end. While `may_claim` is false, because
+    of this machine's clock, the worker claims no jobs.
     """
-    wake, lanes_wake = asyncio.Event(), asyncio.Event()
-    notifier = Notifier(databases.addresses.direct, REQUESTS_CHANNEL)
-    means = make_work_means(settings, databases, notifier, traces)
-    pace = Pace(batches=2, tenant_limit=settings.tenant_running_jobs)
+    wake, wake_lanes, direct = asyncio.Event(), asyncio.Event(), databases.addresses.direct
+    watchers = Notifier(direct, REQUESTS_CHANNEL)
+    shared = worker_dependencies(settings, databases, watchers, traces)
+    holder = RequestJobHolder(shared.database, watchers)
+    loop = partial(Loop, shared.database, new_id=new_id, holder=holder, may_claim=may_claim)
+    lane_loop = partial(LaneLoop, shared.database, new_id=new_id, holder=holder, observe=jobs_done, may_claim=may_claim)
 
     def heard(_payload: str) -> None:
         wake.set()
-        lanes_wake.set()
+        wake_lanes.set()
 
     def observe(kind: JobKind, outcome: str, count: int) -> None:
         jobs_done(kind, outcome, count)
-        # What was created is told to whom it may concern.
+        # A provisioned object queues deliveries and notices.
         if kind in PROVISIONING:
-            lanes_wake.set()
+            wake_lanes.set()
 
     async with webhook_sender(settings) as sender:
-        # What takes seconds and hurries nobody has a loop of its own, so that no request waits for it; and so has what
-        # depends on how long others take to answer.
+        requests = traces.handlers(_handlers(REQUEST_JOBS, _request_jobs(shared)))
+        background = _handlers(BACKGROUND_JOBS, await _background_jobs(shared))
+        lanes = _handlers(LANE_JOBS, (_webhook_jobs(shared, traces.send(sender.send)), _notice_jobs(shared)))
+        deliveries, notices = JobKind.WEBHOOK_DELIVER, JobKind.NOTICE_SEND
+        mail_places = MAIL_PLACES if settings.smtp_url else replace(MAIL_PLACES, poll=MAIL_IDLE)
+        pace = Pace(batches=2, tenant_limit=settings.tenant_running_jobs)
         loops = (
-            _loop(means, traces.handlers(request_handlers(means)), wake, pace, observe, may_claim=may_claim),
-            _loop(means, await errand_handlers(means), asyncio.Event(), Pace(), jobs_done, may_claim=may_claim),
-            _lane_loop(means, traces.send(sender.send), lanes_wake, may_claim),
-            notice_loop(means, may_claim),
+            loop(requests, wake=wake, observe=observe, pace=pace),
+            loop(background, wake=asyncio.Event(), observe=jobs_done),
+            lane_loop(deliveries, lanes[deliveries], wake=wake_lanes),
+            lane_loop(notices, lanes[notices], wake=asyncio.Event(), places=mail_places),
         )
         work = [asyncio.create_task(each.run()) for each in loops]
         async with (
-            running(listen(databases.addresses.direct, JOBS_CHANNEL, heard)),
+            running(listen(direct, JOBS_CHANNEL, heard)),
             running(_stop_with(stop, *loops)),
-            running(notifier.run()),
+            running(watchers.run()),
         ):
             try:
                 yield
             finally:
-                for loop in loops:
-                    loop.stop()
+                for each in loops:
+                    each.stop()
                 await asyncio.gather(*work)
-
-
-def _loop(
-    means: WorkMeans,
-    handlers: Mapping[JobKind, Handler],
-    wake: asyncio.Event,
-    pace: Pace,
-    observe: Observe,
-    *,
-    may_claim: MayClaim,
-) -> Loop:
-    return Loop(
-        means.database,
-        handlers,
-        wake=wake,
-        new_id=new_id,
-        holder=RequestJobHolder(means.database, means.notifier),
-        observe=observe,
-        may_claim=may_claim,
-        pace=pace,
-    )
-
-
-def _lane_loop(means: WorkMeans, send: Send, wake: asyncio.Event, may_claim: MayClaim) -> LaneLoop:
-    deliver = webhook_work(means, send)
-    kind = JobKind.WEBHOOK_DELIVER
-    return LaneLoop(
-        means.database,
-        kind,
-        deliver,
-        wake=wake,
-        new_id=new_id,
-        holder=RequestJobHolder(means.database, means.notifier),
-        observe=jobs_done,
-        may_claim=may_claim,
-    )
 
 
 async def _stop_with(stop: asyncio.Event, *loops: Loop | LaneLoop) -> None:
     await stop.wait()
     for loop in loops:
         loop.stop()
+
+
+def _handlers(tables: Sequence[JobTable[Any]], instances: Sequence[object]) -> Mapping[JobKind, Handler]:
+    return {kind: handler for table in tables for kind, handler in table.handlers(instances).items()}
+
+
+def _request_jobs(shared: WorkerDependencies) -> Sequence[object]:
+    database, people, directory = shared.database, shared.people, shared.directory
+    return (
+        group_jobs.GroupProvisioner(
+            database=database,
+            people=people,
+            directory=directory,
+            revisions=shared.revisions,
+            guest_rules=NewGroupRules(new_id, now),
+            notifier=shared.watchers,
+            new_id=new_id,
+            now=now,
+        ),
+        mailbox_jobs.MailboxProvisioner(
+            database=database,
+            people=people,
+            directory=directory,
+            revisions=shared.revisions,
+            notifier=shared.watchers,
+            new_id=new_id,
+            now=now,
+        ),
+        assignment_jobs.AssignmentJobs(database, shared.guests, shared.watchers, new_id, now),
+        request_jobs.RequestJobs(database, people, shared.watchers, new_id, decision_time),
+    )
+
+
+async def _background_jobs(shared: WorkerDependencies) -> Sequence[object]:
+    """Build the handlers of background jobs, and queue the recurring jobs."""
+    database, guests, people, directory = shared.database, shared.guests, shared.people, shared.directory
+    recurring = (
+        retention.RetentionJobs(
+            database=database,
+            watchers=shared.watchers,
+            keep=_retention(shared.settings),
+            new_id=new_id,
+            observe=rows_removed,
+        ),
+        audit_jobs.AuditJobs(database, now),
+        subject_jobs.SubjectJobs(database, guests, new_id, now),
+        policy_jobs.PolicyJobs(database, guests, new_id, decision_time),
+        drift_jobs.DriftJobs(database, directory, guests, people, shared.revisions, new_id, now),
+    )
+    for each in recurring:
+        await each.begin(new_trace_id())
+    adoptions = make_adoptions(shared.settings, database.pool)
+    return (
+        *recurring,
+        adoption_jobs.AdoptionJobs(database, adoptions, directory, people, new_id, now),
+        finding_jobs.FindingJobs(database, decision_time),
+    )
+
+
+def _retention(settings: Settings) -> retention.Retention:
+    return retention.Retention(
+        failed_requests=timedelta(days=settings.failed_request_days),
+        finished_requests=timedelta(days=settings.retention_requests),
+        events=timedelta(days=settings.retention_events),
+    )
+
+
+def _webhook_jobs(shared: WorkerDependencies, send: Send) -> webhook_jobs.WebhookJobs:
+    return webhook_jobs.WebhookJobs(
+        database=shared.database,
+        send=send,
+        secrets=WebhookSecrets(load_keyring(shared.settings.keys_file), new_webhook_secret, now),
+        new_id=new_id,
+        now=now,
+        decision_time=decision_time,
+        jitter=random.random,
+        observe=delivery_run,
+    )
+
+
+def _notice_jobs(shared: WorkerDependencies) -> notice_jobs.NoticeJobs:
+    settings = shared.settings
+    return notice_jobs.NoticeJobs(
+        shared.database,
+        shared.people,
+        mail_server(settings),
+        link_maker(settings),
+        confirm_address(settings),
+        decision_time,
+    )
+
+
+def mail_server(settings: Settings) -> MailServer | None:
+    """Build the client of the mail server; None if no server is configured."""
+    if settings.smtp_url is None:
+        return None
+    # The settings have validated that it is `Name <address>` or an address alone.
+    name, _, address = settings.smtp_sender.rpartition("<")
+    sender = Sender(name.strip(), address.removesuffix(">"))
+    return MailServer(read_address(settings.smtp_url.get_secret_value()), sender)
+
+
+def link_maker(settings: Settings) -> Callable[[TenantId, RequestId], str | None]:
+    """Build the function that makes the link to a request in a mail; it gives None if no link is configured."""
+
+    def link_to(tenant_id: TenantId, request_id: RequestId) -> str | None:
+        link = settings.notice_link
+        return link and link.replace("{tenantId}", str(tenant_id)).replace("{requestId}", str(request_id))
+
+    return link_to
+
+
+def confirm_address(settings: Settings) -> str:
+    """Build the address for confirming a finding, with the placeholder ID."""
+    return f"{settings.base_url}/admin/v1/findings/ID/confirm/"

@@ -15,12 +15,13 @@ from chamberlain.core.ids import TenantId, TraceId
 from chamberlain.database.transactions import Database
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, JobKind, Postponed
+from chamberlain.queue.worker import JobTable
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class AuditSealer:
+class AuditJobs:
     """Seal the audit trail of every tenant.
 
     `database` has the worker's role, the only one that may write seals. Every method raises Unavailable.
@@ -88,3 +89,6 @@ class AuditSealer:
         """
         async with self.database.across_tenants() as tx:
             await queue_jobs.complete(tx, claim.lease_id, [job.id])
+
+
+JOBS = JobTable(AuditJobs, {JobKind.AUDIT_SEAL: AuditJobs.seal, JobKind.AUDIT_SEAL_BEGIN: AuditJobs.find_tenants})

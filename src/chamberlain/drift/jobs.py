@@ -39,6 +39,7 @@ from chamberlain.guests.assignments import tasks
 from chamberlain.guests.models import FindingKey, FindingKind, FindingSearch, FindingSource, FindingState, finding_key
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed
+from chamberlain.queue.worker import JobTable
 from chamberlain.requests.models import RequestKind
 from chamberlain.templates.cache import Revisions
 from chamberlain.tenants import records as tenant_records
@@ -281,3 +282,6 @@ async def _current(tx: Transaction, page: Page) -> Page:
     gone: set[UUID] = {each.id for each in assigned if each.place not in same}
     gone |= await store.find_unmanaged(tx, page.tenant.id, [comparison.managed for comparison in page.comparisons])
     return page.without(gone) if gone else page
+
+
+JOBS = JobTable(DriftJobs, {JobKind.DRIFT_CHECK: DriftJobs.check})

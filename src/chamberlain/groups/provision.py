@@ -24,8 +24,9 @@ from chamberlain.groups.models import GroupOrder, wanted_group
 from chamberlain.groups.names import GroupNames
 from chamberlain.groups.rules import faults_in_directory, group_created, people_question, team_license_missing
 from chamberlain.groups.schema import read_group_order
-from chamberlain.queue.models import Claim
+from chamberlain.queue.models import Claim, JobKind
 from chamberlain.queue.notifier import Notifier
+from chamberlain.queue.worker import JobTable
 from chamberlain.requests import finish
 from chamberlain.requests.events import request_failed
 from chamberlain.requests.finish import Settled, settle_within
@@ -119,7 +120,7 @@ class GroupProvisioner:
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
 
-    async def __call__(self, claim: Claim) -> None:
+    async def provision(self, claim: Claim) -> None:
         """Provision the jobs of a claim.
 
         Raises Unavailable if the database does not answer. The jobs are claimed again when their lease ends.
@@ -293,3 +294,6 @@ def _settlement(run: Run, now: datetime) -> Settlement:
         learned_name(task),
         run.warnings,
     )
+
+
+JOBS = JobTable(GroupProvisioner, {JobKind.GROUP_PROVISION: GroupProvisioner.provision})

@@ -37,8 +37,9 @@ from chamberlain.mailboxes.rules import (
     situation_of,
 )
 from chamberlain.mailboxes.schema import read_mailbox_order
-from chamberlain.queue.models import Claim
+from chamberlain.queue.models import Claim, JobKind
 from chamberlain.queue.notifier import Notifier
+from chamberlain.queue.worker import JobTable
 from chamberlain.requests import finish
 from chamberlain.requests.events import request_failed
 from chamberlain.requests.finish import Settled, settle
@@ -101,7 +102,7 @@ class MailboxProvisioner:
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
 
-    async def __call__(self, claim: Claim) -> None:
+    async def provision(self, claim: Claim) -> None:
         """Provision the jobs of a claim.
 
         Raises Unavailable if the database does not answer. The jobs are claimed again when their lease ends.
@@ -254,3 +255,6 @@ def _settlement(run: Run, now: datetime) -> Settlement:
     return Settlement(
         task.request_id, run.progress, result, run.people_checked, now, timeline, made, learned_name(task)
     )
+
+
+JOBS = JobTable(MailboxProvisioner, {JobKind.MAILBOX_PROVISION: MailboxProvisioner.provision})

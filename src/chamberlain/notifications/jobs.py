@@ -42,7 +42,8 @@ from chamberlain.notifications.rendering import (
 )
 from chamberlain.notifications.words import Language
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue.models import Claim, Job, Postponed
+from chamberlain.queue.models import Claim, Job, JobKind, Postponed
+from chamberlain.queue.worker import JobTable
 from chamberlain.requests import records as request_records
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
@@ -72,7 +73,7 @@ class Addressed:
 
 
 @dataclass(frozen=True, slots=True)
-class SendNotices:
+class NoticeJobs:
     """Works as the worker's role. Without a `server`, what was written when there was one waits for it until it is
     given up. `link_of` gives where a person can look at a request, if somewhere; `confirm_address` is where a finding
     is confirmed, with ID for its id."""
@@ -84,7 +85,7 @@ class SendNotices:
     confirm_address: str
     now: ReadTime
 
-    async def __call__(self, claim: Claim) -> None:
+    async def send(self, claim: Claim) -> None:
         """Raises Unavailable."""
         for job in claim.jobs:
             wanted = await self._load(job)
@@ -229,3 +230,6 @@ def _subject_of(notice: Notice) -> Mapping[str, object]:
             return {"kind": kind, "requestId": str(request_id)}
         case AboutSubject(subject_id):
             return {"kind": POLICY_REPORT, "subjectId": str(subject_id)}
+
+
+JOBS = JobTable(NoticeJobs, {JobKind.NOTICE_SEND: NoticeJobs.send})

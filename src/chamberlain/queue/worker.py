@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from itertools import groupby
+from typing import Generic, TypeVar
 from uuid import UUID
 
 from chamberlain.core.errors import Unavailable
@@ -16,10 +18,27 @@ from chamberlain.queue.models import Claim, Job, JobHolder, JobKind
 
 # Works on a claim and records what came of it. What it raises is a bug, but for Unavailable.
 Handler = Callable[[Claim], Awaitable[None]]
-# Kind, outcome and number of jobs that a handler is through with.
+# Kind, outcome and number of finished jobs.
 Observe = Callable[[JobKind, str, int], None]
 
+Jobs = TypeVar("Jobs")
+
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class JobTable(Generic[Jobs]):
+    """The job kinds of one noun: the class that runs them, and its method for each kind."""
+
+    jobs: type[Jobs]
+    methods: Mapping[JobKind, Callable[[Jobs, Claim], Awaitable[None]]]
+
+    def handlers(self, instances: Sequence[object]) -> Mapping[JobKind, Handler]:
+        """Bind the methods to the instance of their class. Raises LookupError if there is none."""
+        for each in instances:
+            if isinstance(each, self.jobs):
+                return {kind: partial(method, each) for kind, method in self.methods.items()}
+        raise LookupError(f"No {self.jobs.__name__} for {', '.join(self.methods)}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,9 @@ from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleAnswer
 from chamberlain.directory.port import People
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue.models import NOBODY, Claim, Job, Postponed
+from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed
 from chamberlain.queue.notifier import Notifier
+from chamberlain.queue.worker import JobTable
 from chamberlain.requests import records, store
 from chamberlain.requests.approvals import attend, attention_question, current_level, has_run_out
 from chamberlain.requests.events import approval_required, request_expired, summary_of
@@ -161,3 +162,6 @@ def _state(record: RequestRecord) -> dict[str, Json]:
 
 def _level(level: ApprovalRecord) -> dict[str, Json]:
     return {"level": level.level, "state": level.state, "approvers": [str(each.id) for each in level.approvers]}
+
+
+JOBS = JobTable(RequestJobs, {JobKind.APPROVAL_ATTEND: RequestJobs.attend_approvals})

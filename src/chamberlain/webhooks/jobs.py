@@ -17,7 +17,8 @@ from chamberlain.database.clock import ReadTime
 from chamberlain.database.transactions import Database, Transaction, repeat_if_deadlocked
 from chamberlain.events import outbox
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue.models import Claim, Job
+from chamberlain.queue.models import Claim, Job, JobKind
+from chamberlain.queue.worker import JobTable
 from chamberlain.template_admin import webhook_secrets
 from chamberlain.template_admin import webhook_secrets as template_admin_webhook_secrets
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
@@ -54,7 +55,7 @@ class _Taken:
     secrets: SigningSecrets
 
 
-class DeliverWebhooks:
+class WebhookJobs:
     """Deliver claimed jobs, each with its own outcome.
 
     `jitter` returns numbers from 0 to 1.
@@ -83,7 +84,7 @@ class DeliverWebhooks:
         self._loads: Batcher[tuple[TenantId, DeliveryId], _Taken | None] = Batcher(self._load)
         self._records: Batcher[DeliveryResult, None] = Batcher(self._record)
 
-    async def __call__(self, claim: Claim) -> None:
+    async def deliver(self, claim: Claim) -> None:
         """Run the claimed jobs.
 
         Raises Unavailable if the database does not answer. Then the calls are repeated when the lease ends.
@@ -179,3 +180,6 @@ def _worst(failed: Sequence[DeliveryResult]) -> Mapping[WebhookKey, DeliveryResu
     """Choose one failure of each webhook, preferably one that ends the subscription."""
     in_order = sorted(failed, key=lambda each: each.reply is not None and each.reply.is_farewell)
     return {each.delivery.webhook: each for each in in_order}
+
+
+JOBS = JobTable(WebhookJobs, {JobKind.WEBHOOK_DELIVER: WebhookJobs.deliver})

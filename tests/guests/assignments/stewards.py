@@ -24,7 +24,7 @@ from chamberlain.guests.assignments.wire import ASSIGNMENT, to_assignment_order
 from chamberlain.guests.discovery.jobs import SubjectJobs
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.models import FindingFilter, FindingRecord
-from chamberlain.guests.policies.jobs import EvaluatePolicies
+from chamberlain.guests.policies.jobs import PolicyJobs
 from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord
 from chamberlain.queue.models import JobKind
 from tests.estates import ADA, ESTATE, TRACE, Estate
@@ -87,7 +87,7 @@ class Steward:
     assignments: AssignmentService
     assignment_jobs: AssignmentJobs
     subject_jobs: SubjectJobs
-    evaluate: EvaluatePolicies
+    evaluate: PolicyJobs
     findings: FindingService
 
     async def assign(
@@ -125,7 +125,7 @@ class Steward:
     async def run_policies(self) -> None:
         """Run the policies of all groups and sites that have one, due or not."""
         await make_due(self.estate)
-        await self.evaluate(await self.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
+        await self.evaluate.evaluate(await self.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
 
     async def look_around(self) -> None:
         """Discover what there is, until nothing is left at present."""
@@ -181,7 +181,7 @@ def steward_of(estate: Estate) -> Steward:
         ),
         assignment_jobs=AssignmentJobs(worker, guests, watchers(estate), uuid4, estate.now),
         subject_jobs=SubjectJobs(worker, guests, uuid4, estate.now),
-        evaluate=EvaluatePolicies(worker, guests, uuid4, estate.read_time),
+        evaluate=PolicyJobs(worker, guests, uuid4, estate.read_time),
         findings=FindingService(database, estate.people, estate.authorization(), estate.now),
     )
 

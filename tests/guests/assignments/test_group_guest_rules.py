@@ -124,7 +124,7 @@ async def test_what_somebody_assigns_before_the_group_is_ready_stays_and_is_mark
     accepted = await steward.estate.request("Apollo")
     provision = replace(steward.estate.provision_groups, directory=DeadlyDirectory(steward.estate.directory))
     with pytest.raises(Killed):
-        await provision(await steward.estate.claim())
+        await provision.provision(await steward.estate.claim())
     group = await steward.estate.group(accepted.request_id)
     assert group is not None
     await steward.assign(group.id, templateId=str(NO_GUESTS))

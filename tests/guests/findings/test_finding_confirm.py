@@ -268,7 +268,7 @@ async def test_a_review_that_was_accepted_goes_on_when_that_ends(runs: Runs) -> 
     await make_due(runs.steward.estate)
     await inspector.work()
     waiting = await runs.steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE])
-    await runs.steward.evaluate(waiting)
+    await runs.steward.evaluate.evaluate(waiting)
     await runs.run_daily(60, since=51)
 
     # Nobody was reminded while it rested, so there is the whole time to answer from then on.

@@ -86,7 +86,7 @@ class Runs:
     async def run(self, day: float) -> None:
         """Run the policy of the group on that day."""
         self.set_day(day)
-        await self.steward.evaluate(await self.claim())
+        await self.steward.evaluate.evaluate(await self.claim())
 
     async def run_daily(self, until: int, *, since: int = 0) -> None:
         """Run it on each of these days, the last one too."""

@@ -289,12 +289,12 @@ async def test_many_actions_are_asked_for_in_portions(runs: Runs, most_acts: int
     for day in (0, 9):
         runs.set_day(day)
         await make_due(runs.steward.estate)
-        await evaluate(await runs.steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
+        await evaluate.evaluate(await runs.steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
     told, waits = [sorted(await each.told(), key=str) for each in (runs, other)], await waits_of(runs)
     counting.act_faults = {}
 
     await make_due(runs.steward.estate)
-    await evaluate(await runs.steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
+    await evaluate.evaluate(await runs.steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
 
     assert max(asked) == min(most_acts, 10)
     assert told == [sorted([(9, "remove", guest) for guest in guests[1:]], key=str)] * 2
@@ -333,7 +333,7 @@ async def test_it_handles_a_policy_that_is_taken_off_between_two_portions(runs: 
 
     stopping = StoppingGuests(runs.steward.guests.guests, stop=stop)
     runs.set_day(9)
-    await replace(runs.steward.evaluate, guests=stopping, most_acts=2)(await runs.claim())
+    await replace(runs.steward.evaluate, guests=stopping, most_acts=2).evaluate(await runs.claim())
     waits = await waits_of(runs)
     await runs.run(9.1)
 
@@ -393,7 +393,7 @@ async def test_a_directory_that_slows_down_is_left_alone(
     slow = SlowGuests(runs.steward.guests.guests, answers=answers)
     runs.set_day(9)
 
-    await replace(runs.steward.evaluate, guests=slow, most_acts=2)(await runs.claim())
+    await replace(runs.steward.evaluate, guests=slow, most_acts=2).evaluate(await runs.claim())
 
     assert slow.calls == calls
     assert await wait_of(runs) == pytest.approx(seconds, abs=5)
@@ -491,7 +491,9 @@ async def test_two_workers_at_once_tell_it_once(runs: Runs) -> None:
     first = await runs.claim()
     second = await runs.claim()
 
-    await asyncio.gather(runs.steward.evaluate(first), other.evaluate(second), runs.steward.evaluate(second))
+    await asyncio.gather(
+        runs.steward.evaluate.evaluate(first), other.evaluate.evaluate(second), runs.steward.evaluate.evaluate(second)
+    )
 
     told = [who for day, what, who in await runs.told() if what == "remove"]
     assert sorted(told, key=str) == sorted([*guests, GIL], key=str)
@@ -506,7 +508,7 @@ async def test_one_job_is_enough_for_a_group(runs: Runs) -> None:
     await assign(runs, policyId=str(NINETY_DAYS))
     several = await runs.claim()
 
-    await runs.steward.evaluate(several)
+    await runs.steward.evaluate.evaluate(several)
 
     assert len(several.jobs) == 3
     assert len(await runs.jobs()) == 1
@@ -616,7 +618,7 @@ async def test_many_guests_are_run_in_parts(runs: Runs, most_guests: int, transa
     evaluate = replace(steward.evaluate, most_guests=most_guests)
     await make_due(steward.estate)
 
-    await evaluate(await steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
+    await evaluate.evaluate(await steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
 
     written = "SELECT count(DISTINCT xmin::text), count(*) FROM chamberlain.policy_clock"
     assert await steward.estate.rows(written) == [(transactions, 2)]

@@ -74,11 +74,11 @@ async def run_and_kill(runs: Runs, place: int, days: Sequence[int]) -> bool:
         runs.set_day(day)
         if not was_killed:
             try:
-                await deadly(await runs.claim())
+                await deadly.evaluate(await runs.claim())
                 continue
             except Killed:
                 was_killed = True
-        await evaluate(await runs.claim())
+        await evaluate.evaluate(await runs.claim())
     return was_killed
 
 

@@ -20,7 +20,7 @@ from chamberlain.guests.findings.rules import WantedAcceptance
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.models import FindingState
 from chamberlain.guests.policies import store as policy_store
-from chamberlain.guests.policies.jobs import EvaluatePolicies
+from chamberlain.guests.policies.jobs import PolicyJobs
 from chamberlain.queue.models import Claim, JobKind
 from tests.database.gates import Gate, GatedDatabase, meet
 from tests.estates import ADA, ESTATE, TRACE, Estate
@@ -79,7 +79,7 @@ class Reviewed:
     async def evaluate(self, database: Database) -> None:
         steward = self.runs.steward
         guests = TrustingGuests(steward.guests.guests, shown=self.shown)
-        await EvaluatePolicies(database, guests, steward.evaluate.new_id, self.estate.read_time)(self.claim)
+        await PolicyJobs(database, guests, steward.evaluate.new_id, self.estate.read_time).evaluate(self.claim)
 
     async def erase(self, database: Database) -> None:
         await UserEraser(database).erase(self.guest, ESTATE, actor=OPERATOR, trace_id=TRACE)
@@ -110,7 +110,7 @@ class Reviewed:
 
     async def run_again(self) -> None:
         """As the next worker does."""
-        await self.runs.steward.evaluate(await self.runs.claim())
+        await self.runs.steward.evaluate.evaluate(await self.runs.claim())
 
 
 async def reviewed(steward: Steward, day: float, *, ran_on: Sequence[float] = (0, 30)) -> Reviewed:

@@ -144,11 +144,11 @@ async def run_all_and_kill(steward: Steward, groups: Sequence[GroupId], mailroom
         database, guests = CutDatabase(evaluate.database, cut), CutGuests(evaluate.guests, cut)
         deadly = replace(evaluate, database=database, guests=guests)
     try:
-        await deadly(await claim(steward, groups))
+        await deadly.evaluate(await claim(steward, groups))
     except Killed:
         # Mail goes on meanwhile.
         await mailroom.work()
-        await evaluate(await claim(steward, groups))
+        await evaluate.evaluate(await claim(steward, groups))
         return True
     return False
 

@@ -237,7 +237,7 @@ async def test_it_waits_for_what_an_earlier_portion_has_put_off(house: House) ->
     guests.act_faults[first.id] = ActOutcome(None, TryAgain(timedelta(seconds=1), "Not now."))
 
     house.runs.set_day(90)
-    await replace(steward.evaluate, most_acts=2)(await house.runs.claim())
+    await replace(steward.evaluate, most_acts=2).evaluate(await house.runs.claim())
     assert await house.mailroom.work() == []
     del guests.act_faults[first.id]
     text = await house.letter(90.001)
@@ -268,7 +268,7 @@ async def test_it_makes_another_report_while_one_is_on_its_way(house: House) -> 
     await house.run(37)
 
     assert len(await house.mailroom.work()) == 1
-    await house.mailroom.send(first)
+    await house.mailroom.send.send(first)
     assert len(house.mailroom.office.received) == 2
     assert await house.mailroom.left() == (0, 0)
 

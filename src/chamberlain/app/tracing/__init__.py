@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry: wrappers around the parts of a process.
+"""OpenTelemetry traces: wrappers around the parts of a process.
 
-Imported only if the operator names a receiver of traces.
+Only `wiring` is imported without a configured receiver. The rest needs the OpenTelemetry packages.
 """

@@ -1,4 +1,4 @@
-"""What a worker does for requests: a span for each run of a job, and one for each call of the directory within."""
+"""Spans of a worker: one for each job of a request, and one for each directory call in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,15 +31,15 @@ from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 from chamberlain.queue.models import OF_REQUESTS, Claim, Job, JobKind
 from chamberlain.queue.worker import Handler
 
-# The steps that each request is asked about by.
+# The steps of each request.
 _Steps: TypeAlias = Mapping[UUID, Sequence[str]]
 
-# The spans of the jobs that are being run, by their requests.
+# The spans of running jobs, by request.
 _runs: ContextVar[Mapping[UUID, Span] | None] = ContextVar("chamberlain_runs", default=None)
 
 
 def traced_handlers(handlers: Mapping[JobKind, Handler], spans: Spans) -> Mapping[JobKind, Handler]:
-    """The same handlers; those of requests with a span around each job."""
+    """Add a span to each job of a request."""
     return {
         kind: _traced(kind, handler, spans) if kind in OF_REQUESTS else handler for kind, handler in handlers.items()
     }
@@ -47,10 +47,10 @@ def traced_handlers(handlers: Mapping[JobKind, Handler], spans: Spans) -> Mappin
 
 def _traced(kind: JobKind, handler: Handler, spans: Spans) -> Handler:
     async def run(claim: Claim) -> None:
-        begun = {job.subject: span for job in claim.jobs if (span := _begun(kind, job, spans, len(claim.jobs)))}
-        token = _runs.set(begun)
+        started = {job.subject: span for job in claim.jobs if (span := _start(kind, job, spans, len(claim.jobs)))}
+        token = _runs.set(started)
         try:
-            with ending(*begun.values()):
+            with ending(*started.values()):
                 await handler(claim)
         finally:
             _runs.reset(token)
@@ -58,7 +58,7 @@ def _traced(kind: JobKind, handler: Handler, spans: Spans) -> Handler:
     return run
 
 
-def _begun(kind: JobKind, job: Job, spans: Spans, size: int) -> Span | None:
+def _start(kind: JobKind, job: Job, spans: Spans, size: int) -> Span | None:
     attributes: Attributes = {
         TENANT_ID: str(job.tenant_id),
         "chamberlain.job.kind": str(kind),
@@ -69,17 +69,16 @@ def _begun(kind: JobKind, job: Job, spans: Spans, size: int) -> Span | None:
 
 
 @contextmanager
-def _asked(spans: Spans, name: str, steps: _Steps | None) -> Iterator[Mapping[UUID, Span]]:
-    """A span below the run of each request that is asked about, by the request; below all of them where it is not known
-    which. Some ask for nobody's request."""
+def _directory_spans(spans: Spans, name: str, steps: _Steps | None) -> Iterator[Mapping[UUID, Span]]:
+    """Start a child span for each request of a directory call; for all running requests if `steps` is None."""
     runs = _runs.get() or {}
-    asked = {each: runs[each] for each in runs if steps is None or each in steps}
-    begun = {
-        each: spans.below(run, f"directory {name}", _about(steps, each, len(asked)), SpanKind.CLIENT)
-        for each, run in asked.items()
+    parents = {each: runs[each] for each in runs if steps is None or each in steps}
+    started = {
+        each: spans.below(run, f"directory {name}", _about(steps, each, len(parents)), SpanKind.CLIENT)
+        for each, run in parents.items()
     }
-    with ending(*begun.values()):
-        yield begun
+    with ending(*started.values()):
+        yield started
 
 
 def _about(steps: _Steps | None, request_id: UUID, size: int) -> Attributes:
@@ -87,8 +86,8 @@ def _about(steps: _Steps | None, request_id: UUID, size: int) -> Attributes:
     return {BATCH_SIZE: size, **({"chamberlain.steps": [str(step) for step in found]} if found else {})}
 
 
-def _told(span: Span | None, done: Sequence[str], fault: OutsideFault | None) -> None:
-    """What came of it: steps, and of a fault its code alone, since its sentence may name somebody."""
+def _set_outcome(span: Span | None, done: Sequence[str], fault: OutsideFault | None) -> None:
+    """Record the steps done and the code of a fault. Its sentence may contain personal data."""
     if span is None:
         return
     span.set_attribute("chamberlain.steps.done", [str(step) for step in done])
@@ -98,7 +97,7 @@ def _told(span: Span | None, done: Sequence[str], fault: OutsideFault | None) ->
 
 
 class TracedDirectory(Directory):
-    """A directory as the worker sees it."""
+    """A directory with spans around its calls."""
 
     def __init__(self, directory: Directory, spans: Spans) -> None:
         self._directory = directory
@@ -106,59 +105,59 @@ class TracedDirectory(Directory):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this directory can do."""
+        """Return the capabilities of the directory."""
         return self._directory.capabilities
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
-        """What the directory shows of each."""
-        with _asked(self._spans, "observe groups", {each.request_id: () for each in references}):
+        """Observe groups."""
+        with _directory_spans(self._spans, "observe groups", {each.request_id: () for each in references}):
             return await self._directory.observe(references)
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        """Bring each about."""
+        """Ensure groups."""
         steps: _Steps = {each.wanted.request_id: each.steps for each in works}
-        with _asked(self._spans, "ensure groups", steps) as spans:
+        with _directory_spans(self._spans, "ensure groups", steps) as spans:
             outcomes = await self._directory.ensure(works)
             for work, outcome in zip(works, outcomes, strict=True):
-                _told(spans.get(work.wanted.request_id), outcome.done, outcome.fault)
+                _set_outcome(spans.get(work.wanted.request_id), outcome.done, outcome.fault)
             return outcomes
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
-        """As `observe`, of mailboxes."""
-        with _asked(self._spans, "observe mailboxes", {each.request_id: () for each in references}):
+        """Observe mailboxes."""
+        with _directory_spans(self._spans, "observe mailboxes", {each.request_id: () for each in references}):
             return await self._directory.observe_mailboxes(references)
 
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
-        """As `ensure`, for mailboxes."""
+        """Ensure mailboxes."""
         steps: _Steps = {each.wanted.request_id: each.steps for each in works}
-        with _asked(self._spans, "ensure mailboxes", steps) as spans:
+        with _directory_spans(self._spans, "ensure mailboxes", steps) as spans:
             outcomes = await self._directory.ensure_mailboxes(works)
             for work, outcome in zip(works, outcomes, strict=True):
-                _told(spans.get(work.wanted.request_id), outcome.done, outcome.fault)
+                _set_outcome(spans.get(work.wanted.request_id), outcome.done, outcome.fault)
             return outcomes
 
 
 class TracedGuests(Guests):
-    """The same for what has to do with guests. Their works name groups and not requests."""
+    """A directory of guest rules with spans around its calls. Its work names groups, not requests."""
 
     def __init__(self, guests: Guests, spans: Spans) -> None:
         self._guests = guests
         self._spans = spans
 
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
-        """What the directory shows of each."""
-        with _asked(self._spans, "observe guest rules", None):
+        """Observe groups and sites."""
+        with _directory_spans(self._spans, "observe guest rules", None):
             return await self._guests.observe(references)
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
-        """Bring each about."""
-        with _asked(self._spans, "ensure guest rules", None):
+        """Ensure guest rules."""
+        with _directory_spans(self._spans, "ensure guest rules", None):
             return await self._guests.ensure(works)
 
     async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
-        """Do each."""
+        """Perform guest actions."""
         return await self._guests.act(acts)
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
-        """What there is, and what has changed."""
+        """List groups and sites, or their changes since a cursor."""
         return await self._guests.changes(tenant_id, extension, cursor)

@@ -1,4 +1,4 @@
-"""The SDK of OpenTelemetry, set up as its own variables say, and every part of a process that it watches."""
+"""Set up the OpenTelemetry SDK by its own variables, and wrap every part of a process."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -10,10 +10,10 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from starlette.types import ASGIApp
 
 import chamberlain
-from chamberlain.app.tracing.calls import Observe, TracedCalls, observing
+from chamberlain.app.tracing.calls import TracedAcceptor, TracedAssigner, TracedCalls, TracedSend, observing
 from chamberlain.app.tracing.jobs import TracedDirectory, TracedGuests, traced_handlers
 from chamberlain.app.tracing.spans import Ids, Spans
-from chamberlain.app.tracing.submissions import TracedAcceptor, TracedAssigner, TracedSend
+from chamberlain.app.tracing.traces import Observe, Traces
 from chamberlain.database.transactions import Database
 from chamberlain.directory.port import Directory, Guests
 from chamberlain.guests.assignments.store import Assigner
@@ -23,11 +23,11 @@ from chamberlain.requests.batcher import Acceptor
 from chamberlain.webhooks.sender import Send
 
 
-class Sent:
-    """Traces that are sent. Each method gives what it was given, with spans around it."""
+class SentTraces(Traces):
+    """Traces that are sent to a receiver."""
 
     def __init__(self) -> None:
-        # What an operator says of the process comes before what we say of it.
+        # The operator's resource attributes override ours.
         own = Resource({"service.name": "chamberlain", "service.version": chamberlain.__version__})
         ids = Ids()
         self._provider = TracerProvider(
@@ -37,39 +37,39 @@ class Sent:
         self._spans = Spans(self._provider, ids)
 
     def application(self, application: ASGIApp) -> ASGIApp:
-        """What answers calls."""
+        """Add a span to each call."""
         return TracedCalls(application, self._spans)
 
     def observe(self, observe: Observe) -> Observe:
-        """What counts calls."""
+        """Name the span of a call by its path template."""
         return observing(observe)
 
     def acceptor(self, database: Database, *, held_addresses: str | None, observe: Callable[[int], None]) -> Acceptor:
-        """What writes submissions."""
+        """Add spans to submissions and their batches."""
         return TracedAcceptor(database, self._spans, held_addresses=held_addresses, observe=observe)
 
     def assigner(self, database: Database) -> Assigner:
-        """What changes assignments."""
+        """Add a span to each assignment."""
         return TracedAssigner(database, self._spans)
 
     def handlers(self, handlers: Mapping[JobKind, Handler]) -> Mapping[JobKind, Handler]:
-        """What does jobs."""
+        """Add a span to each job of a request."""
         return traced_handlers(handlers, self._spans)
 
     def directory(self, directory: Directory) -> Directory:
-        """What is asked for groups and mailboxes."""
+        """Add spans to the directory of groups and mailboxes."""
         return TracedDirectory(directory, self._spans)
 
     def guests(self, guests: Guests) -> Guests:
-        """What is asked for guest rules."""
+        """Add spans to the directory of guest rules."""
         return TracedGuests(guests, self._spans)
 
     def send(self, send: Send) -> Send:
-        """What calls webhooks."""
+        """Add a span to each webhook call."""
         return TracedSend(send, self._spans)
 
     def close(self, within: float) -> None:
-        """Send what is left, for so many seconds at most: a receiver that hangs must not hold up the end."""
+        """Send the last spans, for at most so many seconds: a receiver may hang."""
         closing = threading.Thread(target=self._provider.shutdown, daemon=True)
         closing.start()
         closing.join(within)

@@ -1,7 +1,7 @@
-"""Making spans that belong to the trace of a call, whichever process goes on with it.
+"""Spans that belong to the trace of a call, in every process that continues it.
 
-A row of ours carries the id of a trace and no more. So the span that stands for a request has an id that follows from
-those of the trace and the request: whoever does something for the request later knows under which span it belongs.
+Rows store the trace id only. So the span id of a request is derived from the trace id and the request id: a worker can
+compute the parent of its spans.
 """
 
 import hashlib
@@ -29,7 +29,6 @@ from opentelemetry.trace import (
 
 import chamberlain
 
-# What an attribute may be, as far as we have any.
 Attributes = Mapping[str, str | int | bool | list[str]]
 
 REQUEST_ID = "chamberlain.request.id"
@@ -40,19 +39,19 @@ _TRACE_ID = re.compile(r"(?!0{32})[0-9a-f]{32}", re.ASCII)
 
 
 class Ids(RandomIdGenerator):
-    """Random ids, but for a span whose id is known beforehand. Spans are begun in one thread."""
+    """Generate random ids, except for a span whose id is set in advance. Spans start in one thread."""
 
     def __init__(self) -> None:
         self.next: int | None = None
 
     def generate_span_id(self) -> int:
-        """The id that was asked for, once; else a random one."""
+        """Return the id that was set, once; else a random one."""
         known, self.next = self.next, None
         return super().generate_span_id() if known is None else known
 
 
 class Spans:
-    """Begins the spans of a process. Whoever begins one ends it."""
+    """Start the spans of a process. The caller ends them."""
 
     def __init__(self, provider: TracerProvider, ids: Ids) -> None:
         self._provider = provider
@@ -60,11 +59,11 @@ class Spans:
         self._tracer: Tracer = provider.get_tracer("chamberlain", chamberlain.__version__)
 
     def of_call(self, name: str, context: Context, attributes: Attributes) -> Span:
-        """A call that comes in, under what its caller says it belongs to."""
+        """Start the span of an incoming call, below the caller's context."""
         return self._tracer.start_span(name, context, SpanKind.SERVER, dict(attributes))
 
     def of_request(self, trace_id: str, request_id: UUID, attributes: Attributes) -> Span:
-        """The one that stands for a request in this trace, under the call that is being answered."""
+        """Start the span of a request in this trace, below the current call."""
         self._ids.next = request_span_id(trace_id, request_id)
         try:
             return self._tracer.start_span("request", attributes={REQUEST_ID: str(request_id), **attributes})
@@ -72,14 +71,14 @@ class Spans:
             self._ids.next = None
 
     def of_batch(self, name: str, members: Iterable[SpanContext], attributes: Attributes) -> Span:
-        """What is done for several requests at once: in a trace of its own, which leads to each of theirs."""
+        """Start the span of a batch in a new trace, with links to the spans of its members."""
         links = [Link(each) for each in members]
         return self._tracer.start_span(name, Context(), SpanKind.INTERNAL, dict(attributes), links)
 
     def of_work(
         self, name: str, trace_id: str, request_id: UUID, attributes: Attributes, kind: SpanKind = SpanKind.CONSUMER
     ) -> Span | None:
-        """Something that is done for a request; None where it carries no id of a trace."""
+        """Start a span below that of a request. None without a valid trace id."""
         if _TRACE_ID.fullmatch(trace_id) is None:
             return None
         above = SpanContext(
@@ -89,36 +88,35 @@ class Spans:
         return self._tracer.start_span(name, context, kind, {REQUEST_ID: str(request_id), **attributes})
 
     def below(self, parent: Span, name: str, attributes: Attributes, kind: SpanKind = SpanKind.INTERNAL) -> Span:
-        """A part of what a span stands for."""
+        """Start a child span."""
         return self._tracer.start_span(name, trace.set_span_in_context(parent, Context()), kind, dict(attributes))
 
     def _flags(self, trace_id: str) -> TraceFlags:
-        """Whether the trace is kept, as the process that began it has decided by the same settings."""
+        """Repeat the sampling decision of the process that started the trace; the settings are the same."""
         decision = self._provider.sampler.should_sample(None, int(trace_id, 16), "request").decision
         return TraceFlags(TraceFlags.SAMPLED if decision is Decision.RECORD_AND_SAMPLE else TraceFlags.DEFAULT)
 
 
 def request_span_id(trace_id: str, request_id: UUID) -> int:
-    """The id of the span that stands for a request in a trace."""
+    """Derive the span id of a request in a trace."""
     return int.from_bytes(hashlib.sha256(f"{trace_id} {request_id}".encode()).digest()[:8]) or 1
 
 
 def traceparent_of(span: Span) -> str:
-    """The header of W3C Trace Context that says: what you do belongs under this span."""
+    """Encode a span as a W3C Trace Context header."""
     context = span.get_span_context()
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{int(context.trace_flags):02x}"
 
 
 @contextmanager
 def ending(*spans: Span) -> Iterator[None]:
-    """End them with the block, and mark them when it does not come to its end. What was raised is not shown: it may
-    hold anything."""
-    well = False
+    """End the spans with the block, as failed if it raises. The error itself may contain personal data."""
+    succeeded = False
     try:
         yield
-        well = True
+        succeeded = True
     finally:
         for span in spans:
-            if not well:
+            if not succeeded:
                 span.set_status(Status(StatusCode.ERROR))
             span.end()

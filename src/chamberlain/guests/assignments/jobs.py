@@ -32,8 +32,9 @@ from chamberlain.guests.models import (
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.models import entry_of
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue.models import Claim, Postponed
+from chamberlain.queue.models import Claim, JobKind, Postponed
 from chamberlain.queue.notifier import Notifier
+from chamberlain.queue.worker import JobTable
 from chamberlain.requests.events import RequestSummary, request_failed
 from chamberlain.requests.finish import Settled, settle_within
 from chamberlain.requests.models import Progress, RequestKind, RequestResult, RequestState
@@ -271,3 +272,6 @@ def _result(subject: ObservedSubject | None) -> RequestResult | None:
     if subject is None:
         return None
     return RequestResult("team" if subject.is_team else "group", subject.id, subject.display_name, subject.mail)
+
+
+JOBS = JobTable(AssignmentJobs, {JobKind.ASSIGNMENT_APPLY: AssignmentJobs.apply})

@@ -26,6 +26,7 @@ from chamberlain.guests.subjects import records
 from chamberlain.guests.subjects.models import entry_of
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed
+from chamberlain.queue.worker import JobTable
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
 
@@ -174,3 +175,6 @@ class SubjectJobs:
 
 def _extension(tenant: Tenant) -> str:
     return f"{tenant.extension_prefix}_group"
+
+
+JOBS = JobTable(SubjectJobs, {JobKind.SUBJECT_DISCOVER: SubjectJobs.discover})

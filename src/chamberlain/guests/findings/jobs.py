@@ -16,6 +16,7 @@ from chamberlain.guests.models import FindingRecord, FindingState
 from chamberlain.guests.policies import store as policy_store
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, JobKind, Postponed
+from chamberlain.queue.worker import JobTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +66,6 @@ def _left(record: FindingRecord, *, now: datetime) -> timedelta | None:
     if record.state is not FindingState.ACCEPTED or acceptance is None or acceptance.until is None:
         return None
     return acceptance.until - now
+
+
+JOBS = JobTable(FindingJobs, {JobKind.FINDING_REOPEN: FindingJobs.reopen})

@@ -40,7 +40,8 @@ from chamberlain.guests.policies.reports import RunReport, lines_of
 from chamberlain.guests.policies.store import GuestPlace
 from chamberlain.guests.policies.timers import Clock
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue.models import Claim, Job, Postponed
+from chamberlain.queue.models import Claim, Job, JobKind, Postponed
+from chamberlain.queue.worker import JobTable
 
 # A guest who is new has a clock after so long. The rules count in days.
 EVERY = timedelta(hours=24)
@@ -64,7 +65,7 @@ Done: TypeAlias = Sequence[tuple[Clock, ActOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluatePolicies:
+class PolicyJobs:
     """Works as the worker's role on a batch of claimed jobs, many groups and sites at a time."""
 
     database: Database
@@ -79,7 +80,7 @@ class EvaluatePolicies:
         async with self.database.across_tenants() as tx:
             await policy_store.spread(tx, trace_id)
 
-    async def __call__(self, claim: Claim) -> None:
+    async def evaluate(self, claim: Claim) -> None:
         """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
         for start in range(0, len(claim.jobs), TOGETHER):
             await self._run(replace(claim, jobs=claim.jobs[start : start + TOGETHER]))
@@ -290,3 +291,6 @@ def _wait_for(done: Done, due: int) -> timedelta | None:
     if waits:
         return max(min(waits), HALF_DONE if len(waits) < len(done) else UNANSWERED)
     return HALF_DONE if len(done) < due else None
+
+
+JOBS = JobTable(PolicyJobs, {JobKind.POLICY_EVALUATE: PolicyJobs.evaluate})

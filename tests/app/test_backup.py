@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chamberlain.app.backup_file import BackupUnusable, Head, folder_beside, open_backup, require_free, write_backup
+from chamberlain.app.backup import BackupUnusable, Head, folder_beside, open_backup, require_free, write_backup
 
 HEAD = Head(taken_at="2026-11-20T09:30:00Z", service="0.1.0", postgres=18, migrations=("a/0001.pre.sql",), keys=("k1",))
 PARTS = {"base.tar.gz": bytes(range(256)) * 300, "pg_wal.tar.gz": b"log"}
