@@ -46,19 +46,37 @@ def walk(command, path):
 walk(typer.main.get_command(found[0]), "chamberlain")
 print(json.dumps(lines))
 """
+# Every class of the client that a program can get hold of, whatever its module is called. Keyword arguments have no
+# order.
 CLIENT = """
-import inspect, json
-import chamberlain_client
-lines = []
-for name in sorted(chamberlain_client.__all__):
-    value = getattr(chamberlain_client, name)
-    lines.append(name)
-    if inspect.isclass(value):
-        for member in sorted(dir(value)):
-            if not member.startswith("_"):
-                function = inspect.getattr_static(value, member)
-                signature = str(inspect.signature(function)) if inspect.isfunction(function) else ""
-                lines.append(f"{name}.{member}{signature}")
+import enum, importlib, inspect, json, pkgutil, re
+import chamberlain_client, msgspec
+def plain(text):
+    return re.sub(r"chamberlain_client[.\\w]*\\.|msgspec\\._core\\.", "", re.sub(r" at 0x\\w+", "", text))
+lines, classes = list(chamberlain_client.__all__), {}
+internal = {"Answer", "Response", "AsyncResource", "Resource", "AsyncTransport", "Transport"}
+for found in pkgutil.walk_packages(chamberlain_client.__path__, "chamberlain_client."):
+    for name, value in vars(importlib.import_module(found.name)).items():
+        of_client = inspect.isclass(value) and value.__module__.startswith("chamberlain_client")
+        if of_client and name[0] != "_" and name not in internal:
+            classes[name] = value
+for name, value in classes.items():
+    if issubclass(value, Exception):
+        lines.append(f"{name} {[each.__name__ for each in value.__mro__]}")
+    elif issubclass(value, enum.Enum):
+        lines.append(f"{name} {[(key, each.value) for key, each in value.__members__.items()]}")
+    elif issubclass(value, msgspec.Struct):
+        parameters = inspect.signature(value).parameters.values()
+        lines.append(f"{name} {[each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]}")
+        for each in msgspec.structs.fields(value):
+            default = f"{each.default} {each.default_factory}"
+            lines.append(plain(f"{name}.{each.name} {each.encode_name} {each.type} {default}"))
+    for member in dir(value):
+        function = inspect.getattr_static(value, member, None)
+        if inspect.isfunction(function) and (member[0] != "_" or member == "__init__"):
+            lines.append(plain(f"{name}.{member}{inspect.signature(function)}"))
+        elif member[0] != "_":
+            lines.append(f"{name}.{member}")
 print(json.dumps(lines))
 """
 
