@@ -15,7 +15,7 @@ from chamberlain_client.errors import AnswerNotUnderstood
 from chamberlain_client.operations import LIST_MAILBOX_TEMPLATES, READ_REQUEST, Server
 from chamberlain_client.synchronous.transport import Transport
 from chamberlain_client.timing import Clock, Retries
-from tests.client.scripted import answer, scripted
+from tests.client.scripted_server import answer, scripted
 from tests.services import BEN, GRAPH, TLS, Service
 
 MAIL, COLLAB = ("https://api.example/mail/App.ReadWrite.All",), ("https://api.example/collab/App.ReadWrite.All",)

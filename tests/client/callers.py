@@ -1,4 +1,4 @@
-"""Clients of a running service, by who calls and with which permission."""
+"""Clients of a running service, by user and scope."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from tests.services import ADA_MAIL, API, GRAPH, TLS, Service
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """Those who call one service."""
+    """Creates clients of one service."""
 
     service: Service
 

@@ -1,4 +1,4 @@
-"""The SDK takes existing groups under management, and gives them back, against a running service."""
+"""Adopt existing groups of a running service, and undo the adoption."""
 
 from uuid import UUID
 
@@ -18,7 +18,7 @@ def test_it_works(admin: Chamberlain) -> None:
     def shown() -> bool:
         return bool(admin.adoptions.preview(AdoptedKind.GROUP, GROUP_TEMPLATE, chosen=CHOSEN).taken)
 
-    # The service looks around for groups when it starts.
+    # The service reads the groups of the directory when it starts.
     wait_until(shown, 20.0)
     preview = admin.adoptions.preview("group", GROUP_TEMPLATE, chosen=CHOSEN)
     confirmed = admin.adoptions.confirm(preview)
@@ -35,7 +35,7 @@ def test_it_works(admin: Chamberlain) -> None:
         admin.adoptions.undo(confirmed.id)
 
 
-def test_it_rejects_what_was_not_shown_and_what_is_not_there(admin: Chamberlain) -> None:
+def test_it_rejects_a_changed_preview_and_unknown_adoptions(admin: Chamberlain) -> None:
     preview = admin.adoptions.preview(AdoptedKind.GROUP, GROUP_TEMPLATE, chosen=CHOSEN)
 
     with pytest.raises(Conflict) as changed:

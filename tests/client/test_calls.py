@@ -1,4 +1,4 @@
-"""What calls carry."""
+"""Build calls."""
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
@@ -23,7 +23,7 @@ def test_it_works() -> None:
     assert (headers["content-type"], call.is_repeatable, call.waits) == ("application/json", True, 0)
 
 
-def test_it_makes_another_key_for_each_call() -> None:
+def test_it_generates_a_key_for_each_call() -> None:
     keys = {dict(build_post(operations.CREATE_GROUP, body={}, key=None).headers)["idempotency-key"] for _ in range(100)}
 
     assert len(keys) == 100
@@ -39,15 +39,15 @@ def test_it_makes_another_key_for_each_call() -> None:
         pytest.param(NewGroup(display_name="A", template_id=UUID(ID), description=""), {"description": ""}, id="set"),
     ],
 )
-def test_it_tells_absent_null_and_set_apart(body: Body, sent: dict[str, object]) -> None:
+def test_it_distinguishes_absent_null_and_set(body: Body, sent: dict[str, object]) -> None:
     assert json.loads(encode_body(body)) == {"displayName": "A", "templateId": ID} | sent
 
 
-def test_it_handles_a_body_that_is_json_already() -> None:
+def test_it_handles_a_json_object() -> None:
     assert json.loads(encode_body({"displayNme": [UUID(ID)]})) == {"displayNme": [ID]}
 
 
-def test_it_handles_names_of_the_wire() -> None:
+def test_it_renames_fields() -> None:
     body = NewMailbox(name="a", display_name="A", hide_from_gal=True, is_wheel_chair_accessible=False)
 
     assert json.loads(encode_body(body)) == {
@@ -58,7 +58,7 @@ def test_it_handles_names_of_the_wire() -> None:
     }
 
 
-def test_it_sends_no_version_in_a_body() -> None:
+def test_it_sends_no_etag_in_a_body() -> None:
     settings = TenantSettings(name="A", administrators=Administrators())
 
     assert "etag" in Tenant.__struct_fields__
@@ -68,19 +68,19 @@ def test_it_sends_no_version_in_a_body() -> None:
 @pytest.mark.parametrize(
     ("given", "sent"),
     [
-        pytest.param({"templateId": UNSET, "policyId": UNSET}, {}, id="what is not given stays"),
+        pytest.param({"templateId": UNSET, "policyId": UNSET}, {}, id="UNSET keeps"),
         pytest.param({"templateId": None, "policyId": UNSET}, {"templateId": UUID(int=0)}, id="None clears"),
         pytest.param(
             {"templateId": ID, "policyId": None}, {"templateId": UUID(ID), "policyId": UUID(int=0)}, id="both"
         ),
     ],
 )
-def test_it_assigns(given: dict[str, None], sent: dict[str, UUID]) -> None:
+def test_it_encodes_ids(given: dict[str, None], sent: dict[str, UUID]) -> None:
     assert encode_ids(given) == sent
 
 
 @pytest.mark.parametrize("given", ["", "..", "../../admin/v1/tenant", "7e000000", "x" * 999, 7, None])
-def test_it_rejects_what_is_no_id(given: str) -> None:
+def test_it_rejects_an_invalid_id(given: str) -> None:
     with pytest.raises(NotAnId) as refused:
         build_get(operations.READ_MAILBOX, given)
 
@@ -88,7 +88,7 @@ def test_it_rejects_what_is_no_id(given: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "a b", "a\r\nx: y", "ä", "x" * 256])
-def test_it_rejects_keys_that_no_header_takes(key: str) -> None:
+def test_it_rejects_invalid_keys(key: str) -> None:
     with pytest.raises(ValueError, match="visible ASCII"):
         build_post(operations.CREATE_GROUP, body={}, key=key)
 
@@ -102,17 +102,19 @@ def test_it_rejects_keys_that_no_header_takes(key: str) -> None:
         pytest.param(UUID(ID), ID, id="an id"),
         pytest.param(datetime(2026, 11, 20, 9, 30, tzinfo=UTC), "2026-11-20T09:30:00Z", id="a time"),
         pytest.param(
-            datetime(2026, 11, 20, 9, 30, tzinfo=timezone(timedelta(hours=2))), "2026-11-20T07:30:00Z", id="elsewhere"
+            datetime(2026, 11, 20, 9, 30, tzinfo=timezone(timedelta(hours=2))),
+            "2026-11-20T07:30:00Z",
+            id="another zone",
         ),
     ],
 )
-def test_it_handles_filters(given: bool, sent: str) -> None:  # noqa: FBT001  A value of the table.
+def test_it_encodes_filters(given: bool, sent: str) -> None:  # noqa: FBT001  A value of the table.
     assert build_get(operations.LIST_MAILBOXES, query={"q": given, "cursor": None}).query == (("q", sent),)
 
 
-def test_it_rejects_a_time_that_says_no_zone() -> None:
+def test_it_rejects_a_time_without_a_zone() -> None:
     with pytest.raises(ValueError, match="says no zone"):
-        build_get(operations.LIST_AUDIT, query={"from": datetime(2026, 11, 20, 9, 30)})  # noqa: DTZ001  The fault.
+        build_get(operations.LIST_AUDIT, query={"from": datetime(2026, 11, 20, 9, 30)})  # noqa: DTZ001  The error.
 
 
 def test_it_handles_dry_runs() -> None:
@@ -138,7 +140,7 @@ def test_it_handles_waits(wait: float | None, sent: str | None) -> None:
         pytest.param(operations.DELETE_POLICY, None, False, id="a DELETE"),
     ],
 )
-def test_it_knows_what_may_be_sent_again(
+def test_it_marks_repeatable_calls(
     operation: operations.Operation,
     if_match: str | None,
     is_repeatable: bool,  # noqa: FBT001  A value of the table.

@@ -1,4 +1,4 @@
-"""The SDK can be installed without the service."""
+"""Install the SDK without the service."""
 
 import subprocess
 import sys
@@ -12,8 +12,8 @@ from chamberlain_client import __version__
 from tests.docs.pages import ROOT
 
 PROJECT = ROOT / "src"
-# Everything of it, in a Python that knows no other packages than those it is told of: not the service, though it is
-# installed beside them, since that is found by a note that only the usual start of Python reads.
+# Import all modules in a Python that sees only the given packages. The editable installation of the service is not
+# among them: only the site module, which -S disables, reads its path file.
 PROGRAM = """
 import importlib.util, pkgutil, sys
 sys.path += sys.argv[1:]
@@ -28,7 +28,7 @@ print(chamberlain_client.__file__, chamberlain_client.__version__)
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the SDK as pip installs it."""
+    """A folder into which pip has installed the SDK."""
     folder = tmp_path_factory.mktemp("installed")
     quiet = ("--quiet", "--disable-pip-version-check", "--root-user-action=ignore", "--no-compile")
     offline = ("--no-build-isolation", "--no-deps", "--no-index")
@@ -52,8 +52,8 @@ def test_it_has_types_and_its_licence(installed: Path) -> None:
     assert not (installed / "chamberlain").exists()
 
 
-def test_it_needs_what_the_service_has_locked() -> None:
-    """The lock of the service is what the SDK is tested with."""
+def test_its_dependencies_are_locked_by_the_service() -> None:
+    """The SDK is tested with the versions of the lock of the service."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     service = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["msal"]]

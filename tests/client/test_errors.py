@@ -1,4 +1,4 @@
-"""Errors are drawn as a tree, say what happened, and keep tokens to themselves."""
+"""Convert responses to errors. No error contains a token."""
 
 import json
 import re
@@ -17,24 +17,24 @@ from chamberlain_client.errors import (
     Unreachable,
 )
 from chamberlain_client.responses import Response, refusal_of
-from tests.client.scripted import HANG_UP, Reply, answer, problem, scripted
+from tests.client.scripted_server import HANG_UP, Reply, answer, problem, scripted
 from tests.services import TLS
 
 ID = "7e000000-0000-4000-8000-000000000011"
 SECRET = "eyJhbGciOiJub25lIn0.c2VjcmV0.c2ln"
 
 
-def test_it_works_as_it_is_drawn() -> None:
+def test_it_works() -> None:
     drawing = re.findall(r"^([│ ]*)(?:[├└]── )?(\w+)", errors.__doc__ or "", re.MULTILINE)
     classes = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, ChamberlainError)]
     family = {each.__name__: each for each in classes}
 
     drawn = [(len(indent) // 4, name) for indent, name in drawing if name in family]
-    # Each stands below the last one that stands one step to the left.
+    # The parent of a class is the last one with an indent of one level less.
     above: dict[int, str] = {}
     for name in (name for _, name in drawn):
         line = next(line for line in (errors.__doc__ or "").splitlines() if re.search(rf"\b{name}\b", line))
-        depth = re.search(rf"\b{name}\b", line).start() // 4  # type: ignore[union-attr]  # It was found by it.
+        depth = re.search(rf"\b{name}\b", line).start() // 4  # type: ignore[union-attr]  # The line was found by it.
         above[depth] = name
         if depth:
             assert family[name].__bases__[0] is family[above[depth - 1]], name
@@ -73,7 +73,7 @@ def test_it_has_a_class_for_each_status(status: int, name: str) -> None:
     assert refused.value.trace_id == "a1"
 
 
-def test_it_tells_all_faults() -> None:
+def test_it_lists_all_faults() -> None:
     fault = {"pointer": "/owners/0", "code": "userUnknown", "detail": "There is no such user."}
     body = {"code": "nameTaken", "detail": "No.", "errors": [fault], "conflictingId": ID, "limit": "l", "traceId": "t"}
     with scripted(answer(body, 409)) as server, client_of(server.url) as client, pytest.raises(Conflict) as refused:
@@ -84,7 +84,7 @@ def test_it_tells_all_faults() -> None:
     assert "/owners/0: There is no such user. (userUnknown)" in str(refused.value)
 
 
-def test_it_says_that_the_service_lists_some_faults_only() -> None:
+def test_it_reports_truncated_faults() -> None:
     body = {"code": "invalidBody", "errors": [{"pointer": "/a", "code": "unknownProperty", "detail": "No."}]}
 
     refusals = [
@@ -96,7 +96,7 @@ def test_it_says_that_the_service_lists_some_faults_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "message"),
     [
         pytest.param(Reply(200, b"<html>"), "(200) is not one of the API", id="a page"),
         pytest.param(Reply(200, b'{"id": 1}'), "(200) is not one of the API", id="other JSON"),
@@ -105,15 +105,15 @@ def test_it_says_that_the_service_lists_some_faults_only() -> None:
         pytest.param(Reply(404, b"\xff"), "(404) is not one of the API", id="no text"),
     ],
 )
-def test_it_rejects_answers_of_others(reply: Reply, said: str) -> None:
+def test_it_rejects_responses_of_others(reply: Reply, message: str) -> None:
     with scripted(reply) as server, client_of(server.url) as client, pytest.raises(AnswerNotUnderstood) as error:
         client.mailboxes.get(ID)
 
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert len(server.seen) == 1
 
 
-def test_it_handles_overload_of_what_stands_in_between() -> None:
+def test_it_handles_overload_of_a_proxy() -> None:
     found = refusal_of(Response(503, {"retry-after": "3"}, b"<html>", at=0.0))
 
     assert isinstance(found, errors.Unavailable)
@@ -134,21 +134,21 @@ def failing() -> NoReturn:
 
 
 @pytest.mark.parametrize("reply", [HANG_UP, problem(401, "tokenExpired"), Reply(200, b"no"), Reply(slow=True)])
-def test_it_keeps_the_token_to_itself(reply: Reply) -> None:
+def test_no_error_contains_the_token(reply: Reply) -> None:
     with scripted(reply) as server:
         client = Chamberlain(server.url, SECRET, timeout=0.05, retries=Retries(attempts=1), verify=TLS)
         with client, pytest.raises(ChamberlainError) as error:
             client.mailboxes.get(ID)
 
-    told: BaseException | None = error.value
-    while told is not None:
-        assert SECRET not in f"{told!r} {told} {vars(told)}"
-        told = told.__cause__
+    cause: BaseException | None = error.value
+    while cause is not None:
+        assert SECRET not in f"{cause!r} {cause} {vars(cause)}"
+        cause = cause.__cause__
     assert SECRET not in f"{client!r} {vars(client)!r}"
 
 
 @pytest.mark.parametrize("token", ["", " ", "Bearer abc", "abc\r\nx: y", "ä", "abc\n"])
-def test_it_rejects_what_is_no_token_and_does_not_show_it(token: str) -> None:
+def test_it_rejects_an_invalid_token_and_does_not_show_it(token: str) -> None:
     with (
         scripted(answer({})) as server,
         Chamberlain(server.url, token, verify=TLS) as client,
@@ -160,12 +160,12 @@ def test_it_rejects_what_is_no_token_and_does_not_show_it(token: str) -> None:
     assert "abc" not in str(error.value)
 
 
-def test_it_lets_errors_of_a_source_of_tokens_through() -> None:
+def test_it_passes_errors_of_a_token_source() -> None:
     with Chamberlain("http://127.0.0.1:1", failing, verify=TLS) as client, pytest.raises(RuntimeError, match="locked"):
         client.mailboxes.get(ID)
 
 
-def test_it_asks_the_source_for_each_call() -> None:
+def test_it_gets_a_token_for_each_call() -> None:
     tokens = iter(["one", "two"])
     with (
         scripted(problem(401, "tokenExpired")) as server,
@@ -178,7 +178,7 @@ def test_it_asks_the_source_for_each_call() -> None:
     assert [each.headers["authorization"] for each in server.seen] == ["Bearer one", "Bearer two"]
 
 
-def test_it_says_that_nobody_listens() -> None:
+def test_it_reports_a_closed_port() -> None:
     client = Chamberlain("http://127.0.0.1:1", "t", retries=Retries(attempts=1), verify=TLS)
     with client, pytest.raises(Unreachable, match=r"No connection could be made to http://127\.0\.0\.1:1") as error:
         client.mailboxes.get(ID)
@@ -189,7 +189,7 @@ def test_it_says_that_nobody_listens() -> None:
 @pytest.mark.parametrize(
     "url", ["", "chamberlain.example", "ftp://a", "https://", "http://a?b=c", "http://a:b", "https://a#b"]
 )
-def test_it_rejects_what_is_no_address(url: str) -> None:
+def test_it_rejects_an_invalid_address(url: str) -> None:
     with pytest.raises(NotAnAddress, match="has to begin with https://"):
         Chamberlain(url, "t", verify=TLS)
 

@@ -1,4 +1,4 @@
-"""The models have what the product's OpenAPI document says, and stand what it will say one day."""
+"""Compare the models with the OpenAPI document, and with later versions of it."""
 
 from collections.abc import Iterator, Mapping
 from enum import Enum, EnumType
@@ -17,7 +17,7 @@ from tests.http.house import House
 
 GROUP = UUID("7e000000-0000-4000-8000-000000000011")
 ID = UUID("7e000000-0000-4000-8000-000000000011")
-# The document's name of a shape, where it is another one than ours.
+# The class of a schema, if the name differs.
 OTHERWISE: Mapping[str, str | None] = {
     "AcceptanceBody": None,
     "ActionBody": None,
@@ -77,7 +77,7 @@ OTHERWISE: Mapping[str, str | None] = {
     "WebhookBody": "TemplateWebhook",
     "WholeAdoption": "Adoption",
 }
-# What the SDK adds to an answer of what stood in its headers; and what one of several shapes of ours has alone.
+# Fields that the SDK adds from headers. Fields of a class that only some of its schemas have.
 ADDED = {"etag", "retryAfter", "replayed"}
 ALONE = {
     "AcceptedGroup": {"group"},
@@ -121,7 +121,7 @@ def test_it_works(document: Json) -> None:
     assert wrong == {}
 
 
-def test_it_knows_every_word_of_the_document(document: Json) -> None:
+def test_it_has_every_enumeration_of_the_document(document: Json) -> None:
     enumerations = {name: value for name, value in all_names() if isinstance(value, EnumType)}
     schemas = document["components"]["schemas"]
     described = {name: set(schema["enum"]) for name, schema in schemas.items() if "enum" in schema}
@@ -132,11 +132,11 @@ def test_it_knows_every_word_of_the_document(document: Json) -> None:
         assert mine is None or words_of(enumerations[mine]) == words, name
 
 
-def test_it_reads_every_example_of_the_document(document: Json) -> None:
+def test_it_decodes_every_example_of_the_document(document: Json) -> None:
     ours, read = all_models(), set()
     for name, example in examples(document):
         mine = OTHERWISE.get(name, name)
-        # What an event or a template of groups is, is read in two steps.
+        # Events are decoded in two steps.
         if mine is not None and mine in ours and mine != "Event":
             msgspec.convert(example, ours[mine])
             read.add(mine)
@@ -145,7 +145,7 @@ def test_it_reads_every_example_of_the_document(document: Json) -> None:
 
 
 def examples(document: Json) -> Iterator[tuple[str, Json]]:
-    """The examples of all answers, those of lists one by one, with the name of their shape."""
+    """List the examples of all responses, those of lists one by one, with their schemas."""
     schemas = document["components"]["schemas"]
     for path in document["paths"].values():
         for content in (
@@ -169,7 +169,7 @@ def named(schema: Json) -> str:
     return str(schema["$ref"].rpartition("/")[2])
 
 
-def test_it_handles_members_and_words_of_a_later_version() -> None:
+def test_it_handles_later_versions() -> None:
     assert msgspec.json.decode(b'{"more": 1, "id": "%s", "name": "A"}' % str(ID).encode(), type=Named).name == "A"
     state = msgspec.json.decode(b'"dreaming"', type=RequestState)
     assert (state, state.is_known, state.has_ended, RequestState.QUEUED.is_known) == ("dreaming", False, False, True)
@@ -178,13 +178,13 @@ def test_it_handles_members_and_words_of_a_later_version() -> None:
     assert (kind, kind.is_known, MemberShipType.PUBLIC.is_known) == (7, False, True)
 
 
-def test_it_rejects_changes_of_a_value() -> None:
+def test_values_are_immutable() -> None:
     group = NewGroup(display_name="A", template_id=ID)
 
     with pytest.raises(AttributeError):
-        group.display_name = "B"  # type: ignore[misc]  # That is what is refused.
+        group.display_name = "B"  # type: ignore[misc]  # mypy reports it too.
 
 
-def test_it_names_types_as_the_api_does() -> None:
+def test_it_names_fields_as_the_api_does() -> None:
     assert Mailbox.__struct_encode_fields__[Mailbox.__struct_fields__.index("hide_from_gal")] == "hideFromGAL"
     assert [str(each) for each in MailboxType] == ["shared", "equipment", "room"]

@@ -1,4 +1,4 @@
-"""Tokens of MSAL, from the embedded identity platform, over TLS."""
+"""Get tokens by MSAL from the embedded identity platform over TLS."""
 
 import pytest
 from msal import (  # type: ignore[import-untyped]  # It comes without types.
@@ -18,13 +18,13 @@ DEFAULT = f"{API}/.default"
 
 @pytest.fixture(autouse=True)
 def trusting(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the environment names authorities, that beats what MSAL is told."""
+    """Remove authorities from the environment, which override those of MSAL."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(service.data_dir / "ca.pem"))
 
 
 @pytest.fixture
 def automation(service: Service) -> ConfidentialClientApplication:
-    """A program with a secret of its own."""
+    """A daemon application with a secret."""
     return ConfidentialClientApplication(
         AUTOMATION,
         client_credential=(service.data_dir / "automation.secret").read_text().strip(),
@@ -44,13 +44,13 @@ def test_it_works(service: Service, automation: ConfidentialClientApplication) -
     assert refused.value.code == "applicationNotSupported"
 
 
-async def test_it_works_for_those_who_await(service: Service, automation: ConfidentialClientApplication) -> None:
+async def test_it_works_asynchronously(service: Service, automation: ConfidentialClientApplication) -> None:
     token = async_token_source(automation, [DEFAULT])
     async with AsyncChamberlain(secure(service), token, verify=str(service.data_dir / "ca.pem")) as client:
         assert (await client.managed_sites.list(limit=1).page()).next_cursor
 
 
-def test_it_rejects_when_a_person_is_needed(service: Service) -> None:
+def test_it_rejects_without_a_signed_in_user(service: Service) -> None:
     application = PublicClientApplication(
         COMMAND_LINE,
         authority=f"{secure(service)}/identity/{TENANT}",
@@ -77,7 +77,7 @@ def test_it_rejects_a_wrong_secret(service: Service) -> None:
     assert error.value.code == "invalid_client"
 
 
-def test_it_trusts_nobody_by_itself(service: Service) -> None:
+def test_it_rejects_an_untrusted_certificate(service: Service) -> None:
     slept: list[float] = []
     clock = Clock(sleep=slept.append)
 

@@ -1,4 +1,4 @@
-"""Every operation of the product's API has a method, and every method an operation."""
+"""Compare the methods of the clients with the operations of the API."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from chamberlain_client.operations import Operation
 
 TABLE = {name: value for name, value in vars(operations).items() if isinstance(value, Operation)}
 
-# What the product's document describes and the SDK does not call: who watches over the process asks that, not a caller.
+# Probes of the process, which the SDK does not call.
 NOT_CALLED = {"readLiveness", "readReadiness"}
-# What is called and stands in no document of the product: the directory is another one's.
+# Operations of the directory, which the OpenAPI document does not describe.
 OF_THE_DIRECTORY = {"findGroup"}
-# The audit trail is read in pages and as lines; events up to now, and without end. Adoptions are shown and confirmed.
+# Operations of two methods: list and export, list and follow, preview and confirm.
 TWICE = {"CREATE_ADOPTION", "LIST_AUDIT", "LIST_EVENTS"}
 
 
@@ -39,7 +39,7 @@ def test_it_has_one_method_for_each(client: type[AsyncChamberlain] | type[Chambe
 
 
 def methods_of(client: type[AsyncChamberlain] | type[Chamberlain]) -> Iterator[FunctionType]:
-    """The public methods of all nouns, and what gives operations to those that several nouns have in common."""
+    """List public methods of all nouns, and constructors, which pass operations to shared methods."""
     nouns = vars(client("http://127.0.0.1:1", "t", verify=False)).values()
     for noun in nouns:
         yield from (

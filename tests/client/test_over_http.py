@@ -1,4 +1,4 @@
-"""The SDK against a running service: everything that one may ask for, as one asks for it."""
+"""Call all operations of a running service."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -38,7 +38,7 @@ from chamberlain_client.models import (
 )
 from chamberlain_client.webhooks import verify_webhook
 from tests.client.callers import Callers
-from tests.client.scripted import Reply, scripted
+from tests.client.scripted_server import Reply, scripted
 from tests.services import ADA, APPROVED_TEMPLATE, BEN, GROUP_TEMPLATE, wait_until
 
 ALL_STAFF = "94000000-0000-4000-8000-000000000001"
@@ -69,21 +69,21 @@ def test_it_works(ada: Chamberlain) -> None:
     assert (found.id, found.display_name) == (request.result.id, "Orchard")
 
 
-def test_it_answers_in_time(ada: Chamberlain) -> None:
+def test_it_waits_for_the_group(ada: Chamberlain) -> None:
     accepted = ada.groups.create(group("Brook"), wait=20)
 
     assert accepted.group is not None
     assert (accepted.group.display_name, accepted.retry_after) == ("Brook", None)
 
 
-def test_it_asks_once_with_one_key(ada: Chamberlain) -> None:
+def test_it_deduplicates_by_key(ada: Chamberlain) -> None:
     key = uuid4().hex
     first, second = (ada.groups.create(group("Twice"), idempotency_key=key) for _ in range(2))
 
     assert (first.request_id, first.replayed, second.replayed) == (second.request_id, False, True)
 
 
-async def test_it_asks_for_a_mailbox(callers: Callers) -> None:
+async def test_it_requests_a_mailbox(callers: Callers) -> None:
     async with callers.async_client(scope="mail/App.ReadWrite.All") as client:
         wanted = NewMailbox(
             name="Zürich",
@@ -111,7 +111,7 @@ async def test_it_asks_for_a_mailbox(callers: Callers) -> None:
     assert set(offered) == {TemplateKind.SHARED, TemplateKind.EQUIPMENT, TemplateKind.ROOM}
 
 
-def test_it_tells_every_fault(ada: Chamberlain) -> None:
+def test_it_reports_every_fault(ada: Chamberlain) -> None:
     stranger = "be000000-0000-4000-8000-000000000099"
 
     with pytest.raises(Malformed) as malformed:
@@ -124,7 +124,7 @@ def test_it_tells_every_fault(ada: Chamberlain) -> None:
     assert refused.value.trace_id
 
 
-def test_it_decides(callers: Callers, ada: Chamberlain) -> None:
+def test_it_approves_and_rejects(callers: Callers, ada: Chamberlain) -> None:
     first, second, third = (ada.groups.create(group(f"Secret {each}", APPROVED_TEMPLATE)) for each in range(3))
     with callers.client(DARA_MAIL) as dara:
         asked = {each.request_id for each in dara.requests.list(to_decide=True, limit=1)}
@@ -146,7 +146,7 @@ def test_it_decides(callers: Callers, ada: Chamberlain) -> None:
     assert (again.value.code, own.value.code) == ("stateDoesNotAllow", "selfApproval")
 
 
-def test_it_lists_one_page_after_the_other(ada: Chamberlain) -> None:
+def test_it_paginates(ada: Chamberlain) -> None:
     wanted = {ada.groups.create(group(f"Page {each}")).request_id for each in range(3)}
 
     pages = list(islice(ada.requests.list(mine=True, kind="group", limit=1).pages(), 3))
@@ -155,14 +155,14 @@ def test_it_lists_one_page_after_the_other(ada: Chamberlain) -> None:
     assert all(page.next_cursor for page in pages)
 
 
-def test_it_hides_what_is_not_the_callers(callers: Callers, ada: Chamberlain) -> None:
+def test_it_hides_requests_of_others(callers: Callers, ada: Chamberlain) -> None:
     accepted = ada.groups.create(group("Mine"))
 
     with callers.client(DARA_MAIL) as dara, pytest.raises(NotFound):
         dara.requests.get(accepted.request_id)
 
 
-def test_it_names_no_approvers_where_some_are(admin: Chamberlain, ada: Chamberlain) -> None:
+def test_it_rejects_approvers_of_a_level_with_approvers(admin: Chamberlain, ada: Chamberlain) -> None:
     accepted = ada.groups.create(group("Named", APPROVED_TEMPLATE))
 
     with pytest.raises(Conflict, match="stateDoesNotAllow"):
@@ -263,7 +263,7 @@ def test_it_assigns_changes_and_clears(admin: Chamberlain) -> None:
     assert all(str(each.subject.id) == ALL_STAFF for each in findings)
 
 
-def test_it_looks_ahead_at_a_policy(admin: Chamberlain) -> None:
+def test_it_simulates_a_policy(admin: Chamberlain) -> None:
     ahead = admin.policies.simulate(NINETY_DAYS, group_ids=[ALL_STAFF])
 
     assert (ahead.subjects, ahead.guests, ahead.is_whole) == (1, 1, True)
@@ -274,7 +274,7 @@ def test_it_looks_ahead_at_a_policy(admin: Chamberlain) -> None:
         admin.policies.simulate(NINETY_DAYS, site_ids=[ALL_STAFF])
 
 
-def test_it_accepts_findings_and_confirms_none_that_is_no_review(admin: Chamberlain) -> None:
+def test_it_accepts_findings_and_confirms_only_reviews(admin: Chamberlain) -> None:
     assigned = admin.managed_groups.assign(ALL_STAFF, template_id=NO_GUESTS)
     assert assigned.assignment_request_id is not None
     admin.wait_for_request(assigned.assignment_request_id)
@@ -299,7 +299,7 @@ def test_it_assigns_to_sites(admin: Chamberlain) -> None:
     assert names == {"Handbook"}
 
 
-def test_it_reads_the_trail(admin: Chamberlain, ada: Chamberlain) -> None:
+def test_it_reads_the_audit_trail(admin: Chamberlain, ada: Chamberlain) -> None:
     begin = datetime.now(UTC) - timedelta(hours=1)
     request_id = ada.groups.create(group("On record")).request_id
 
@@ -325,7 +325,7 @@ def test_it_reads_and_changes_the_tenant(admin: Chamberlain) -> None:
     assert (changed.name, back.name, back.domains[0]) == ("Example House", "Example Estate", "estate.example")
 
 
-async def test_it_follows_what_happens(callers: Callers) -> None:
+async def test_it_follows_events(callers: Callers) -> None:
     async with (
         callers.async_client(scope="admin/Config.ReadWrite.All") as admin,
         callers.async_client() as ada,
@@ -348,7 +348,7 @@ async def test_it_follows_what_happens(callers: Callers) -> None:
     assert (first.group.display_name, second.request.display_name) == ("Followed", "CONF-Asked")
 
 
-def test_it_receives_what_it_has_asked_for(admin: Chamberlain, ada: Chamberlain) -> None:
+def test_it_receives_webhooks(admin: Chamberlain, ada: Chamberlain) -> None:
     with scripted(Reply(204, b"")) as receiver:
         made = admin.collab_templates.create(
             NewGroupTemplate(

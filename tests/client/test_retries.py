@@ -1,4 +1,4 @@
-"""Whether and when a call is made again."""
+"""Compute the delay of a retry."""
 
 import pytest
 
@@ -56,22 +56,25 @@ OVERLOADED = Unavailable(status=503, code="overloaded", detail="Later.", retry_a
         pytest.param(CHANGE, CUT, None, id="changing one version, the connection broke"),
         pytest.param(CHANGE, NOT_SENT, 0.25, id="changing one version, it was never sent"),
         pytest.param(CHANGE, OVERLOADED, 7.0, id="changing one version, it was refused"),
-        pytest.param(CREATE, OVERLOADED, 7.0, id="the service says when"),
+        pytest.param(CREATE, OVERLOADED, 7.0, id="Retry-After"),
         pytest.param(
             CREATE, LimitReached(status=429, code="rateExceeded", detail="Slow.", retry_after=2.0), 2.0, id="too fast"
         ),
         pytest.param(
-            CREATE, LimitReached(status=429, code="rateExceeded", detail="Slow."), 0.25, id="too fast, nobody says when"
+            CREATE,
+            LimitReached(status=429, code="rateExceeded", detail="Slow."),
+            0.25,
+            id="too fast, without Retry-After",
         ),
         pytest.param(
             CREATE,
             Conflict(status=409, code="idempotencyKeyInProgress", detail="Still.", retry_after=1.0),
             1.0,
-            id="the first call with the key is under way",
+            id="the first call with the key is running",
         ),
         pytest.param(CREATE, Conflict(status=409, code="nameTaken", detail="Taken."), None, id="a name is taken"),
         pytest.param(READ, ServiceFault(status=500, code="internalError", detail="Bug."), None, id="a bug"),
-        pytest.param(READ, AnswerNotUnderstood(502, "no"), None, id="something in between"),
+        pytest.param(READ, AnswerNotUnderstood(502, "no"), None, id="a proxy"),
         pytest.param(READ, TokenUnusable(), None, id="no token"),
     ],
 )
@@ -79,13 +82,13 @@ def test_it_works(call: Call, error: ChamberlainError, seconds: float | None) ->
     assert first(call, error) == seconds
 
 
-def test_it_waits_longer_each_time_up_to_ten_seconds() -> None:
+def test_it_backs_off_up_to_ten_seconds() -> None:
     pauses = [first(READ, CUT, Retries(attempts=99, within=999), attempt=each, chance=1.0) for each in range(1, 8)]
 
     assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
 
 
-def test_it_never_waits_less_than_asked_for() -> None:
+def test_it_never_waits_less_than_retry_after() -> None:
     assert [first(READ, OVERLOADED, chance=chance) for chance in (0.0, 1.0)] == [7.0, 7.25]
 
 
@@ -102,5 +105,5 @@ def test_it_ends(attempt: int, elapsed: float, again: bool) -> None:  # noqa: FB
     assert (first(READ, OVERLOADED, attempt=attempt, elapsed=elapsed) is not None) is again
 
 
-def test_it_can_be_turned_off() -> None:
+def test_it_can_be_disabled() -> None:
     assert first(READ, NOT_SENT, Retries(attempts=1)) is None

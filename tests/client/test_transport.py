@@ -1,4 +1,4 @@
-"""Calls are sent over real connections, which break, and to a server that says later."""
+"""Send calls over real connections, which break, and to an overloaded server."""
 
 import gzip
 from email.utils import formatdate
@@ -9,8 +9,8 @@ import pytest
 from chamberlain_client import AsyncChamberlain, Chamberlain, Clock, Retries
 from chamberlain_client.errors import AnswerNotUnderstood, NotPossible, Stale, TimedOut, Unavailable, Unreachable
 from chamberlain_client.models import NewPolicy
-from tests.client.scripted import HANG_UP, Reply, answer, problem, scripted
-from tests.client.times import Times
+from tests.client.fake_clock import FakeClock
+from tests.client.scripted_server import HANG_UP, Reply, answer, problem, scripted
 from tests.services import TLS
 
 ID = "7e000000-0000-4000-8000-000000000011"
@@ -19,32 +19,35 @@ LATER = problem(503, "overloaded", retry_after="7")
 SLOW = Reply(slow=True)
 
 
-def test_it_works(times: Times) -> None:
-    with scripted(LATER, ACCEPTED) as server, Chamberlain(server.url, "t", clock=times.clock(), verify=TLS) as client:
+def test_it_works(fake_clock: FakeClock) -> None:
+    with (
+        scripted(LATER, ACCEPTED) as server,
+        Chamberlain(server.url, "t", clock=fake_clock.clock(), verify=TLS) as client,
+    ):
         accepted = client.groups.create({"displayName": "A"})
 
     assert (str(accepted.request_id), accepted.retry_after, accepted.replayed) == (ID, 20.0, False)
-    assert times.slept == [7.0]
+    assert fake_clock.slept == [7.0]
     first, second = server.seen
     assert (first.method, first.path, first.body) == ("POST", "/collab/v1/groups/", b'{"displayName":"A"}')
     assert first.headers["authorization"] == "Bearer t"
     assert first.headers["user-agent"].startswith("chamberlain-client/")
-    # The same call: with the same key, so that the service can tell.
+    # All attempts have the same key.
     assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
     assert (first.body, first.path) == (second.body, second.path)
 
 
-async def test_it_works_for_those_who_await(times: Times) -> None:
+async def test_it_works_asynchronously(fake_clock: FakeClock) -> None:
     with scripted(LATER, HANG_UP, ACCEPTED) as server:
-        async with AsyncChamberlain(server.url, "t", clock=times.async_clock(), verify=TLS) as client:
+        async with AsyncChamberlain(server.url, "t", clock=fake_clock.async_clock(), verify=TLS) as client:
             accepted = await client.groups.create({"displayName": "A"})
 
     assert str(accepted.request_id) == ID
-    assert times.slept == [7.0, 0.5]
+    assert fake_clock.slept == [7.0, 0.5]
     assert len({each.headers["idempotency-key"] for each in server.seen}) == 1
 
 
-async def test_it_takes_tokens_that_are_awaited() -> None:
+async def test_it_awaits_tokens() -> None:
     async def token() -> str:
         return "awaited"
 
@@ -62,50 +65,50 @@ async def test_it_takes_tokens_that_are_awaited() -> None:
         pytest.param(Reply(body=b'{"requestId": "cut', cut=True), id="the answer is cut"),
     ],
 )
-def test_it_handles_connections_that_break(times: Times, broken: Reply) -> None:
+def test_it_handles_connections_that_break(fake_clock: FakeClock, broken: Reply) -> None:
     with (
         scripted(broken, broken, ACCEPTED) as server,
-        Chamberlain(server.url, "t", clock=times.clock(), verify=TLS) as client,
+        Chamberlain(server.url, "t", clock=fake_clock.clock(), verify=TLS) as client,
     ):
         client.groups.create({})
 
     assert len(server.seen) == 3
-    assert times.slept == [0.25, 0.5]
+    assert fake_clock.slept == [0.25, 0.5]
 
 
-def test_it_handles_a_server_that_is_slow(times: Times) -> None:
+def test_it_handles_a_slow_server(fake_clock: FakeClock) -> None:
     with (
         scripted(SLOW, ACCEPTED) as server,
-        Chamberlain(server.url, "t", timeout=0.05, clock=times.clock(), verify=TLS) as client,
+        Chamberlain(server.url, "t", timeout=0.05, clock=fake_clock.clock(), verify=TLS) as client,
     ):
         client.groups.create({})
 
     assert len(server.seen) == 2
 
 
-def test_it_handles_a_date(times: Times) -> None:
+def test_it_handles_a_date(fake_clock: FakeClock) -> None:
     later = problem(
-        503, "overloaded", retry_after=formatdate(times.wall + 90, usegmt=True), date=formatdate(times.wall)
+        503, "overloaded", retry_after=formatdate(fake_clock.wall + 90, usegmt=True), date=formatdate(fake_clock.wall)
     )
     retries = Retries(within=120)
-    with scripted(later, ACCEPTED) as server, client_of(server.url, times, retries) as client:
+    with scripted(later, ACCEPTED) as server, client_of(server.url, fake_clock, retries) as client:
         client.groups.create({})
 
-    assert times.slept == [pytest.approx(90)]
+    assert fake_clock.slept == [pytest.approx(90)]
 
 
-def test_it_handles_the_first_call_being_under_way(times: Times) -> None:
+def test_it_retries_while_the_first_call_runs(fake_clock: FakeClock) -> None:
     in_progress = problem(409, "idempotencyKeyInProgress", retry_after="1")
-    with scripted(HANG_UP, in_progress, ACCEPTED) as server, client_of(server.url, times) as client:
+    with scripted(HANG_UP, in_progress, ACCEPTED) as server, client_of(server.url, fake_clock) as client:
         client.groups.create({})
 
-    assert times.slept == [0.25, 1.0]
+    assert fake_clock.slept == [0.25, 1.0]
     assert len({each.headers["idempotency-key"] for each in server.seen}) == 1
 
 
-def test_it_takes_a_key_of_the_caller(times: Times) -> None:
+def test_it_sends_a_key_of_the_caller(fake_clock: FakeClock) -> None:
     replayed = Reply(ACCEPTED.status, ACCEPTED.body, {**ACCEPTED.headers, "idempotency-replayed": "true"})
-    with scripted(LATER, replayed) as server, client_of(server.url, times) as client:
+    with scripted(LATER, replayed) as server, client_of(server.url, fake_clock) as client:
         accepted = client.groups.create({}, idempotency_key="row-7")
 
     assert accepted.replayed
@@ -113,48 +116,48 @@ def test_it_takes_a_key_of_the_caller(times: Times) -> None:
 
 
 @pytest.mark.parametrize("reply", [HANG_UP, SLOW])
-def test_it_never_repeats_what_might_be_done_twice(times: Times, reply: Reply) -> None:
+def test_it_never_repeats_an_unsafe_call(fake_clock: FakeClock, reply: Reply) -> None:
     with (
         scripted(reply) as server,
-        Chamberlain(server.url, "t", timeout=0.05, clock=times.clock(), verify=TLS) as client,
+        Chamberlain(server.url, "t", timeout=0.05, clock=fake_clock.clock(), verify=TLS) as client,
         pytest.raises(Unreachable) as error,
     ):
         client.policies.replace(ID, NewPolicy(name="A"), if_match='"3"')
 
     assert error.value.was_sent
-    assert (len(server.seen), times.slept) == (1, [])
+    assert (len(server.seen), fake_clock.slept) == (1, [])
     assert server.seen[0].headers["if-match"] == '"3"'
 
 
-def test_it_rejects_after_so_many_attempts(times: Times) -> None:
-    with scripted(LATER) as server, client_of(server.url, times) as client, pytest.raises(Unavailable):
+def test_it_limits_attempts(fake_clock: FakeClock) -> None:
+    with scripted(LATER) as server, client_of(server.url, fake_clock) as client, pytest.raises(Unavailable):
         client.groups.create({})
 
-    assert (len(server.seen), times.slept) == (5, [7.0] * 4)
+    assert (len(server.seen), fake_clock.slept) == (5, [7.0] * 4)
 
 
-def test_it_rejects_after_so_long(times: Times) -> None:
+def test_it_limits_the_time_of_retries(fake_clock: FakeClock) -> None:
     later = problem(503, "databaseUnavailable", retry_after="25")
-    with scripted(later) as server, client_of(server.url, times) as client, pytest.raises(Unavailable) as error:
+    with scripted(later) as server, client_of(server.url, fake_clock) as client, pytest.raises(Unavailable) as error:
         client.groups.create({})
 
     # A third pause would end after 75 seconds.
-    assert times.slept == [25.0, 25.0]
+    assert fake_clock.slept == [25.0, 25.0]
     assert error.value.retry_after == 25.0
     assert len(server.seen) == 3
 
 
 @pytest.mark.parametrize(("status", "code", "class_"), [(422, "notPossible", NotPossible), (412, "etagStale", Stale)])
-def test_it_rejects_at_once_what_stays_refused(
-    times: Times, status: int, code: str, class_: type[NotPossible] | type[Stale]
+def test_it_does_not_retry_other_refusals(
+    fake_clock: FakeClock, status: int, code: str, class_: type[NotPossible] | type[Stale]
 ) -> None:
-    with scripted(problem(status, code)) as server, client_of(server.url, times) as client, pytest.raises(class_):
+    with scripted(problem(status, code)) as server, client_of(server.url, fake_clock) as client, pytest.raises(class_):
         client.groups.create({})
 
     assert len(server.seen) == 1
 
 
-def test_it_rejects_no_answer_in_time() -> None:
+def test_it_times_out() -> None:
     with (
         scripted(SLOW) as server,
         Chamberlain(server.url, "t", timeout=0.05, retries=Retries(attempts=1), verify=TLS) as client,
@@ -164,7 +167,7 @@ def test_it_rejects_no_answer_in_time() -> None:
 
 
 @pytest.mark.parametrize("status", [200, 503])
-async def test_it_rejects_an_answer_without_an_end(status: int) -> None:
+async def test_it_rejects_an_endless_response(status: int) -> None:
     endless = Reply(status, chunks=repeat(b" " * 2**20))
     with scripted(endless) as server:
         async with AsyncChamberlain(server.url, "t", verify=TLS) as client:
@@ -172,7 +175,7 @@ async def test_it_rejects_an_answer_without_an_end(status: int) -> None:
                 await client.mailboxes.get(ID)
 
 
-def test_it_rejects_what_is_small_only_as_long_as_it_is_packed() -> None:
+def test_it_rejects_a_decompression_bomb() -> None:
     packed = Reply(headers={"content-encoding": "gzip"}, body=gzip.compress(b" " * 2**27, 1))
     with (
         scripted(packed) as server,
@@ -182,8 +185,8 @@ def test_it_rejects_what_is_small_only_as_long_as_it_is_packed() -> None:
         client.mailboxes.get(ID)
 
 
-def test_it_rejects_an_answer_that_trickles() -> None:
-    # Every look at the clock is a second later.
+def test_it_rejects_a_trickling_response() -> None:
+    # Each reading of the clock is a second later.
     seconds = count()
     clock = Clock(now=lambda: float(next(seconds)))
     with (
@@ -195,7 +198,7 @@ def test_it_rejects_an_answer_that_trickles() -> None:
 
 
 @pytest.mark.parametrize("status", [200, 400])
-def test_it_rejects_an_answer_that_is_nested_too_deeply(status: int) -> None:
+def test_it_rejects_a_deeply_nested_response(status: int) -> None:
     nested = Reply(status, b'{"items":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
     with (
         scripted(nested) as server,
@@ -217,7 +220,7 @@ def test_it_rejects_a_page_that_leads_to_itself() -> None:
     assert len(server.seen) == 2
 
 
-def test_it_sends_calls_where_they_belong() -> None:
+def test_it_sends_calls_to_their_server() -> None:
     found = answer({"value": []})
     with scripted(ACCEPTED) as insiders, scripted(found) as graph, scripted(problem(404, "notFound")) as base:
         client = Chamberlain(
@@ -238,10 +241,10 @@ def test_it_sends_calls_where_they_belong() -> None:
     assert base.seen == []
 
 
-def test_it_reads_page_after_page(times: Times) -> None:
+def test_it_reads_all_pages(fake_clock: FakeClock) -> None:
     replies = [answer({"items": [finding(number)], "nextCursor": f"c{number}"}) for number in (1, 2)]
     last = answer({"items": [], "nextCursor": None})
-    with scripted(replies[0], LATER, replies[1], last) as server, client_of(server.url, times) as client:
+    with scripted(replies[0], LATER, replies[1], last) as server, client_of(server.url, fake_clock) as client:
         found = [each.detail for each in client.findings.list(state="open", limit=1)]
 
     assert found == ["1", "2"]
@@ -265,20 +268,20 @@ def test_it_reads_pages_as_they_are_needed() -> None:
     assert [each.path for each in server.seen] == ["/admin/v1/findings/", "/admin/v1/findings/?cursor=c7"]
 
 
-async def test_it_follows_events(times: Times) -> None:
+async def test_it_follows_events(fake_clock: FakeClock) -> None:
     pages = [answer({"items": [event(each) for each in ids], "nextCursor": cursor}) for ids, cursor in FEED]
     seen = []
     with scripted(*pages) as server:
-        async with AsyncChamberlain(server.url, "t", clock=times.async_clock(), verify=TLS) as client:
+        async with AsyncChamberlain(server.url, "t", clock=fake_clock.async_clock(), verify=TLS) as client:
             feed = client.events.follow("c0", every=5, limit=2)
             async for each in feed:
                 seen.append((each.id, feed.cursor))
                 if each.id == "e4":
                     break
 
-    # The cursor moves on when all of a page were taken.
+    # The cursor moves after the last event of a page.
     assert seen == [("e1", "c0"), ("e2", "c0"), ("e3", "c2"), ("e4", "c3")]
-    assert times.slept == [5, 5]
+    assert fake_clock.slept == [5, 5]
     assert [each.path.partition("cursor=")[2][:2] for each in server.seen] == ["c0", "c2", "c3", "c3"]
 
 
@@ -297,25 +300,25 @@ FEED = ((("e1", "e2"), "c2"), (("e3",), "c3"), ((), "c3"), (("e4",), "c4"))
 
 
 def event(event_id: str) -> dict[str, object]:
-    """One of a type that nobody knows yet."""
+    """Return an event of an unknown type."""
     when = "2026-11-20T09:30:01.000Z"
     return {"id": event_id, "type": "n.e.w", "timestamp": when, "requestId": None, "tenantId": ID, "data": {"a": 1}}
 
 
 def finding(number: int) -> dict[str, object]:
-    """One, with its number for a detail."""
+    """Return a finding with its number as detail."""
     about = {"type": "group", "id": ID, "displayName": "A"}
-    times = {"firstSeenAt": "2026-11-20T02:00:00.000Z", "lastSeenAt": "2026-11-20T02:00:00.000Z", "actionAt": None}
+    fake_clock = {"firstSeenAt": "2026-11-20T02:00:00.000Z", "lastSeenAt": "2026-11-20T02:00:00.000Z", "actionAt": None}
     values = {"property": None, "wanted": False, "observed": {"a": [1]}, "policyId": None, "action": None}
-    return {"id": ID, "kind": "drift", "state": "open", "subject": about, "detail": str(number), **values, **times}
+    return {"id": ID, "kind": "drift", "state": "open", "subject": about, "detail": str(number), **values, **fake_clock}
 
 
-def client_of(url: str, times: Times, retries: Retries | None = None) -> Chamberlain:
-    return Chamberlain(url, "t", clock=times.clock(), retries=retries, verify=TLS)
+def client_of(url: str, fake_clock: FakeClock, retries: Retries | None = None) -> Chamberlain:
+    return Chamberlain(url, "t", clock=fake_clock.clock(), retries=retries, verify=TLS)
 
 
-def test_it_keeps_connections_open(times: Times) -> None:
-    with scripted(ACCEPTED) as server, client_of(server.url, times) as client:
+def test_it_keeps_connections_open(fake_clock: FakeClock) -> None:
+    with scripted(ACCEPTED) as server, client_of(server.url, fake_clock) as client:
         for _ in range(3):
             client.groups.create({})
 

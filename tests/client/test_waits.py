@@ -1,4 +1,4 @@
-"""Waiting for a request and for a group, without waiting."""
+"""Poll requests and groups, with a fake clock."""
 
 from itertools import islice
 
@@ -8,13 +8,13 @@ from chamberlain_client import AsyncChamberlain, Chamberlain
 from chamberlain_client.errors import GroupNotVisibleYet, RequestNotFinished
 from chamberlain_client.models import AcceptedGroup, RequestState
 from chamberlain_client.timing import group_poll_intervals, poll_intervals
-from tests.client.requests import ID, request
-from tests.client.scripted import answer, problem, scripted
-from tests.client.times import Times
+from tests.client.fake_clock import FakeClock
+from tests.client.request_json import ID, request
+from tests.client.scripted_server import answer, problem, scripted
 from tests.services import TLS
 
-NOBODY = answer({"value": []})
-THERE = answer({"value": [{"id": ID, "displayName": "A", "more": 1}]})
+NOT_FOUND = answer({"value": []})
+FOUND = answer({"value": [{"id": ID, "displayName": "A", "more": 1}]})
 
 
 @pytest.mark.parametrize(
@@ -32,66 +32,73 @@ def test_it_works(retry_after: float | None, seconds: list[float]) -> None:
     assert list(group_poll_intervals(retry_after)) == seconds
 
 
-def test_it_looks_at_a_request_less_and_less_often() -> None:
+def test_it_polls_a_request_with_growing_intervals() -> None:
     assert list(islice(poll_intervals(None), 4)) == [0.5, 0.75, 1.125, 1.6875]
     assert list(islice(poll_intervals(20), 3)) == [20, 10.0, 10.0]
 
 
-async def test_it_finds_the_group(times: Times) -> None:
-    with scripted(NOBODY, NOBODY, THERE) as server:
-        async with AsyncChamberlain(server.url, "t", clock=times.async_clock(), verify=TLS) as client:
+async def test_it_finds_the_group(fake_clock: FakeClock) -> None:
+    with scripted(NOT_FOUND, NOT_FOUND, FOUND) as server:
+        async with AsyncChamberlain(server.url, "t", clock=fake_clock.async_clock(), verify=TLS) as client:
             group = await client.wait_for_group(ID)
 
-    assert (str(group.id), group.display_name, times.slept) == (ID, "A", [20, 10, 10])
+    assert (str(group.id), group.display_name, fake_clock.slept) == (ID, "A", [20, 10, 10])
 
 
-def test_it_follows_what_the_answer_asked_for(times: Times) -> None:
+def test_it_follows_retry_after(fake_clock: FakeClock) -> None:
     body = {"requestId": ID, "tenantId": ID, "approvalRequired": False}
-    with scripted(answer(body, 202, retry_after="2"), NOBODY, THERE) as server, client_of(server.url, times) as client:
+    with (
+        scripted(answer(body, 202, retry_after="2"), NOT_FOUND, FOUND) as server,
+        client_of(server.url, fake_clock) as client,
+    ):
         accepted = client.groups.create({})
         client.wait_for_group(accepted)
 
     assert isinstance(accepted, AcceptedGroup)
-    assert times.slept == [2, 2]
+    assert fake_clock.slept == [2, 2]
 
 
-def test_it_says_not_visible_yet_and_never_failed(times: Times) -> None:
-    with scripted(NOBODY) as server, client_of(server.url, times) as client, pytest.raises(GroupNotVisibleYet) as error:
+def test_it_reports_an_invisible_group_without_a_failure(fake_clock: FakeClock) -> None:
+    with (
+        scripted(NOT_FOUND) as server,
+        client_of(server.url, fake_clock) as client,
+        pytest.raises(GroupNotVisibleYet) as error,
+    ):
         client.directory.wait_for_group(ID)
 
-    assert times.slept == [20, 10, 10, 10]
+    assert fake_clock.slept == [20, 10, 10, 10]
     assert "not visible yet" in str(error.value)
     assert "fail" not in str(error.value)
     assert str(error.value.request_id) == ID
 
 
 @pytest.mark.parametrize("state", ["succeeded", "failed", "rejected", "cancelled", "expired"])
-def test_it_waits_for_the_end_of_a_request(times: Times, state: str) -> None:
+def test_it_waits_for_the_end_of_a_request(fake_clock: FakeClock, state: str) -> None:
     replies = [answer(request(each)) for each in ("queued", "waiting", state)]
-    with scripted(*replies) as server, client_of(server.url, times) as client:
+    with scripted(*replies) as server, client_of(server.url, fake_clock) as client:
         found = client.wait_for_request(ID, retry_after=1)
 
-    assert (found.state, found.has_ended, times.slept) == (state, True, [1, 1.5, 2.25])
+    assert (found.state, found.has_ended, fake_clock.slept) == (state, True, [1, 1.5, 2.25])
 
 
-def test_it_waits_through_trouble(times: Times) -> None:
+def test_it_waits_through_overload(fake_clock: FakeClock) -> None:
     replies = (answer(request("queued")), problem(503, "overloaded", retry_after="3"), answer(request("succeeded")))
-    with scripted(*replies) as server, client_of(server.url, times) as client:
+    with scripted(*replies) as server, client_of(server.url, fake_clock) as client:
         assert client.requests.wait(ID).state is RequestState.SUCCEEDED
 
-    assert times.slept == [0.5, 0.75, 3]
+    assert fake_clock.slept == [0.5, 0.75, 3]
 
 
-async def test_it_says_that_a_request_still_goes_on(times: Times) -> None:
+async def test_it_reports_a_running_request(fake_clock: FakeClock) -> None:
     with scripted(answer(request("pendingApproval"))) as server:
-        async with AsyncChamberlain(server.url, "t", clock=times.async_clock(), verify=TLS) as client:
+        async with AsyncChamberlain(server.url, "t", clock=fake_clock.async_clock(), verify=TLS) as client:
             with pytest.raises(RequestNotFinished) as error:
                 await client.wait_for_request(ID, 4)
 
-    assert sum(times.slept) == pytest.approx(4)
+    assert sum(fake_clock.slept) == pytest.approx(4)
     assert error.value.request.state == "pendingApproval"
     assert "fail" not in str(error.value)
 
 
-def client_of(url: str, times: Times) -> Chamberlain:
-    return Chamberlain(url, "t", clock=times.clock(), verify=TLS)
+def client_of(url: str, fake_clock: FakeClock) -> Chamberlain:
+    return Chamberlain(url, "t", clock=fake_clock.clock(), verify=TLS)

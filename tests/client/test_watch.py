@@ -1,4 +1,4 @@
-"""The timeline of a request is watched, over streams that break."""
+"""Watch the timeline of a request, over streams that break."""
 
 import json
 from contextlib import closing
@@ -8,9 +8,9 @@ import pytest
 from chamberlain_client import AsyncChamberlain, Chamberlain
 from chamberlain_client.errors import AnswerNotUnderstood, NotFound, Unauthenticated, Unreachable
 from chamberlain_client.events import ApprovalChanged, Happening, StateChanged, StepChanged
-from tests.client.requests import ID, summary
-from tests.client.scripted import HANG_UP, Reply, events, problem, scripted
-from tests.client.times import Times
+from tests.client.fake_clock import FakeClock
+from tests.client.request_json import ID, summary
+from tests.client.scripted_server import HANG_UP, Reply, events, problem, scripted
 from tests.services import TLS
 
 STEP = {
@@ -27,14 +27,14 @@ STEP = {
 APPROVAL = {"level": 1, "mode": "any", "state": "pending", "deadline": None, "approvers": [], "decisions": []}
 
 
-def told(number: int, kind: str, data: object) -> str:
+def sse(number: int, kind: str, data: object) -> str:
     return f"id: {number}\nevent: {kind}\ndata: {json.dumps(data)}"
 
 
 QUEUED, STEPPED, DONE = (
-    told(1, "state", summary("queued")),
-    told(2, "step", STEP),
-    told(3, "state", summary("succeeded")),
+    sse(1, "state", summary("queued")),
+    sse(2, "step", STEP),
+    sse(3, "state", summary("succeeded")),
 )
 
 
@@ -42,39 +42,39 @@ def numbers(found: list[Happening]) -> list[tuple[str, str]]:
     return [(type(each).__name__, each.number) for each in found]
 
 
-def test_it_works(times: Times) -> None:
-    stream = events(QUEUED, ":", told(2, "approval", APPROVAL), told(3, "dream", {}), told(4, "step", STEP), DONE)
-    with scripted(stream) as server, client_of(server.url, times) as client:
+def test_it_works(fake_clock: FakeClock) -> None:
+    stream = events(QUEUED, ":", sse(2, "approval", APPROVAL), sse(3, "dream", {}), sse(4, "step", STEP), DONE)
+    with scripted(stream) as server, client_of(server.url, fake_clock) as client:
         found = list(client.requests.watch(ID))
 
-    # What is not known is passed over, and so is the sign of life.
+    # Unknown events and heartbeats are skipped.
     assert [type(each) for each in found] == [StateChanged, ApprovalChanged, StepChanged, StateChanged]
     assert server.seen[0].headers["accept"] == "text/event-stream"
     assert "last-event-id" not in server.seen[0].headers
-    assert (len(server.seen), times.slept) == (1, [])
+    assert (len(server.seen), fake_clock.slept) == (1, [])
 
 
 @pytest.mark.parametrize("cut", [pytest.param(True, id="it breaks"), pytest.param(False, id="it ends early")])
-def test_it_goes_on_where_the_stream_broke(times: Times, cut: bool) -> None:  # noqa: FBT001  A value of the table.
+def test_it_resumes_a_broken_stream(fake_clock: FakeClock, cut: bool) -> None:  # noqa: FBT001  A value of the table.
     replies = (events(QUEUED, STEPPED, cut=cut), HANG_UP, events(DONE))
-    with scripted(*replies) as server, client_of(server.url, times) as client:
+    with scripted(*replies) as server, client_of(server.url, fake_clock) as client:
         found = list(client.requests.watch(ID))
 
     assert numbers(found) == [("StateChanged", "1"), ("StepChanged", "2"), ("StateChanged", "3")]
     assert [each.headers.get("last-event-id") for each in server.seen] == [None, "2", "2"]
 
 
-async def test_it_goes_on_for_those_who_await(times: Times) -> None:
+async def test_it_resumes_asynchronously(fake_clock: FakeClock) -> None:
     with scripted(events(QUEUED, cut=True), events(STEPPED, DONE)) as server:
-        async with AsyncChamberlain(server.url, "t", clock=times.async_clock(), verify=TLS) as client:
+        async with AsyncChamberlain(server.url, "t", clock=fake_clock.async_clock(), verify=TLS) as client:
             found = [each async for each in client.requests.watch(ID, last_event_id="0")]
 
     assert numbers(found) == [("StateChanged", "1"), ("StepChanged", "2"), ("StateChanged", "3")]
     assert [each.headers["last-event-id"] for each in server.seen] == ["0", "1"]
 
 
-def test_it_ends_when_there_is_nothing_behind(times: Times) -> None:
-    with scripted(Reply(204, b"")) as server, client_of(server.url, times) as client:
+def test_it_ends_without_further_events(fake_clock: FakeClock) -> None:
+    with scripted(Reply(204, b"")) as server, client_of(server.url, fake_clock) as client:
         assert list(client.requests.watch(ID, last_event_id="9")) == []
 
     assert len(server.seen) == 1
@@ -83,26 +83,24 @@ def test_it_ends_when_there_is_nothing_behind(times: Times) -> None:
 @pytest.mark.parametrize(
     ("reply", "class_", "calls"),
     [
-        pytest.param(problem(404, "notFound"), NotFound, 1, id="it is not there"),
+        pytest.param(problem(404, "notFound"), NotFound, 1, id="unknown request"),
         pytest.param(problem(401, "tokenExpired"), Unauthenticated, 1, id="the token has expired"),
-        pytest.param(events(), Unreachable, 5, id="nothing ever comes"),
-        pytest.param(Reply(200, b"{}"), Unreachable, 5, id="it is no stream"),
-        pytest.param(
-            events("id: 1é\nevent: dream\ndata: {}"), AnswerNotUnderstood, 1, id="a number that no header takes"
-        ),
+        pytest.param(events(), Unreachable, 5, id="no events"),
+        pytest.param(Reply(200, b"{}"), Unreachable, 5, id="no stream"),
+        pytest.param(events("id: 1é\nevent: dream\ndata: {}"), AnswerNotUnderstood, 1, id="an invalid number"),
     ],
 )
-def test_it_rejects(times: Times, reply: Reply, class_: type[Exception], calls: int) -> None:
-    with scripted(reply) as server, client_of(server.url, times) as client, pytest.raises(class_):
+def test_it_rejects(fake_clock: FakeClock, reply: Reply, class_: type[Exception], calls: int) -> None:
+    with scripted(reply) as server, client_of(server.url, fake_clock) as client, pytest.raises(class_):
         list(client.requests.watch(ID))
 
     assert len(server.seen) == calls
 
 
-def test_it_rejects_a_number_that_no_header_takes(times: Times) -> None:
+def test_it_rejects_an_invalid_event_number(fake_clock: FakeClock) -> None:
     with (
         scripted(events(DONE)) as server,
-        client_of(server.url, times) as client,
+        client_of(server.url, fake_clock) as client,
         pytest.raises(ValueError, match="visible ASCII"),
     ):
         next(client.requests.watch(ID, last_event_id="1\r\nhost: elsewhere"))
@@ -110,8 +108,8 @@ def test_it_rejects_a_number_that_no_header_takes(times: Times) -> None:
     assert server.seen == []
 
 
-def test_it_can_be_left(times: Times) -> None:
-    with scripted(events(QUEUED, STEPPED, DONE)) as server, client_of(server.url, times) as client:
+def test_it_can_be_closed_early(fake_clock: FakeClock) -> None:
+    with scripted(events(QUEUED, STEPPED, DONE)) as server, client_of(server.url, fake_clock) as client:
         with closing(client.requests.watch(ID)) as timeline:
             first = next(timeline)
         second = next(client.requests.watch(ID))
@@ -119,5 +117,5 @@ def test_it_can_be_left(times: Times) -> None:
     assert (first.number, second.number) == ("1", "1")
 
 
-def client_of(url: str, times: Times) -> Chamberlain:
-    return Chamberlain(url, "t", clock=times.clock(), verify=TLS)
+def client_of(url: str, fake_clock: FakeClock) -> Chamberlain:
+    return Chamberlain(url, "t", clock=fake_clock.clock(), verify=TLS)

@@ -14,7 +14,7 @@ from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.errors import AnswerNotUnderstood, Forbidden, Refused, Unauthenticated
 from chamberlain_client.operations import Server
 from chamberlain_client.timing import AsyncClock, Retries
-from tests.client.scripted import HANG_UP, Reply, answer, problem, scripted
+from tests.client.scripted_server import HANG_UP, Reply, answer, problem, scripted
 from tests.mailboxes.mailbox_answers import ACCEPTED, BODY, ID, MAILBOX, OTHER
 from tests.services import TLS
 

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.cli.shell import Json, Shell
-from tests.client.scripted import Reply, answer, problem, scripted
+from tests.client.scripted_server import Reply, answer, problem, scripted
 from tests.services import API
 
 DARA = "dara@estate.example"

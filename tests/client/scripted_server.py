@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that answers what a test has written down, one answer a call, faults included."""
+"""A real HTTP server on loopback with scripted replies, one per call, including faults."""
 
 import json
 import socket
@@ -14,14 +14,14 @@ PROBLEM = "application/problem+json"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is answered. A `cut` one ends in the middle, a `slow` one never comes."""
+    """A scripted reply. A `cut` one ends in the middle, a `slow` one never arrives."""
 
     status: int = 200
     body: bytes = b"{}"
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False
     slow: bool = False
-    # None is without an answer at all: the connection is closed.
+    # Chunks of a streamed body.
     chunks: Iterable[bytes] | None = None
 
 
@@ -29,13 +29,13 @@ HANG_UP = Reply(cut=True, body=b"")
 
 
 def answer(value: object, status: int = 200, **headers: str) -> Reply:
-    """JSON. Names of headers have _ for -."""
+    """Reply with JSON. Names of headers have _ for -."""
     named = {name.replace("_", "-"): each for name, each in headers.items()}
     return Reply(status, json.dumps(value).encode(), {"content-type": JSON, **named})
 
 
 def problem(status: int, code: str, **headers: str) -> Reply:
-    """A refusal as the service gives it."""
+    """Reply with a problem document."""
     named = {name.replace("_", "-"): each for name, each in headers.items()}
     body = {"type": f"/problems/{code}", "title": "No.", "status": status, "code": code, "detail": "Not so."}
     return Reply(
@@ -44,7 +44,7 @@ def problem(status: int, code: str, **headers: str) -> Reply:
 
 
 def events(*texts: str, cut: bool = False) -> Reply:
-    """A stream of events, each as it stands in the stream."""
+    """Reply with a stream of events."""
     return Reply(
         200, headers={"content-type": "text/event-stream"}, cut=cut, chunks=[f"{text}\n\n".encode() for text in texts]
     )
@@ -52,7 +52,7 @@ def events(*texts: str, cut: bool = False) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A call that has come."""
+    """A received call."""
 
     method: str
     path: str
@@ -61,8 +61,8 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Scripted:
-    """The server. The last answer is given to all calls that come after it."""
+class ScriptedServer:
+    """The server. The last reply repeats."""
 
     url: str
     replies: list[Reply]
@@ -74,11 +74,11 @@ class Scripted:
 
 
 @contextmanager
-def scripted(*replies: Reply) -> Iterator[Scripted]:
-    """A server that answers so, for as long as the block runs."""
+def scripted(*replies: Reply) -> Iterator[ScriptedServer]:
+    """Serve these replies while the block runs."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
-    script = Scripted(f"http://127.0.0.1:{server.server_address[1]}", list(replies))
+    script = ScriptedServer(f"http://127.0.0.1:{server.server_address[1]}", list(replies))
     server.script = script  # type: ignore[attr-defined]  # The handler finds it there.
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -96,19 +96,19 @@ class _Handler(BaseHTTPRequestHandler):
     def _handle(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        script: Scripted = self.server.script  # type: ignore[attr-defined]  # As above.
+        script: ScriptedServer = self.server.script  # type: ignore[attr-defined]  # As above.
         self._reply(script.next(Seen(self.command, self.path, headers, body)))
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle  # noqa: N815  The library's names.
 
     def _reply(self, reply: Reply) -> None:
         if reply.slow:
-            # Until the caller has given up.
+            # Wait until the client closes the connection.
             self.connection.recv(1)
         if reply.slow or (reply.cut and not reply.body):
             self._hang_up()
             return
-        # The library's own way would add a date of its own.
+        # send_response would add a Date header.
         self.send_response_only(reply.status)
         for name, value in reply.headers.items():
             self.send_header(name, value)
@@ -119,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
-            # Whoever calls may have enough of it.
+            # The client may close the connection early.
             with suppress(ConnectionError):
                 for chunk in reply.chunks:
                     self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
@@ -133,4 +133,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.shutdown(socket.SHUT_RDWR)
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Log nothing."""

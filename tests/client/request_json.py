@@ -1,11 +1,11 @@
-"""A request as the service shows it."""
+"""JSON of a request."""
 
 ID = "0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10"
 _WHEN = "2026-11-20T09:30:00.000Z"
 
 
 def summary(state: str) -> dict[str, object]:
-    """As lists and timelines have it."""
+    """Return a request of lists and timelines."""
     return {
         "requestId": ID,
         "tenantId": ID,
@@ -28,5 +28,5 @@ def summary(state: str) -> dict[str, object]:
 
 
 def request(state: str) -> dict[str, object]:
-    """Whole."""
+    """Return a whole request."""
     return {**summary(state), "body": {"displayName": "A"}, "steps": [], "approvals": []}

@@ -1,4 +1,4 @@
-"""Time that passes only when somebody waits."""
+"""A fake clock, which moves only by sleeping."""
 
 from dataclasses import dataclass, field
 
@@ -6,8 +6,8 @@ from chamberlain_client import AsyncClock, Clock
 
 
 @dataclass(slots=True)
-class Times:
-    """`slept` are all waits, in seconds; `wall` is what the clock on the wall shows, in seconds since 1970."""
+class FakeClock:
+    """`slept` has all sleeps in seconds. `wall` is the time in seconds since 1970."""
 
     wall: float = 1_800_000_000.0
     slept: list[float] = field(default_factory=list)
