@@ -1,5 +1,6 @@
-"""Authorization codes (RFC 6749, 4.1): issued by the sign-in page, redeemed once by the client that requested them.
+"""Authorization codes (RFC 6749, 4.1).
 
+The sign-in page issues a code. The client that requested it redeems it once.
 PKCE (RFC 7636) proves that it is the same client. A wrong proof invalidates the code, because another party has it.
 """
 
@@ -67,7 +68,7 @@ async def issue(
     code_challenge: str,
     auth_time: datetime,
 ) -> str:
-    """Issue a code with which the client gets tokens for the user, within a minute, once.
+    """Issue a code for one use within a minute.
 
     `redirect_uri` is exactly as requested, `code_challenge` has the method S256 (RFC 7636, 4.2), `scope` is validated
     by `scopes.user_scopes`, and `auth_time` is the time of the sign-in. None of them may contain NUL.
@@ -94,7 +95,10 @@ async def issue(
 async def grant_for_code(
     platform: IdentityPlatform, tenant_id: UUID, request: Request, form: Mapping[str, str]
 ) -> dict[str, object]:
-    """Redeem a code for tokens (RFC 6749, 4.1.3). Reuse revokes the refresh tokens of the first use."""
+    """Redeem a code for tokens (RFC 6749, 4.1.3).
+
+    Reuse revokes the refresh tokens of the first use.
+    """
     client = await identify(platform, tenant_id, request, form)
     if "code" not in form or "redirect_uri" not in form:
         raise InvalidRequest("Send code and redirect_uri, the same as in the authorization request.")

@@ -1,4 +1,4 @@
-"""Authorization endpoint: its pages and forms (RFC 6749, 4.1; OpenID Connect Core, 3.1.2)."""
+"""Authorization endpoint (RFC 6749, 4.1; OpenID Connect Core, 3.1.2)."""
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from chamberlain.embedded.identity.sign_in import Fault, SignInPage, sign_in
 
 
 class Step(StrEnum):
-    """The response to an authorization request: a page, a code or an error."""
+    """Response to an authorization request: page, code or error."""
 
     SIGN_IN = "sign_in"
     # The signed-in user confirms the account.
@@ -44,7 +44,7 @@ _DESCRIPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """The user who is signed in to the tenant of the request, and the age of the sign-in."""
+    """User who is signed in to the tenant of the request."""
 
     address: str
     age: timedelta
@@ -52,7 +52,10 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Parts of a request that decide the next step. `is_native`: any program on the machine could send it."""
+    """Properties of a request that decide the next step.
+
+    `is_native` means that any program on the user's machine could send the request.
+    """
 
     prompts: AbstractSet[Prompt]
     max_age: int | None
@@ -62,13 +65,13 @@ class Conditions:
 
 
 async def show_authorize(browser: Browser) -> Response:
-    """Show a page, or redirect to the client if no interaction is necessary."""
+    """Show a page, or redirect to the client without interaction."""
     request = await _read_request(browser)
     return request if isinstance(request, Response) else await _respond(browser, request)
 
 
 async def post_authorize(browser: Browser) -> Response:
-    """Accept the request of a client by POST (OpenID Connect Core, 3.1.2.1) and redirect to the same one by GET.
+    """Redirect a POST request to GET (OpenID Connect Core, 3.1.2.1).
 
     Browsers send no cookies with a form of another site, but they send them after the redirect.
     """
@@ -77,7 +80,10 @@ async def post_authorize(browser: Browser) -> Response:
 
 
 async def submit_sign_in(browser: Browser) -> Response:
-    """Process the form with address and password, or the confirmation. The query repeats the request."""
+    """Process the sign-in form or the confirmation.
+
+    The query repeats the request.
+    """
     form = await browser.read_own_form()
     request = await _read_request(browser)
     if isinstance(request, Response):
@@ -96,9 +102,10 @@ async def submit_sign_in(browser: Browser) -> Response:
 
 
 def next_step(conditions: Conditions, signed_in: SignedIn | None) -> Step:
-    """Choose the response. A native client gets a code only after an action of the user (RFC 8252, 8.6).
+    """Choose the response.
 
-    The action is a confirmation page, or the submission of the form with the response.
+    A native client gets a code only after an action of the user (RFC 8252, 8.6). The action is a confirmation page, or
+    the submission of the form with the response.
     """
     is_enough = signed_in is not None and _is_sufficient(conditions, signed_in)
     if Prompt.NONE in conditions.prompts:
@@ -118,7 +125,7 @@ def _is_sufficient(conditions: Conditions, signed_in: SignedIn) -> bool:
 
 
 async def _read_request(browser: Browser) -> AuthorizationRequest | Response:
-    """Return the request in the query, or the response to an invalid one."""
+    """Return the request, or the response to an invalid one."""
     try:
         return await read_authorization_request(browser.platform, browser.tenant_id, browser.request.url.query)
     except AuthorizationError as error:
@@ -185,7 +192,7 @@ def _confirm_page(browser: Browser, request: AuthorizationRequest, session: Sess
 
 
 async def _code_response(platform: IdentityPlatform, request: AuthorizationRequest, session: Session) -> Response:
-    """Send a code for the signed-in user to the client (RFC 6749, 4.1.2)."""
+    """Send a code to the client (RFC 6749, 4.1.2)."""
     code = await authorization_codes.issue(
         platform,
         request.target.client,

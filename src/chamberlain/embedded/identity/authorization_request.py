@@ -38,14 +38,17 @@ _UNSUPPORTED = {
 
 
 class ResponseMode(StrEnum):
-    """How the response is sent: in the query, or as a form (OAuth 2.0 Form Post Response Mode)."""
+    """Response as query or form (OAuth 2.0 Form Post Response Mode)."""
 
     QUERY = "query"
     FORM_POST = "form_post"
 
 
 class Prompt(StrEnum):
-    """Required interaction with the user. All scopes have consent, so `consent` only shows the account."""
+    """Required interaction with the user.
+
+    All scopes have consent, so `consent` only shows the account.
+    """
 
     NONE = "none"
     LOGIN = "login"
@@ -87,12 +90,12 @@ class AuthorizationRequest:
 
     @property
     def is_of_native_client(self) -> bool:
-        """Whether any program on the user's machine could send this request (RFC 8252, 8.6)."""
+        """Whether any program on the machine could send this (RFC 8252, 8.6)."""
         return self.target.client.kind is ClientKind.PUBLIC and self.target.redirect_uri.startswith("http://")
 
 
 class AuthorizationError(Exception):
-    """An error for the client: `error` is a code of OAuth or OpenID Connect."""
+    """Error response to the client, with an OAuth error code."""
 
     def __init__(self, target: ResponseTarget, error: str, description: str) -> None:
         super().__init__(description)

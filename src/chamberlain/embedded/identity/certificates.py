@@ -1,7 +1,8 @@
-"""Temporary certificate authority and its server certificate, for addresses of this machine only.
+"""Temporary certificate authority and its server certificate.
 
-Sign-in libraries require https. Each start creates a new authority, which is limited to this machine by name
-constraints, so it is safe to trust. Its private key is never written, and discarded after signing.
+Both are valid for addresses of this machine only. Sign-in libraries require https. Each start creates a new authority,
+which is limited to this machine by name constraints, so it is safe to trust. Its private key is never written, and
+discarded after signing.
 """
 
 import os
@@ -29,7 +30,7 @@ _Extension = tuple[x509.ExtensionType, bool]
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
-    """TLS context of the listener, and the authority that its clients must trust."""
+    """TLS context and the authority that clients must trust."""
 
     context: ssl.SSLContext
     authority_pem: str

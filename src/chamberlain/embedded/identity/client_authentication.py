@@ -41,7 +41,10 @@ async def authenticate(
 async def identify(
     platform: IdentityPlatform, tenant_id: UUID, request: Request, form: Mapping[str, str]
 ) -> RegisteredClient:
-    """Identify the client that acts for a user: a public one by its id, a confidential one by its secret."""
+    """Identify the client that acts for a user.
+
+    A public client sends its id. A confidential client authenticates.
+    """
     if "authorization" in request.headers or "client_secret" in form:
         return await authenticate(platform, tenant_id, request, form)
     client = client_by_id(await find_clients(platform.pool, tenant_id), form.get("client_id", ""))

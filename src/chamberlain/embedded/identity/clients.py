@@ -1,4 +1,4 @@
-"""Clients and accounts: their section of a configuration file, their rows by tenant, and redirect URIs.
+"""Clients and accounts: configuration, rows and redirect URIs.
 
 The section `clients`:
 
@@ -134,7 +134,10 @@ def read_clients(section: Sequence[Mapping[str, object]]) -> tuple[Client, ...]:
 
 
 async def find_clients(pool: Pool, tenant_id: UUID) -> tuple[RegisteredClient, ...]:
-    """Return all clients of a tenant, by name. The result is empty for an unknown tenant."""
+    """Return all clients of a tenant, by name.
+
+    The result is empty for an unknown tenant.
+    """
     async with transaction(pool, tenant_id) as connection:
         rows = await connection.fetch(_CLIENTS, tenant_id)
     return tuple(
@@ -177,7 +180,7 @@ def account_from_row(tenant_id: UUID, row: Record) -> Account:
 
 
 async def tenants_of_account(pool: Pool, address: str) -> list[UUID]:
-    """Return the tenant of the account with this address, as a list of at most one."""
+    """Return the tenant of an address: a list of at most one."""
     async with transaction(pool) as connection:
         return [row[0] for row in await connection.fetch("SELECT * FROM identity.tenants_of_account($1)", address)]
 
@@ -189,15 +192,19 @@ async def tenants_of_client(pool: Pool, name_or_id: str) -> list[UUID]:
 
 
 def is_valid_redirect(uri: str) -> bool:
-    """Check that a URI can be registered: https, or http for loopback, without fragment or user name."""
+    """Check that a redirect URI can be registered.
+
+    It has https, or http with a loopback address, and no fragment or user name.
+    """
     parts = _split_uri(uri)
     return parts is not None and (parts.scheme == "https" or _is_loopback(parts))
 
 
 def is_registered_redirect(registered: Sequence[str], uri: str) -> bool:
-    """Match a requested redirect URI with the registered ones, exactly (RFC 9700, 2.1).
+    """Compare a redirect URI with the registered ones (RFC 9700, 2.1).
 
-    Only the port of a loopback address may differ: a native application listens on any free port (RFC 8252, 7.3).
+    They must be equal. Only the port of a loopback address may differ: a native application listens on any free port
+    (RFC 8252, 7.3).
     """
     return is_valid_redirect(uri) and any(uri == each or _differ_in_port_only(each, uri) for each in registered)
 
@@ -215,7 +222,10 @@ def _is_loopback(parts: SplitResult) -> bool:
 
 
 def _host(parts: SplitResult) -> str:
-    """Return the host as written: urlsplit folds letter case, and reads `evil.example[::1]` as `::1`."""
+    """Return the host as written.
+
+    urlsplit folds letter case, and reads `evil.example[::1]` as `::1`.
+    """
     return _PORT.sub("", parts.netloc)
 
 

@@ -1,4 +1,4 @@
-"""Database transactions of the identity platform, with one error for an unreachable database."""
+"""Database transactions, with one error for an unreachable database."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -33,9 +33,9 @@ _TEMPORARY = (
 
 @asynccontextmanager
 async def transaction(pool: Pool, tenant_id: UUID | None = None) -> AsyncIterator[Connection]:
-    """Open a transaction limited to one tenant, or to none. The worker's role sees all tenants.
+    """Open a transaction limited to one tenant, or to none.
 
-    Raises IdentityUnreachable.
+    The worker's role sees all tenants. Raises IdentityUnreachable.
     """
     try:
         async with pool.acquire() as connection, connection.transaction():

@@ -109,7 +109,10 @@ UPDATE identity.device_codes SET polled_at = $3, interval_seconds = $4 WHERE ten
 
 @dataclass(frozen=True, slots=True)
 class PendingDevice:
-    """A client that waits for the user's decision. `user_code` has the stored form, without dash."""
+    """Client that waits for the user's decision.
+
+    `user_code` has the stored form, without dash.
+    """
 
     tenant_id: UUID
     client_id: UUID
@@ -119,7 +122,7 @@ class PendingDevice:
 
 
 async def issue_device_code(platform: IdentityPlatform, request: Request) -> Response:
-    """Issue a device code and a user code (RFC 8628, 3.1 and 3.2)."""
+    """Issue a device code and a user code (RFC 8628, 3.1)."""
     platform.require_users()
     tenant_id: UUID = request.path_params["tenant_id"]
     form = await read_form(request)
@@ -149,7 +152,7 @@ async def issue_device_code(platform: IdentityPlatform, request: Request) -> Res
 async def grant_for_device_code(
     platform: IdentityPlatform, tenant_id: UUID, request: Request, form: Mapping[str, str]
 ) -> dict[str, object]:
-    """Redeem a device code once, after the user has allowed it (RFC 8628, 3.4 and 3.5)."""
+    """Redeem an allowed device code once (RFC 8628, 3.4 and 3.5)."""
     client = await identify(platform, tenant_id, request, form)
     if "device_code" not in form:
         raise InvalidRequest("Send device_code of the response of the devicecode endpoint.")
@@ -162,9 +165,9 @@ async def grant_for_device_code(
 
 
 async def find_pending(platform: IdentityPlatform, user_code: str) -> PendingDevice | None:
-    """Find the waiting device by the code that the user entered. None if it is unknown, expired or decided.
+    """Find the waiting device by an entered user code.
 
-    User codes are short, so the caller must throttle.
+    None if it is unknown, expired or decided. User codes are short, so the caller must throttle.
     """
     code = parse_user_code(user_code)
     if code is None:
@@ -188,7 +191,10 @@ async def allow_device(platform: IdentityPlatform, user_code: str, account: Acco
 
 
 async def deny_device(platform: IdentityPlatform, user_code: str, account: Account) -> bool:
-    """Deny the device. False if it no longer waits, or waits in another tenant."""
+    """Deny the device.
+
+    False if it no longer waits, or waits in another tenant.
+    """
     return await _decide(platform, user_code, account, _DENY)
 
 
@@ -203,7 +209,10 @@ def format_user_code(user_code: str) -> str:
 
 
 def parse_user_code(entered: str) -> str | None:
-    """Parse a user code in either letter case, with or without dash and spaces. None if it is invalid."""
+    """Parse an entered user code; None if it is invalid.
+
+    Letter case, dashes and spaces are ignored.
+    """
     # A single non-ASCII letter can become two ASCII letters in upper case.
     letters = "".join(letter for letter in entered.upper() if letter not in "- ") if entered.isascii() else ""
     return letters if len(letters) == _USER_CODE_LENGTH and set(letters) <= set(LETTERS) else None

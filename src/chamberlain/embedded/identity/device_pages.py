@@ -1,4 +1,4 @@
-"""Pages for entering a device's user code, and for allowing or denying the device.
+"""Pages to enter a user code and to allow a device.
 
 An attacker may trick a user into entering the attacker's code. So no URL contains the code, and the page shows
 application, code and account before the decision (RFC 8628, 3.3 and 5.4).

@@ -1,4 +1,4 @@
-"""Discovery document of a tenant (OpenID Connect Discovery 1.0) and the public keys.
+"""Discovery document and public keys (OpenID Connect Discovery 1.0).
 
 It names existing endpoints only. Libraries require an authorization endpoint.
 """
@@ -50,7 +50,7 @@ async def show_discovery(platform: IdentityPlatform, request: Request) -> Respon
 
 
 async def show_keys(platform: IdentityPlatform, request: Request) -> Response:
-    """Return the keys that may have signed a tenant's tokens (RFC 7517, 5)."""
+    """Return the published signing keys (RFC 7517, 5)."""
     if not await find_clients(platform.pool, request.path_params["tenant_id"]):
         return _unknown_tenant()
     return JSONResponse({"keys": await platform.keys.published()}, headers=_CACHED)

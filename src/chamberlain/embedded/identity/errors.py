@@ -1,4 +1,4 @@
-"""Errors of the endpoints, with the codes of OAuth (RFC 6749, 5.2), and errors that are shown as pages.
+"""Errors of the endpoints (RFC 6749, 5.2) and of the pages.
 
 OAuthError
 |-- InvalidRequest           the request is malformed
@@ -27,7 +27,10 @@ from datetime import datetime
 
 
 class OAuthError(Exception):
-    """An error response: `error` is the stable code, the description says what to do."""
+    """Error response of an endpoint.
+
+    `error` is the stable code. The description says what to do.
+    """
 
     error = "invalid_request"
     status = 400
@@ -42,7 +45,10 @@ class InvalidRequest(OAuthError):
 
 
 class InvalidClient(OAuthError):
-    """Client authentication failed. With `by_header` the response asks for the Authorization header again."""
+    """Client authentication failed.
+
+    With `by_header` the response asks for the Authorization header again.
+    """
 
     error = "invalid_client"
     status = 401
@@ -71,7 +77,7 @@ class InvalidScope(OAuthError):
 
 
 class InvalidGrant(OAuthError):
-    """The code or refresh token is invalid, expired, revoked or of another client."""
+    """The code or refresh token is not valid for this client."""
 
     error = "invalid_grant"
 
@@ -115,7 +121,7 @@ class TemporarilyUnavailable(OAuthError):
 
 
 class PageError(Exception):
-    """An error page with title and text; the text says what to do."""
+    """Error page; the text says what to do."""
 
     status = 400
     title = "The request failed"
@@ -127,8 +133,9 @@ class PageError(Exception):
 
 
 class WrongOrigin(PageError):
-    """Another address, or no TLS: the name of another site may resolve to this machine (DNS rebinding).
+    """The request has another address, or no TLS.
 
+    The name of another site may resolve to this machine (DNS rebinding).
     `address` is the right one of the same page, for a page that can be opened.
     """
 
@@ -140,7 +147,10 @@ class WrongOrigin(PageError):
 
 
 class FormInvalid(PageError):
-    """The form does not come from our page in this browser, or the state has changed since."""
+    """The form is forged or outdated.
+
+    It does not come from our page in this browser, or the state has changed since.
+    """
 
     status = 403
     title = "The page has expired"
@@ -150,13 +160,13 @@ class FormInvalid(PageError):
 
 
 class ClientRequestInvalid(PageError):
-    """The request of the application is invalid, and its redirect URI is not trusted."""
+    """The request is invalid, and its redirect URI is not trusted."""
 
     title = "Invalid request of the application"
 
 
 class UsersNotServed(PageError):
-    """Other machines can reach this service, so the example users cannot sign in."""
+    """Users cannot sign in, because other machines reach this service."""
 
     status = 403
     title = "Sign-in is turned off"

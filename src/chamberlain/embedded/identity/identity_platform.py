@@ -13,7 +13,10 @@ from chamberlain.embedded.identity.signing_keys import SigningKeys
 
 @dataclass(frozen=True, slots=True)
 class LocalToken:
-    """Audit record of a token that was issued without a sign-in. `user_id` is None for a token of the client itself."""
+    """Audit record of a token that was issued without a sign-in.
+
+    `user_id` is None for a token of the client itself.
+    """
 
     tenant_id: UUID
     user_id: UUID | None

@@ -1,4 +1,4 @@
-"""Load clients and accounts of a configuration file into the database, and upgrade rows of earlier versions."""
+"""Load clients and accounts, and upgrade rows of earlier versions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
@@ -44,9 +44,10 @@ async def load(
     clients: Sequence[Client] = (),
     secrets: Mapping[UUID, str] | None = None,
 ) -> None:
-    """Create or update accounts and clients. Others stay, and a client without a secret here keeps its own.
+    """Create or update accounts and clients.
 
-    `secrets` are by client id. The pool needs the role of the worker or the owner: the application can only read.
+    Others stay, and a client without a secret here keeps its own. `secrets` are by client id. The pool needs the role
+    of the worker or the owner: the application can only read.
     """
     async with transaction(pool) as connection:
         for account in accounts:
@@ -57,7 +58,7 @@ async def load(
 
 
 async def upgrade_clients(pool: Pool, clients: Sequence[Client], secret_of: Callable[[Client], str]) -> None:
-    """Add missing redirect URIs to stored clients, and replace secret hashes of an old format.
+    """Add missing redirect URIs, and replace secret hashes of an old format.
 
     `secret_of` is called for old hashes only. Clients that are not stored are not created. The pool is the worker's.
     """

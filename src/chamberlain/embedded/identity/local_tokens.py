@@ -1,4 +1,4 @@
-"""Tokens without a sign-in, for scripts on the same machine that can read the local secret."""
+"""Tokens without a sign-in, for scripts with the local secret."""
 
 import hmac
 from collections.abc import Iterable
@@ -33,7 +33,10 @@ _Text = Annotated[str, Meta(min_length=1, max_length=4096, pattern=r"^[^\x00]*\Z
 
 
 class _TokenRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """`user` is an address, `client` a name or id. Without `user` the token is for the client itself."""
+    """Body of a request.
+
+    `user` is an address, `client` a name or id. Without `user` the token is for the client itself.
+    """
 
     scope: _Text
     user: _Text | None = None

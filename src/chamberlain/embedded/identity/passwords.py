@@ -38,10 +38,10 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 async def set_passwords(pool: Pool, accounts: Sequence[Account], passwords: Mapping[str, str]) -> None:
-    """Set the passwords of accounts, by address. An account without an entry has no password afterwards.
+    """Set the passwords of accounts, by address.
 
-    All sessions and tokens of these accounts end. The pool needs the role of the worker or the owner: the application
-    can only read.
+    An account without an entry has no password afterwards. All sessions and tokens of these accounts end. The pool
+    needs the role of the worker or the owner: the application can only read.
     """
     hashes = await hash_secrets(
         {each.address: passwords[each.address] for each in accounts if each.address in passwords}
@@ -71,14 +71,17 @@ async def hash_secrets(secrets: Mapping[_Key, str]) -> dict[_Key, str]:
 
 
 class PasswordVerifier:
-    """Verifies two passwords at a time, and rejects requests when too many wait."""
+    """Verifies two passwords at a time; rejects further requests under load."""
 
     def __init__(self) -> None:
         self._semaphore = asyncio.Semaphore(_CONCURRENCY)
         self._waiting = 0
 
     async def is_right(self, secret: str, stored: str | None) -> bool:
-        """Compare a secret with its hash. Without a hash it takes as long. Raises TemporarilyUnavailable."""
+        """Compare a secret with its hash.
+
+        Without a hash it takes as long. Raises TemporarilyUnavailable.
+        """
         if self._waiting >= _MOST_WAITING:
             raise TemporarilyUnavailable("Too many passwords are being verified. Send the request again in a second.")
         expected = stored if stored is not None and stored.startswith(_PREFIX) else _NO_MATCH

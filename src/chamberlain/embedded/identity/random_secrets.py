@@ -1,6 +1,7 @@
-"""Random secrets, stored as SHA-256 digests: codes, refresh tokens, cookies and client secrets.
+"""Random secrets, stored as SHA-256 digests.
 
-They are long and random, so a plain digest is safe and fast.
+These are codes, refresh tokens, cookies and client secrets. They are long and random, so a plain digest is safe and
+fast.
 """
 
 import hmac
@@ -12,7 +13,7 @@ _PREFIX = "sha256$"
 
 
 def new_secret() -> str:
-    """Generate a URL-safe secret, which needs no quoting in an address or a cookie."""
+    """Generate a secret that needs no quoting in addresses and cookies."""
     return token_urlsafe(_BYTES)
 
 
@@ -28,7 +29,10 @@ def hash_client_secret(secret: str) -> str:
 
 
 def is_client_secret_hash(stored: str) -> bool:
-    """Check the format. Earlier versions stored slow hashes; these have to be created again from the secret."""
+    """Check the format of a stored client secret.
+
+    Earlier versions stored slow hashes, which have to be created again from the secret.
+    """
     return stored.startswith(_PREFIX)
 
 

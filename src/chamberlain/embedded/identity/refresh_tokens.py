@@ -1,8 +1,8 @@
-"""Refresh tokens. Each is used once and replaced by the next one of its family (RFC 9700, 4.14.2).
+"""Refresh tokens with rotation (RFC 9700, 4.14.2).
 
-Reuse of an old token shows that two parties have it, and not which of them stole it, so the family is revoked. A client
-that lost the response may repeat the request within seconds. As long as the new token is unused, it gets another one.
-The first use of either invalidates the others.
+Each token is used once and replaced by the next one of its family. Reuse of an old token shows that two parties have
+it, and not which of them stole it, so the family is revoked. A client that lost the response may repeat the request
+within seconds. As long as the new token is unused, it gets another one. The first use of either invalidates the others.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -68,7 +68,10 @@ DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND family_id = ANY (AR
 async def grant_for_refresh_token(
     platform: IdentityPlatform, tenant_id: UUID, request: Request, form: Mapping[str, str]
 ) -> dict[str, object]:
-    """Issue new tokens without the user (RFC 6749, 6), for any scope that the client may request."""
+    """Issue new tokens without the user (RFC 6749, 6).
+
+    The scope is any that the client may request.
+    """
     client = await identify(platform, tenant_id, request, form)
     if "refresh_token" not in form:
         raise InvalidRequest("Send refresh_token of the last response.")
@@ -87,9 +90,9 @@ def new_family_id() -> UUID:
 async def redeem(
     connection: Connection, client: RegisteredClient, code: Record, *, family_id: UUID, now: datetime
 ) -> UserGrant:
-    """Turn a stored code into a grant. With offline_access it starts a family of refresh tokens.
+    """Turn a stored code into a grant.
 
-    `code` has `account_id`, `scope` and `auth_time`.
+    With offline_access it starts a family of refresh tokens. `code` has `account_id`, `scope` and `auth_time`.
     """
     scopes, token = user_scopes(client, code["scope"]), None
     if OFFLINE_ACCESS in scopes.openid:
@@ -140,7 +143,10 @@ async def _rotate(
 
 
 def _new_token(family_id: UUID) -> str:
-    """Generate a token that starts with its family, so that an old one is recognized without being stored."""
+    """Generate a token that starts with its family id.
+
+    So reuse is detected without storing old tokens.
+    """
     return urlsafe_b64encode(family_id.bytes + token_bytes(_SECRET_BYTES)).decode()
 
 

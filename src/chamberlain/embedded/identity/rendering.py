@@ -1,4 +1,4 @@
-"""HTML pages from templates, and the security headers of all responses to a browser."""
+"""HTML pages and the security headers of responses to browsers."""
 
 import re
 from collections.abc import Sequence
@@ -31,9 +31,10 @@ _HEADERS = {
 def render(
     base_url: str, template: str, *, status: int = 200, leads_to: Sequence[str] = (), **values: object
 ) -> Response:
-    """Render a page. Its forms may lead to us and to `leads_to`, which must be validated addresses.
+    """Render a page.
 
-    Browsers apply the policy of a form also to the redirect in its response, so the target must be included.
+    Its forms may lead to us and to `leads_to`, which must be validated addresses. Browsers apply the policy of a form
+    also to the redirect in its response, so the target must be included.
     """
     text = _TEMPLATES.get_template(template).render(
         platform_path=urlsplit(base_url).path, page_name=template.removesuffix(".html"), **values
@@ -42,7 +43,10 @@ def render(
 
 
 def redirect(address: str) -> Response:
-    """Redirect with 303, so that the browser continues by GET and never sends a password on."""
+    """Redirect with 303.
+
+    The browser continues by GET, so it never sends a password on.
+    """
     return _with_security_headers(RedirectResponse(address, status_code=303), ())
 
 

@@ -20,7 +20,10 @@ def content_type(request: Request) -> str:
 
 
 async def read_body(request: Request) -> bytes:
-    """Read the whole body. Raises InvalidRequest if it is too long or too slow."""
+    """Read the whole body.
+
+    Raises InvalidRequest if it is too long or too slow.
+    """
     body = bytearray()
     try:
         async with asyncio.timeout(_TIMEOUT_SECONDS):
@@ -34,7 +37,10 @@ async def read_body(request: Request) -> bytes:
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Parse a form. A parameter without a value counts as not sent (RFC 6749, 3.2)."""
+    """Parse a form.
+
+    A parameter without a value counts as not sent (RFC 6749, 3.2).
+    """
     if content_type(request) != FORM:
         raise InvalidRequest(f"Send the parameters as {FORM}.")
     try:

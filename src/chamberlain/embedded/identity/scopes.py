@@ -1,6 +1,7 @@
-"""Scopes that a client gets: all of the requested ones, for one resource, and only with consent.
+"""Scopes that a client requests and gets.
 
-A client that acts for users may also request the scopes of OpenID Connect.
+It gets all requested scopes or none, for one resource, and only with consent. A client that acts for users may also
+request the scopes of OpenID Connect.
 """
 
 import re
@@ -35,7 +36,7 @@ class ResourceScopes:
 
 @dataclass(frozen=True, slots=True)
 class UserScopes:
-    """Scopes for a user: permissions of at most one resource, and OpenID scopes.
+    """Permissions of at most one resource, and OpenID scopes.
 
     `is_default` is True if the client requested all permissions of the resource by `.default`.
     """
@@ -46,7 +47,10 @@ class UserScopes:
 
     @property
     def full_names(self) -> tuple[str, ...]:
-        """Scopes for the response, by absolute names. Clients look their cached tokens up by them."""
+        """Scopes for the response, by absolute names.
+
+        Clients look their cached tokens up by them.
+        """
         openid = tuple(name for name in OPENID_SCOPES if name in self.openid)
         if self.permissions is None:
             return openid
@@ -55,7 +59,10 @@ class UserScopes:
 
 
 def application_scopes(client: RegisteredClient, scope: str) -> ResourceScopes:
-    """Return the application permissions of a resource. A client always gets all of them."""
+    """Return the application permissions of a resource.
+
+    A client always gets all of them.
+    """
     resource = scope.removesuffix(f"/{_DEFAULT}")
     if resource == scope or resource not in client.application:
         allowed = [f"{each}/{_DEFAULT}" for each in client.application]

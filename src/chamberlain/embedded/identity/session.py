@@ -1,4 +1,4 @@
-"""Browsers at the pages: their session and its cookie, the key of their forms, and the address that they use.
+"""Browsers: session, cookies, form key and origin.
 
 A cookie contains the secret of the session; the database stores its digest.
 """
@@ -74,7 +74,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """A request of a browser for a page. `session` is None if no user is signed in."""
+    """Request of a browser for a page.
+
+    `session` is None if no user is signed in.
+    """
 
     platform: IdentityPlatform
     request: Request
@@ -85,7 +88,10 @@ class Browser:
 
     @classmethod
     async def from_request(cls, platform: IdentityPlatform, request: Request) -> Self:
-        """Read the cookies and find the session. Raises WrongOrigin at another address than the platform's."""
+        """Read the cookies and find the session.
+
+        Raises WrongOrigin at another address than the platform's.
+        """
         _require_origin(platform.base_url, request)
         lines = request.headers.getlist("cookie")
         form_key = cookie_secret(lines, form_cookie(platform.base_url))
@@ -120,13 +126,16 @@ class Browser:
         return token_for(self.form_key, purpose)
 
     async def read_own_form(self) -> dict[str, str]:
-        """Parse a form from our origin. Raises FormInvalid; the caller must verify it with `require_token`."""
+        """Parse a form from our origin.
+
+        Raises FormInvalid. The caller must verify the form with `require_token`.
+        """
         if not is_same_origin(self.request.headers, _origin_of(self.platform.base_url)):
             raise FormInvalid
         return await read_form(self.request)
 
     def require_token(self, form: Mapping[str, str], purpose: str) -> None:
-        """Raises FormInvalid unless the form has the token of this browser and purpose."""
+        """Raises FormInvalid without the token of this browser and purpose."""
         if not is_valid_token(form, self.form_key if self.has_form_key else None, purpose):
             raise FormInvalid
 
@@ -139,7 +148,7 @@ class Browser:
     def render_form(
         self, template: str, purpose: str, *, status: int = 200, leads_to: Sequence[str] = (), **values: object
     ) -> Response:
-        """Render a page with a form, and set the cookie with the form key if the browser has none."""
+        """Render a page with a form, and set a missing form cookie."""
         token, base_url = self.token(purpose), self.platform.base_url
         response = render(base_url, template, status=status, leads_to=leads_to, form_token=token, **values)
         if not self.has_form_key:
@@ -147,7 +156,10 @@ class Browser:
         return response
 
     async def begin_session(self, account: Account) -> Session:
-        """Replace the session by a new one with a new secret, which prevents session fixation."""
+        """Replace the session by a new one.
+
+        A new secret prevents session fixation.
+        """
         await self.end_session()
         secret, now = new_secret(), self.platform.now()
         async with transaction(self.platform.pool, account.tenant) as connection:
@@ -176,7 +188,10 @@ class Browser:
 
 
 def session_cookie(base_url: str) -> str:
-    """Return the name of the session cookie. It contains the port, since browsers share cookies between ports."""
+    """Return the name of the session cookie.
+
+    It contains the port, because browsers share cookies between ports.
+    """
     return f"__Host-identity-session-{urlsplit(base_url).port or 443}"
 
 
@@ -186,7 +201,7 @@ def form_cookie(base_url: str) -> str:
 
 
 def cookie_secret(lines: Iterable[str], name: str) -> str | None:
-    """Return the last value of a cookie in these headers, if it has the format of our secrets.
+    """Return the last value of a cookie, if it has our format.
 
     Our cookies are never quoted. The parser of the standard library takes quadratic time for quoted values: it blocked
     the event loop for 6 s.
@@ -201,7 +216,7 @@ def cookie_secret(lines: Iterable[str], name: str) -> str | None:
 
 
 async def _find_session(platform: IdentityPlatform, secret: str | None) -> Session | None:
-    """Find the session of a cookie, unless it has ended, and record its use."""
+    """Find the unexpired session of a cookie, and record its use."""
     if secret is None or not platform.serves_people:
         return None
     digest, now = digest_of(secret), platform.now()

@@ -35,7 +35,10 @@ _STATUSES = {None: 200, Fault.EMPTY: 400, Fault.WRONG: 403}
 
 @dataclass(frozen=True, slots=True)
 class SignInPage:
-    """The form for address and password. `leads_to` are the redirects that may follow it."""
+    """Form for address and password.
+
+    `leads_to` are the redirects that may follow it.
+    """
 
     action: str
     client_name: str
@@ -61,7 +64,10 @@ class SignInPage:
 
 
 async def sign_in(browser: Browser, tenant_id: UUID, form: Mapping[str, str]) -> Account | Fault:
-    """Verify address and password of a form with a valid token. Raises UsersNotServed and TooManyAttempts."""
+    """Verify address and password of a form with a valid token.
+
+    Raises UsersNotServed and TooManyAttempts.
+    """
     browser.require_users()
     address, password = form.get("address", "").strip(), form.get("password", "")
     if not address or not password or len(address) > _LONGEST_ADDRESS:
@@ -80,9 +86,10 @@ async def sign_in(browser: Browser, tenant_id: UUID, form: Mapping[str, str]) ->
 
 
 async def find_by_password(platform: IdentityPlatform, tenant_id: UUID, address: str, password: str) -> Account | None:
-    """Return the account with this address and password. An unknown address takes as long as a wrong password.
+    """Return the account with this address and password.
 
-    The caller must throttle. Raises TemporarilyUnavailable when too many passwords are being verified.
+    An unknown address takes as long as a wrong password. The caller must throttle. Raises TemporarilyUnavailable when
+    too many passwords are being verified.
     """
     row = None
     # PostgreSQL text cannot contain NUL.

@@ -1,4 +1,7 @@
-"""Sign-out (OpenID Connect RP-Initiated Logout 1.0). It ends the session; clients keep their tokens."""
+"""Sign-out (OpenID Connect RP-Initiated Logout 1.0).
+
+It ends the session. Clients keep their tokens.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +24,7 @@ from chamberlain.embedded.identity.tokens import IdTokenHint, read_id_token_hint
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """`target` is the registered redirect URI after the sign-out, with state, or None."""
+    """Request with the registered redirect URI and state, or None."""
 
     hint: IdTokenHint | None
     target: str | None
@@ -29,7 +32,10 @@ class _Request:
 
 
 async def show_sign_out(browser: Browser) -> Response:
-    """Sign out the user of the id_token_hint. Without one, ask first: any site can link here."""
+    """Sign out the user of the id_token_hint.
+
+    Without a hint ask the user first, because any site can link here.
+    """
     request, session = await _read_request(browser), browser.session
     if session is None or (request.hint is not None and request.hint.account_id == session.account.id):
         return await _sign_out(browser, request)
@@ -43,7 +49,7 @@ async def show_sign_out(browser: Browser) -> Response:
 
 
 async def post_sign_out(browser: Browser) -> Response:
-    """Accept the request of a client by POST (RP-Initiated Logout 1.0, 2) and redirect to the same one by GET."""
+    """Redirect a POST request to GET (RP-Initiated Logout 1.0, 2)."""
     return redirect(f"{_path(browser)}/logout?{urlencode(await read_form(browser.request))}")
 
 

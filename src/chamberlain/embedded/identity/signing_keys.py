@@ -1,7 +1,7 @@
-"""Signing keys of the tokens: sealed in the database, shared by all processes, and rotated.
+"""Signing keys of the tokens, and their rotation.
 
-A key is published a day before its first use, so that verifiers have it by then. It signs for thirty days, and stays
-published until its last token has expired.
+They are sealed in the database and shared by all processes. A key is published a day before its first use, so that
+verifiers have it by then. It signs for thirty days, and stays published until its last token has expired.
 """
 
 import asyncio
@@ -75,7 +75,7 @@ class SigningKeys:
         return max((key for key in keys if key.signs_from <= now), key=lambda key: key.signs_from, default=keys[0])
 
     async def published(self) -> list[DictKey]:
-        """Return the public keys that sign, will sign, or have signed unexpired tokens."""
+        """Return the public keys of current, next and unexpired tokens."""
         now = self._now()
         keys = await self._known(now)
         ended = _ended(keys, now)
@@ -119,15 +119,19 @@ class SigningKeys:
 
 
 async def sealing_keys(pool: Pool) -> Mapping[str, int]:
-    """Count the signing keys by the encryption key that seals them. Raises IdentityUnreachable."""
+    """Count the signing keys by the encryption key that seals them.
+
+    Raises IdentityUnreachable.
+    """
     async with transaction(pool) as connection:
         return {row["key_id"]: row["number"] for row in await connection.fetch(_COUNT_BY_SEALING_KEY)}
 
 
 async def reseal(pool: Pool, sealer: Sealer, unusable: type[Exception]) -> tuple[int, int]:
-    """Seal all signing keys with the current encryption key. Returns the numbers of sealed and skipped ones.
+    """Seal all signing keys with the current encryption key.
 
-    It skips a key that cannot be opened: the sealer raises `unusable`. Raises IdentityUnreachable.
+    Returns the numbers of sealed and skipped ones. It skips a key that cannot be opened: the sealer raises `unusable`.
+    Raises IdentityUnreachable.
     """
     skipped = 0
     async with transaction(pool) as connection:
@@ -152,5 +156,8 @@ def _next_is_due(keys: Sequence[SigningKey], now: datetime) -> bool:
 
 
 def _ended(keys: Sequence[SigningKey], now: datetime) -> list[str]:
-    """Return the ids of keys whose last token has expired: their successor has been signing for long enough."""
+    """Return the ids of keys without unexpired tokens.
+
+    Their successor has been signing for long enough.
+    """
     return [key.id for key, successor in pairwise(keys) if now >= successor.signs_from + _PUBLISHED_AFTER]

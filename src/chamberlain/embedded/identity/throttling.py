@@ -1,6 +1,7 @@
-"""Throttling of sign-ins and device codes. The counters are in the database, shared by all processes.
+"""Throttling of sign-ins and device codes.
 
-An attempt counts before it is verified, so that concurrent attempts cannot exceed the limit. A success is subtracted.
+The counters are in the database, shared by all processes. An attempt counts before it is verified, so that concurrent
+attempts cannot exceed the limit. A success is subtracted.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ class Counted(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A maximum of failures within a time from the first, and the time of the block after them."""
+    """Maximum of failures within a time, and the block after it."""
 
     most: int
     within: timedelta
@@ -101,12 +102,12 @@ DELETE FROM identity.sign_in_attempts WHERE (kind, subject) IN (
 
 
 def password_subjects(address: str, network: str) -> tuple[Subject, ...]:
-    """Return the counters of a password attempt: by entered address and by network."""
+    """Return the counters of a password attempt: address and network."""
     return _subject(Counted.ACCOUNT, address.strip()), _subject(Counted.NETWORK, _network_of(network))
 
 
 def code_subjects(network: str) -> tuple[Subject, ...]:
-    """Return the counters of a device code attempt: by network, and in all."""
+    """Return the counters of a device code attempt: network and total."""
     return _subject(Counted.CODE_NETWORK, _network_of(network)), _subject(Counted.CODE_ALL, "")
 
 
@@ -124,9 +125,10 @@ async def begin_attempt(platform: IdentityPlatform, subjects: Sequence[Subject])
 
 
 async def record_success(platform: IdentityPlatform, subjects: Sequence[Subject]) -> None:
-    """Reset the account's counter after a success, and subtract this attempt from the others.
+    """Reset the account's counter after a success.
 
-    If a success reset the other counters, an attacker could reset them with an own password or code.
+    This attempt is subtracted from the others. If a success reset the other counters, an attacker could reset them with
+    an own password or code.
     """
     async with transaction(platform.pool) as connection:
         for subject in sorted(subjects):
@@ -154,7 +156,10 @@ def count_attempt(known: Failures | None, limit: Limit, now: datetime) -> Failur
 
 
 def undo_attempt(known: Failures) -> Failures:
-    """Subtract an attempt. This ends a block, because only the last possible attempt starts one."""
+    """Subtract an attempt.
+
+    This ends a block, because only the last possible attempt starts one.
+    """
     return Failures(max(known.count - 1, 0), known.first_at, None)
 
 

@@ -1,4 +1,4 @@
-"""Signed tokens: access tokens, ID tokens, the token response for a user, and id_token_hint."""
+"""Access tokens, ID tokens and the token response for a user."""
 
 import json
 from base64 import urlsafe_b64encode
@@ -37,7 +37,10 @@ CLAIMS = (
 
 
 class TokenType(StrEnum):
-    """The `typ` header, which keeps a token from being accepted as one of the other type (RFC 9068, 2.1)."""
+    """Header `typ` (RFC 9068, 2.1).
+
+    It keeps a token from being accepted as one of the other type.
+    """
 
     ACCESS = "at+jwt"
     ID = "JWT"
@@ -54,7 +57,7 @@ class AccessToken:
 
 @dataclass(frozen=True, slots=True)
 class UserGrant:
-    """A redeemed code or refresh token: the user, the time of the sign-in, and the granted scopes."""
+    """Redeemed code or refresh token: user, sign-in and scopes."""
 
     account_id: UUID
     auth_time: datetime
@@ -74,7 +77,7 @@ class IdTokenHint:
 async def user_token_response(
     platform: IdentityPlatform, client: RegisteredClient, grant: UserGrant
 ) -> dict[str, object]:
-    """Return the body of a token response (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3)."""
+    """Return a token response (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3)."""
     account = await find_account_by_id(platform.pool, client.tenant_id, grant.account_id)
     if account is None:
         raise InvalidGrant("The user no longer exists. Sign in again.")
@@ -100,7 +103,7 @@ async def user_token_response(
 async def issue_for_user(
     platform: IdentityPlatform, account: Account, client: RegisteredClient, scopes: ResourceScopes
 ) -> AccessToken:
-    """Issue a token with which the client acts on behalf of the user."""
+    """Issue an access token for the user."""
     own: dict[str, object] = {"idtyp": "user", "scp": " ".join(scopes.names)}
     return await _issue_access_token(platform, client, account.id, audience=scopes.resource, own=own)
 
@@ -108,13 +111,16 @@ async def issue_for_user(
 async def issue_for_application(
     platform: IdentityPlatform, client: RegisteredClient, scopes: ResourceScopes
 ) -> AccessToken:
-    """Issue a token with which the client acts for itself."""
+    """Issue an access token for the client itself."""
     own: dict[str, object] = {"idtyp": "app", "roles": list(scopes.names)}
     return await _issue_access_token(platform, client, client.id, audience=scopes.resource, own=own)
 
 
 async def read_id_token_hint(platform: IdentityPlatform, tenant_id: UUID, token: str) -> IdTokenHint | None:
-    """Verify an id_token_hint (OpenID Connect Core, 3.1.2.1), which may be expired. None if it is invalid."""
+    """Verify an id_token_hint (OpenID Connect Core, 3.1.2.1).
+
+    It may be expired. None if it is invalid.
+    """
     keys = KeySet.import_key_set({"keys": await platform.keys.published()})
     try:
         decoded = jwt.decode(token, keys, algorithms=["RS256"])
@@ -151,7 +157,7 @@ async def _issue_access_token(
 async def _issue_id_token(
     platform: IdentityPlatform, client: RegisteredClient, account: Account, grant: UserGrant
 ) -> str:
-    """Issue the token that identifies the user to the client (OpenID Connect Core, 2)."""
+    """Issue an ID token (OpenID Connect Core, 2)."""
     now = platform.token_now()
     claims: dict[str, object] = {
         "iss": issuer_of(platform.base_url, client.tenant_id),
@@ -181,6 +187,9 @@ async def _sign(platform: IdentityPlatform, token_type: TokenType, claims: dict[
 
 
 def _client_info(account: Account) -> str:
-    """Return the account id of MSAL's token cache. Without it, MSAL finds no cached token."""
+    """Return the account id of MSAL's token cache.
+
+    Without it, MSAL finds no cached token.
+    """
     text = json.dumps({"uid": str(account.id), "utid": str(account.tenant)})
     return urlsafe_b64encode(text.encode()).decode().rstrip("=")
