@@ -11,7 +11,7 @@ from tests.embedded.identity.estate import START, IdentityServer, load_estate, o
 async def shared_server(
     postgres_server: postgres.Server, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[IdentityServer]:
-    """The platform with two tenants, running; made once for the tests of a file, which only ask it."""
+    """Running platform with two tenants, shared by the tests of a file."""
     async with migrated_database(postgres_server) as databases:
         await load_estate(databases)
         async with open_server(databases, tmp_path_factory.mktemp("tls")) as server:
@@ -20,7 +20,7 @@ async def shared_server(
 
 @pytest.fixture
 def server(shared_server: IdentityServer) -> IdentityServer:
-    """The platform, at the start of its time and with nothing on record."""
+    """Shared platform with clock and audit records reset."""
     shared_server.clock.now = START
     shared_server.recorded.clear()
     return shared_server

@@ -1,4 +1,4 @@
-"""An identity platform for tests: two tenants, their people and programs, served by real HTTP on a free port."""
+"""Identity platform for tests, with two tenants, served over HTTPS."""
 
 import asyncio
 import socket
@@ -45,7 +45,7 @@ ZOE = Account(
 )
 CLI = UUID("c11e0000-0000-4000-8000-000000000001")
 AUTOMATION = UUID("c11e0000-0000-4000-8000-000000000002")
-# All that a form must write in another way, so that the way is tested.
+# Contains all characters that a form must encode.
 SECRET = "s3cr:t & + % = ü/"
 LOCAL_SECRET = "local secret"
 KEYRING = Keyring("k1", {"k1": bytes(32)})
@@ -74,7 +74,7 @@ CLIENTS = read_clients(
 
 @dataclass
 class Clock:
-    """The time that a test moves."""
+    """Clock that a test sets."""
 
     now: datetime = START
 
@@ -84,14 +84,14 @@ class Clock:
 
 @dataclass
 class IdentityServer:
-    """A running platform, and a client that trusts its certificate."""
+    """Running platform, with an HTTP client that trusts its certificate."""
 
     base_url: str
     http: httpx2.AsyncClient
     platform: IdentityPlatform
     certificate: ServerCertificate
     clock: Clock
-    # Of the role that may change people and programs.
+    # The worker's role, which can change accounts and clients.
     worker: Pool
     recorded: list[LocalToken] = field(default_factory=list)
 
@@ -99,7 +99,7 @@ class IdentityServer:
         return f"{self.base_url}/{tenant_id}/{path}"
 
     async def ask(self, parameters: Mapping[str, str], tenant_id: UUID = TENANT) -> httpx2.Response:
-        """Ask the token endpoint with these parameters in a form."""
+        """Send a form to the token endpoint."""
         return await self.http.post(self.url("oauth2/v2.0/token", tenant_id), data=dict(parameters))
 
     async def ask_locally(self, body: object, secret: str = LOCAL_SECRET) -> httpx2.Response:
@@ -112,7 +112,7 @@ async def load_estate(databases: Databases) -> None:
 
 @asynccontextmanager
 async def open_server(databases: Databases, folder: Path) -> AsyncIterator[IdentityServer]:
-    """Serve over TLS, as the product does, with a certificate made for this start."""
+    """Serve the platform over TLS with a new certificate."""
     certificate = make_server_certificate(folder, datetime.now(UTC))
     clock = Clock()
     recorded: list[LocalToken] = []

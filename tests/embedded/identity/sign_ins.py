@@ -1,4 +1,4 @@
-"""People who sign in, seen from their programs: what the pages do is done by the functions that they call."""
+"""Sign-ins from the view of the client; functions replace the pages."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -19,10 +19,10 @@ from tests.embedded.identity.estate import ADA, API, CLI, GRAPH, OTHER_TENANT, S
 COLLAB = f"{API}/collab/App.ReadWrite.All"
 MAIL = f"{API}/mail/App.ReadWrite.All"
 GROUPS = f"{GRAPH}/Group.Read.All"
-# In the order in which MSAL asks for it.
+# In the order of MSAL.
 SCOPE = f"{COLLAB} openid profile offline_access"
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
-# Somebody signed in a minute before the program asked.
+# The user signed in a minute before the request.
 SIGNED_IN = START - timedelta(minutes=1)
 VERIFIER = "abcdefghijklmnopqrstuvwxyz-._~ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 REDIRECT = "http://localhost:4711"
@@ -30,7 +30,7 @@ PORTAL = UUID("c11e0000-0000-4000-8000-000000000003")
 OTHER_CLI = UUID("c11e0000-0000-4000-8000-000000000004")
 PORTAL_REDIRECT = "https://portal.example/back"
 
-# One that keeps a secret, and a second one that keeps none; both act for people.
+# A confidential and a second public client; both act for users.
 MORE_CLIENTS = read_clients(
     [
         {
@@ -57,7 +57,7 @@ def challenge_of(verifier: str) -> str:
     return urlsafe_b64encode(sha256(verifier.encode()).digest()).decode().rstrip("=")
 
 
-def part_of(token: str, place: int) -> dict[str, Any]:  # Any: what a token says is looked at by each test.
+def part_of(token: str, place: int) -> dict[str, Any]:  # Any: each test checks the claims.
     segment = token.split(".")[place]
     part: dict[str, Any] = json.loads(urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
     return part
@@ -70,7 +70,7 @@ def error_of(answer: httpx2.Response) -> tuple[int, str]:
 async def begin(
     server: IdentityServer, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
 ) -> httpx2.Response:
-    """A device asks for its codes."""
+    """Request the codes of a device."""
     asked = {"client_id": str(CLI), "scope": SCOPE, **(parameters or {})}
     return await server.http.post(server.url("oauth2/v2.0/devicecode", tenant_id), data=asked)
 
@@ -78,7 +78,7 @@ async def begin(
 async def poll(
     server: IdentityServer, device_code: str, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
 ) -> httpx2.Response:
-    """A device asks for its tokens, as MSAL does."""
+    """Poll for the tokens of a device, as MSAL does."""
     asked = {
         "grant_type": DEVICE_GRANT,
         "client_id": str(CLI),
@@ -92,8 +92,8 @@ async def poll(
 
 async def sign_in(
     server: IdentityServer, account: Account = ADA, parameters: Mapping[str, str] | None = None
-) -> dict[str, Any]:  # Any: as for every answer in JSON.
-    """What a device has got after somebody let it in."""
+) -> dict[str, Any]:  # Any: a JSON body.
+    """Return the tokens of an allowed device."""
     codes = (await begin(server, parameters, account.tenant)).json()
     assert await allow_device(server.platform, codes["user_code"], account, SIGNED_IN)
     program = {"client_id": (parameters or {}).get("client_id", str(CLI))}
@@ -119,7 +119,7 @@ async def code_for(
     scope: str = SCOPE,
     nonce: str | None = None,
 ) -> str:
-    """What the browser of somebody who signed in carries to the program."""
+    """Issue an authorization code after a sign-in."""
     clients = await find_clients(server.platform.pool, account.tenant)
     return await issue(
         server.platform,
@@ -152,9 +152,9 @@ async def load_more_clients(server: IdentityServer) -> None:
     await load(server.worker, clients=MORE_CLIENTS, secrets={PORTAL: SECRET})
 
 
-async def somebody(server: IdentityServer, tenant_id: UUID = TENANT) -> Account:
-    """A person whom no other test knows."""
+async def new_account(server: IdentityServer, tenant_id: UUID = TENANT) -> Account:
+    """Create an account that no other test uses."""
     account_id = uuid4()
-    account = Account(id=account_id, tenant=tenant_id, address=f"{account_id}@estate.example", display_name="Somebody")
+    account = Account(id=account_id, tenant=tenant_id, address=f"{account_id}@estate.example", display_name="User")
     await load(server.worker, accounts=[account])
     return account

@@ -26,7 +26,7 @@ async def connect(certificate: ServerCertificate, trusting: ssl.SSLContext, name
 async def test_it_works(tmp_path: Path, name: str) -> None:
     certificate = make_server_certificate(tmp_path, NOW)
     trusting = ssl.create_default_context(cadata=certificate.authority_pem)
-    # The strictest that there is, and the default of newer versions.
+    # The strictest flag, and the default of newer versions.
     trusting.verify_flags |= ssl.VERIFY_X509_STRICT
 
     await connect(certificate, trusting, name)
@@ -40,12 +40,12 @@ async def test_it_rejects_another_name(tmp_path: Path) -> None:
         await connect(certificate, trusting, "estate.example")
 
 
-async def test_nobody_trusts_it_unasked(tmp_path: Path) -> None:
+async def test_it_is_not_trusted_by_default(tmp_path: Path) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
         await connect(make_server_certificate(tmp_path, NOW), ssl.create_default_context(), "localhost")
 
 
-async def test_each_start_has_an_authority_of_its_own(tmp_path: Path) -> None:
+async def test_each_start_creates_another_authority(tmp_path: Path) -> None:
     first, second = make_server_certificate(tmp_path, NOW), make_server_certificate(tmp_path, NOW)
 
     with pytest.raises(ssl.SSLCertVerificationError):
@@ -59,7 +59,7 @@ def test_no_private_key_stays_in_the_folder(tmp_path: Path) -> None:
     assert "PRIVATE" not in certificate.authority_pem
 
 
-def test_the_authority_can_vouch_for_this_machine_only(tmp_path: Path) -> None:
+def test_the_authority_is_limited_to_this_machine(tmp_path: Path) -> None:
     authority = x509.load_pem_x509_certificate(make_server_certificate(tmp_path, NOW).authority_pem.encode())
 
     constraints = authority.extensions.get_extension_for_class(x509.NameConstraints)

@@ -27,7 +27,7 @@ from tests.embedded.identity.estate import (
     IdentityServer,
 )
 
-ASKED = {"grant_type": "client_credentials", "scope": f"{API}/.default"}
+REQUEST = {"grant_type": "client_credentials", "scope": f"{API}/.default"}
 IN_BODY = {"client_id": str(AUTOMATION), "client_secret": SECRET}
 
 
@@ -46,7 +46,7 @@ def error_of(answer: httpx2.Response) -> tuple[int, str]:
 
 
 async def test_it_works(server: IdentityServer) -> None:
-    answer = await server.ask({**ASKED, **IN_BODY})
+    answer = await server.ask({**REQUEST, **IN_BODY})
 
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "no-store"
@@ -78,15 +78,15 @@ async def test_it_works(server: IdentityServer) -> None:
 async def test_it_works_with_the_secret_in_the_header(server: IdentityServer) -> None:
     url = server.url("oauth2/v2.0/token")
 
-    alone = await server.http.post(url, data=ASKED, headers=basic(str(AUTOMATION), SECRET))
+    alone = await server.http.post(url, data=REQUEST, headers=basic(str(AUTOMATION), SECRET))
     named = await server.http.post(
-        url, data={**ASKED, "client_id": str(AUTOMATION)}, headers=basic(str(AUTOMATION), SECRET)
+        url, data={**REQUEST, "client_id": str(AUTOMATION)}, headers=basic(str(AUTOMATION), SECRET)
     )
 
     assert (alone.status_code, named.status_code) == (200, 200)
 
 
-async def test_its_tokens_pass_the_product(server: IdentityServer) -> None:
+async def test_the_product_accepts_its_tokens(server: IdentityServer) -> None:
     issuer = f"{server.base_url}/{TENANT}/v2.0"
 
     async def find_issuer(iss: str, tid: str | None) -> Issuer | None:
@@ -95,7 +95,7 @@ async def test_its_tokens_pass_the_product(server: IdentityServer) -> None:
 
     keys = IssuerKeys(server.clock, authority_pem=server.certificate.authority_pem)
     verifier = Verifier(frozenset({GRAPH}), find_issuer, keys, server.clock)
-    token = (await server.ask({**ASKED, **IN_BODY, "scope": f"{GRAPH}/.default"})).json()["access_token"]
+    token = (await server.ask({**REQUEST, **IN_BODY, "scope": f"{GRAPH}/.default"})).json()["access_token"]
 
     caller = await verifier.verify(f"Bearer {token}")
 
@@ -110,9 +110,9 @@ async def test_its_tokens_pass_the_product(server: IdentityServer) -> None:
 
 @pytest.mark.parametrize("secret", ["wrong", SECRET + " ", SECRET[:-1], "%"])
 async def test_it_rejects_a_wrong_secret(server: IdentityServer, secret: str) -> None:
-    in_body = await server.ask({**ASKED, "client_id": str(AUTOMATION), "client_secret": secret})
+    in_body = await server.ask({**REQUEST, "client_id": str(AUTOMATION), "client_secret": secret})
     in_header = await server.http.post(
-        server.url("oauth2/v2.0/token"), data=ASKED, headers=basic(str(AUTOMATION), secret)
+        server.url("oauth2/v2.0/token"), data=REQUEST, headers=basic(str(AUTOMATION), secret)
     )
 
     assert error_of(in_body) == error_of(in_header) == (401, "invalid_client")
@@ -121,16 +121,16 @@ async def test_it_rejects_a_wrong_secret(server: IdentityServer, secret: str) ->
     assert in_body.headers["cache-control"] == "no-store"
 
 
-async def test_it_rejects_a_program_that_this_tenant_does_not_know(server: IdentityServer) -> None:
-    elsewhere = await server.ask({**ASKED, **IN_BODY}, OTHER_TENANT)
-    nowhere = await server.ask({**ASKED, "client_id": "nobody\x00", "client_secret": SECRET})
+async def test_it_rejects_a_client_that_is_unknown_in_the_tenant(server: IdentityServer) -> None:
+    elsewhere = await server.ask({**REQUEST, **IN_BODY}, OTHER_TENANT)
+    nowhere = await server.ask({**REQUEST, "client_id": "nobody\x00", "client_secret": SECRET})
 
     assert error_of(elsewhere) == error_of(nowhere) == (401, "invalid_client")
     assert elsewhere.json() == nowhere.json()
 
 
-async def test_it_rejects_a_program_that_has_no_secret(server: IdentityServer) -> None:
-    answer = await server.ask({**ASKED, "client_id": str(CLI), "client_secret": "anything"})
+async def test_it_rejects_a_public_client(server: IdentityServer) -> None:
+    answer = await server.ask({**REQUEST, "client_id": str(CLI), "client_secret": "anything"})
 
     assert error_of(answer) == (400, "unauthorized_client")
 
@@ -153,13 +153,13 @@ async def test_it_rejects_a_program_that_has_no_secret(server: IdentityServer) -
 async def test_it_rejects_other_requests(
     server: IdentityServer, parameters: dict[str, str], error: tuple[int, str]
 ) -> None:
-    answer = await server.ask({**ASKED, **IN_BODY, **parameters})
+    answer = await server.ask({**REQUEST, **IN_BODY, **parameters})
 
     assert error_of(answer) == error
 
 
-async def test_a_refused_scope_says_what_may_be_asked_for(server: IdentityServer) -> None:
-    answer = await server.ask({**ASKED, **IN_BODY, "scope": "https://other.example/.default"})
+async def test_the_error_lists_the_allowed_scopes(server: IdentityServer) -> None:
+    answer = await server.ask({**REQUEST, **IN_BODY, "scope": "https://other.example/.default"})
 
     description = answer.json()["error_description"]
     assert f"{API}/.default or {GRAPH}/.default" in description
@@ -177,15 +177,15 @@ async def test_a_refused_scope_says_what_may_be_asked_for(server: IdentityServer
         (b"&".join(b"a%d=1" % number for number in range(40)), "application/x-www-form-urlencoded"),
     ],
 )
-async def test_it_rejects_what_is_no_form(server: IdentityServer, content: bytes, kind: str) -> None:
+async def test_it_rejects_an_invalid_form(server: IdentityServer, content: bytes, kind: str) -> None:
     answer = await server.http.post(server.url("oauth2/v2.0/token"), content=content, headers={"Content-Type": kind})
 
     assert error_of(answer) == (400, "invalid_request")
 
 
 @pytest.mark.parametrize("header", ["Basic", "Basic !", "Basic YWJj", "Bearer YTpi", "Basic gIA6"])
-async def test_it_rejects_a_header_that_cannot_be_read(server: IdentityServer, header: str) -> None:
-    answer = await server.http.post(server.url("oauth2/v2.0/token"), data=ASKED, headers={"Authorization": header})
+async def test_it_rejects_a_malformed_header(server: IdentityServer, header: str) -> None:
+    answer = await server.http.post(server.url("oauth2/v2.0/token"), data=REQUEST, headers={"Authorization": header})
 
     assert error_of(answer) == (401, "invalid_client")
 
@@ -193,34 +193,34 @@ async def test_it_rejects_a_header_that_cannot_be_read(server: IdentityServer, h
 async def test_it_rejects_a_secret_in_both_places(server: IdentityServer) -> None:
     url, header = server.url("oauth2/v2.0/token"), basic(str(AUTOMATION), SECRET)
 
-    twice = await server.http.post(url, data={**ASKED, **IN_BODY}, headers=header)
-    differing = await server.http.post(url, data={**ASKED, "client_id": str(CLI)}, headers=header)
+    twice = await server.http.post(url, data={**REQUEST, **IN_BODY}, headers=header)
+    differing = await server.http.post(url, data={**REQUEST, "client_id": str(CLI)}, headers=header)
 
     assert error_of(twice) == error_of(differing) == (400, "invalid_request")
 
 
-async def test_a_token_is_asked_for_by_post_only(server: IdentityServer) -> None:
+async def test_it_rejects_get(server: IdentityServer) -> None:
     assert (await server.http.get(server.url("oauth2/v2.0/token"))).status_code == 405
 
 
-async def test_many_wrong_secrets_keep_nobody_out(server: IdentityServer) -> None:
-    """They neither wait for each other nor take the turns of those who type a password."""
-    wrong = [server.ask({**ASKED, "client_id": str(AUTOMATION), "client_secret": "wrong"}) for _ in range(150)]
-    unknown = [server.ask({**ASKED, "client_id": str(uuid4()), "client_secret": "wrong"}) for _ in range(50)]
+async def test_wrong_secrets_do_not_block_other_requests(server: IdentityServer) -> None:
+    """Client secrets do not use the limited verification of passwords."""
+    wrong = [server.ask({**REQUEST, "client_id": str(AUTOMATION), "client_secret": "wrong"}) for _ in range(150)]
+    unknown = [server.ask({**REQUEST, "client_id": str(uuid4()), "client_secret": "wrong"}) for _ in range(50)]
 
-    answers, right = await asyncio.gather(asyncio.gather(*wrong, *unknown), server.ask({**ASKED, **IN_BODY}))
+    answers, right = await asyncio.gather(asyncio.gather(*wrong, *unknown), server.ask({**REQUEST, **IN_BODY}))
 
     assert {error_of(answer) for answer in answers} == {(401, "invalid_client")}
     assert right.status_code == 200
 
 
-async def test_a_secret_as_an_earlier_version_kept_it_goes_on_working(server: IdentityServer) -> None:
+async def test_it_accepts_a_secret_with_a_hash_of_an_earlier_version(server: IdentityServer) -> None:
     (slow,) = (await hash_secrets({AUTOMATION: SECRET})).values()
     keep = "UPDATE identity.clients SET secret_hash = $2 WHERE id = $1"
     await server.worker.execute(keep, AUTOMATION, slow)
 
-    right = await server.ask({**ASKED, **IN_BODY})
-    wrong = await server.ask({**ASKED, **IN_BODY, "client_secret": "wrong"})
+    right = await server.ask({**REQUEST, **IN_BODY})
+    wrong = await server.ask({**REQUEST, **IN_BODY, "client_secret": "wrong"})
 
     await server.worker.execute(keep, AUTOMATION, random_secrets.hash_client_secret(SECRET))
     assert right.status_code == 200

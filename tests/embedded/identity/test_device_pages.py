@@ -23,7 +23,7 @@ from tests.embedded.identity.sign_ins import begin, error_of, part_of, poll
 
 
 @pytest.fixture(autouse=True, scope="module")
-async def people(shared_server: IdentityServer) -> None:
+async def users(shared_server: IdentityServer) -> None:
     await set_test_passwords(shared_server)
 
 
@@ -68,7 +68,7 @@ async def test_it_works(server: IdentityServer, browser: Browser) -> None:
     assert part_of(tokens["id_token"], 1)["auth_time"] == int(START.timestamp())
 
 
-async def test_it_rejects_half_of_what_is_needed(server: IdentityServer, browser: Browser) -> None:
+async def test_it_rejects_an_empty_password(server: IdentityServer, browser: Browser) -> None:
     page = await type_code(browser, (await codes_of(server))["user_code"])
 
     again = await browser.send(page.form, {"address": ADA.address, "password": ""})
@@ -77,7 +77,7 @@ async def test_it_rejects_half_of_what_is_needed(server: IdentityServer, browser
     assert (await browser.send(again.form, credentials())).state == (200, "device_decision")
 
 
-async def test_who_is_signed_in_is_asked_for_no_password(server: IdentityServer, browser: Browser) -> None:
+async def test_a_signed_in_user_needs_no_password(server: IdentityServer, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(server))
 
     page = await type_code(browser, (await codes_of(server))["user_code"])
@@ -85,7 +85,7 @@ async def test_who_is_signed_in_is_asked_for_no_password(server: IdentityServer,
     assert page.state == (200, "device_decision")
 
 
-async def test_the_program_can_be_sent_away(server: IdentityServer, browser: Browser) -> None:
+async def test_a_device_can_be_denied(server: IdentityServer, browser: Browser) -> None:
     codes = await codes_of(server)
     decision = await come_to_decision(browser, codes["user_code"])
     assert decision.form.buttons[0] == ("decision", "deny"), "Enter presses the first button"
@@ -96,7 +96,7 @@ async def test_the_program_can_be_sent_away(server: IdentityServer, browser: Bro
     assert error_of(await poll(server, codes["device_code"])) == (400, "access_denied")
 
 
-async def test_somebody_else_can_sign_in_instead(server: IdentityServer, browser: Browser) -> None:
+async def test_another_account_can_sign_in(server: IdentityServer, browser: Browser) -> None:
     decision = await come_to_decision(browser, (await codes_of(server))["user_code"])
 
     page = await browser.send(decision.forms[1], decision.forms[1].button("other", "1"))
@@ -105,7 +105,7 @@ async def test_somebody_else_can_sign_in_instead(server: IdentityServer, browser
     assert (await browser.send(page.form, credentials())).state == (200, "device_decision")
 
 
-async def test_people_of_another_organisation_are_nobody_here(server: IdentityServer, browser: Browser) -> None:
+async def test_users_of_another_tenant_cannot_sign_in(server: IdentityServer, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(server, OTHER_TENANT), ZOE)
     page = await type_code(browser, (await codes_of(server))["user_code"])
     assert page.state == (200, "sign_in")
@@ -126,7 +126,7 @@ async def test_it_rejects_a_second_decision(server: IdentityServer, browser: Bro
     assert error_of(await poll(server, codes["device_code"])) == (400, "access_denied")
 
 
-async def test_it_rejects_a_decision_that_comes_too_late(server: IdentityServer, browser: Browser) -> None:
+async def test_it_rejects_a_late_decision(server: IdentityServer, browser: Browser) -> None:
     codes = await codes_of(server)
     decision = await come_to_decision(browser, codes["user_code"])
     server.clock.now += timedelta(minutes=20)
@@ -137,14 +137,14 @@ async def test_it_rejects_a_decision_that_comes_too_late(server: IdentityServer,
 
 
 @pytest.mark.parametrize("code", ["BCDF-GHJK", "nothing", "", "<script>", "\x00", "B" * 500])
-async def test_it_rejects_a_code_that_nobody_shows(browser: Browser, code: str) -> None:
+async def test_it_rejects_an_unknown_code(browser: Browser, code: str) -> None:
     page = await type_code(browser, code)
 
     assert page.state == (400, "device_code")
     assert "<script>" not in page.html
 
 
-async def test_no_address_brings_a_code_along(server: IdentityServer, browser: Browser) -> None:
+async def test_a_code_in_the_url_is_ignored(server: IdentityServer, browser: Browser) -> None:
     code = (await codes_of(server))["user_code"]
 
     page = await browser.open(f"{server.base_url}/device?user_code={code}")
@@ -152,7 +152,7 @@ async def test_no_address_brings_a_code_along(server: IdentityServer, browser: B
     assert code not in page.html
 
 
-async def test_it_rejects_too_many_guesses_and_then_right_ones_too(server: IdentityServer, browser: Browser) -> None:
+async def test_too_many_wrong_codes_block_right_ones_too(server: IdentityServer, browser: Browser) -> None:
     page = await browser.open(f"{server.base_url}/device")
     guesses = [browser.send(page.form, {"user_code": f"BCDF-GHJ{letter}"}) for letter in "BCDFGHJKLMNPQRSTVWXZ"]
 
@@ -166,7 +166,7 @@ async def test_it_rejects_too_many_guesses_and_then_right_ones_too(server: Ident
     assert (await type_code(browser, (await codes_of(server))["user_code"])).status == 200
 
 
-async def test_right_codes_between_do_not_give_more_guesses(server: IdentityServer, browser: Browser) -> None:
+async def test_right_codes_do_not_reset_the_throttling(server: IdentityServer, browser: Browser) -> None:
     own = (await codes_of(server))["user_code"]
     statuses = []
     for letter in "BCDFGHJKLMNP":
@@ -176,7 +176,7 @@ async def test_right_codes_between_do_not_give_more_guesses(server: IdentityServ
     assert (statuses.count(400), statuses.count(429)) == (10, 2)
 
 
-async def test_guesses_from_many_places_are_too_many_as_well(server: IdentityServer, browser: Browser) -> None:
+async def test_wrong_codes_of_all_networks_are_limited(server: IdentityServer, browser: Browser) -> None:
     for number in range(98):
         await throttling.begin_attempt(server.platform, throttling.code_subjects(f"192.0.2.{number}"))
 
@@ -185,8 +185,8 @@ async def test_guesses_from_many_places_are_too_many_as_well(server: IdentitySer
     assert statuses == [400, 400, 429, 429]
 
 
-async def test_a_decision_is_no_way_to_guess_either(server: IdentityServer, browser: Browser) -> None:
-    """Somebody who is signed in knows what the tokens of his own forms are made of."""
+async def test_decisions_are_throttled(server: IdentityServer, browser: Browser) -> None:
+    """A signed-in user can compute the tokens of own forms."""
     decision = await come_to_decision(browser, (await codes_of(server))["user_code"])
     assert browser.session is not None
     session = digest_of(browser.session).hex()
@@ -202,8 +202,8 @@ async def test_a_decision_is_no_way_to_guess_either(server: IdentityServer, brow
     assert (statuses.count(410), statuses.count(429)) == (10, 2)
 
 
-async def test_a_decision_is_about_the_code_that_was_shown(server: IdentityServer, browser: Browser) -> None:
-    """Somebody who gets a foreign code into the form must not have it allowed."""
+async def test_a_decision_is_bound_to_the_shown_code(server: IdentityServer, browser: Browser) -> None:
+    """An attacker's code in the form must not be allowed."""
     shown, foreign = await codes_of(server), await codes_of(server)
     decision = await come_to_decision(browser, shown["user_code"])
 

@@ -41,13 +41,13 @@ async def test_it_works(server: IdentityServer) -> None:
     }
 
 
-async def test_every_endpoint_that_it_names_exists(server: IdentityServer) -> None:
+async def test_all_endpoints_exist(server: IdentityServer) -> None:
     document = (await server.http.get(server.url(CONFIGURATION))).json()
 
     assert (await server.http.get(document["jwks_uri"])).status_code == 200
     assert (await server.http.post(document["token_endpoint"])).status_code == 400
     assert (await server.http.post(document["device_authorization_endpoint"])).status_code == 400
-    # Pages: the first says what is missing in the request, the second that nobody is signed in.
+    # Pages: the first reports a missing parameter, the second shows that no user is signed in.
     assert (await server.http.get(document["authorization_endpoint"])).status_code == 400
     assert (await server.http.get(document["end_session_endpoint"])).status_code == 200
 
@@ -58,7 +58,7 @@ async def test_each_tenant_has_its_own_issuer(server: IdentityServer) -> None:
     assert document["issuer"] == f"{server.base_url}/{OTHER_TENANT}/v2.0"
 
 
-async def test_it_shows_public_keys_only(server: IdentityServer) -> None:
+async def test_keys_are_public_keys_only(server: IdentityServer) -> None:
     answer = await server.http.get(server.url("discovery/v2.0/keys"))
 
     (key,) = answer.json()["keys"]
@@ -66,7 +66,7 @@ async def test_it_shows_public_keys_only(server: IdentityServer) -> None:
     assert (key["kty"], key["use"], key["alg"]) == ("RSA", "sig", "RS256")
 
 
-async def test_it_rejects_a_tenant_that_nobody_knows(server: IdentityServer) -> None:
+async def test_it_rejects_an_unknown_tenant(server: IdentityServer) -> None:
     for path in (CONFIGURATION, "discovery/v2.0/keys"):
         answer = await server.http.get(server.url(path, UUID(int=7)))
 
@@ -74,7 +74,7 @@ async def test_it_rejects_a_tenant_that_nobody_knows(server: IdentityServer) -> 
         assert answer.json()["error"] == "invalid_tenant"
 
 
-async def test_it_rejects_a_tenant_that_is_no_id(server: IdentityServer) -> None:
+async def test_it_rejects_a_malformed_tenant_id(server: IdentityServer) -> None:
     assert (await server.http.get(f"{server.base_url}/common/{CONFIGURATION}")).status_code == 404
 
 
@@ -84,7 +84,7 @@ async def test_it_handles_an_id_in_capitals(server: IdentityServer) -> None:
     assert answer.json()["issuer"] == f"{server.base_url}/{TENANT}/v2.0"
 
 
-async def test_it_handles_a_database_that_is_away(databases: Databases, tmp_path: Path) -> None:
+async def test_it_handles_an_unreachable_database(databases: Databases, tmp_path: Path) -> None:
     away = await open_database("postgresql://nobody@127.0.0.1:1/nothing", most=1, name="test")
     async with open_server(replace(databases, application=away), tmp_path) as server:
         for path in (CONFIGURATION, "discovery/v2.0/keys"):

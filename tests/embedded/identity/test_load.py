@@ -25,7 +25,7 @@ async def test_it_works(databases: Databases) -> None:
     assert await find_account(databases.application.pool, TENANT, "ADA@estate.example") == ADA
 
 
-async def test_nothing_crosses_tenants(databases: Databases) -> None:
+async def test_tenants_are_separate(databases: Databases) -> None:
     await load_all(databases)
     pool = databases.application.pool
 
@@ -40,8 +40,8 @@ async def test_nothing_crosses_tenants(databases: Databases) -> None:
 @pytest.mark.parametrize("table", ["accounts", "clients", "permissions"])
 async def test_the_application_sees_one_tenant_only(databases: Databases, table: str) -> None:
     await load_all(databases)
-    count = f"SELECT count(*) FROM identity.{table}"  # noqa: S608 - the names stand above
-    others = f"SELECT count(*) FROM identity.{table} WHERE tenant_id <> $1"  # noqa: S608 - the names stand above
+    count = f"SELECT count(*) FROM identity.{table}"  # noqa: S608 - the table names are constants
+    others = f"SELECT count(*) FROM identity.{table} WHERE tenant_id <> $1"  # noqa: S608 - the table names are constants
 
     assert await databases.application.pool.fetchval(count) == 0
     async with databases.application.pool.acquire() as connection, connection.transaction():
@@ -52,13 +52,13 @@ async def test_the_application_sees_one_tenant_only(databases: Databases, table:
 
 
 @pytest.mark.parametrize("table", ["accounts", "clients", "permissions"])
-async def test_the_application_changes_nobody(databases: Databases, table: str) -> None:
-    for statement in (f"DELETE FROM identity.{table}", f"UPDATE identity.{table} SET tenant_id = tenant_id"):  # noqa: S608 - the names stand above
+async def test_the_application_cannot_write(databases: Databases, table: str) -> None:
+    for statement in (f"DELETE FROM identity.{table}", f"UPDATE identity.{table} SET tenant_id = tenant_id"):  # noqa: S608 - the table names are constants
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await databases.application.pool.execute(statement)
 
 
-async def test_loading_again_changes_nothing_but_what_is_new(databases: Databases) -> None:
+async def test_loading_again_changes_nothing(databases: Databases) -> None:
     await load_all(databases)
     before = await find_clients(databases.application.pool, TENANT)
 
@@ -67,7 +67,7 @@ async def test_loading_again_changes_nothing_but_what_is_new(databases: Database
     assert await find_clients(databases.application.pool, TENANT) == before
 
 
-async def test_permissions_and_names_follow_the_file(databases: Databases) -> None:
+async def test_it_updates_permissions_and_names(databases: Databases) -> None:
     await load_all(databases)
     fewer = read_clients([{**A_CLIENT, "delegated": {API: ["mail/App.ReadWrite.All"]}}])
     renamed = Account(id=ADA.id, tenant=TENANT, address="ada.a@estate.example", display_name="Ada A.")
@@ -81,7 +81,7 @@ async def test_permissions_and_names_follow_the_file(databases: Databases) -> No
     assert await find_account(pool, TENANT, renamed.address) == renamed
 
 
-async def test_a_secret_is_not_stored_as_it_is(databases: Databases) -> None:
+async def test_a_secret_is_stored_as_a_hash(databases: Databases) -> None:
     await load_all(databases)
 
     (automation, _) = await find_clients(databases.application.pool, TENANT)
@@ -91,7 +91,7 @@ async def test_a_secret_is_not_stored_as_it_is(databases: Databases) -> None:
     assert automation.secret_hash not in repr(automation)
 
 
-async def test_it_rejects_an_address_that_somebody_has(databases: Databases) -> None:
+async def test_it_rejects_an_address_in_use(databases: Databases) -> None:
     await load_all(databases)
     other = Account(id=ZOE.id, tenant=OTHER_TENANT, address="ADA@estate.example", display_name="Zoe")
 
@@ -120,6 +120,6 @@ async def test_it_rejects_an_address_that_somebody_has(databases: Databases) -> 
         ({"redirectUris": "https://estate.example"}, "redirectUris"),
     ],
 )
-def test_it_rejects_a_section_with_a_fault(changes: dict[str, object], where: str) -> None:
+def test_it_rejects_an_invalid_section(changes: dict[str, object], where: str) -> None:
     with pytest.raises(EstateInvalid, match=where):
         read_clients([{**A_CLIENT, **changes}])

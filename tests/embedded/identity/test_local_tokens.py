@@ -54,7 +54,7 @@ async def test_it_works_for_a_user(server: IdentityServer) -> None:
     }
 
 
-async def test_it_works_for_a_program(server: IdentityServer) -> None:
+async def test_it_works_for_a_client(server: IdentityServer) -> None:
     answer = await server.ask_locally({"client": "automation", "scope": f"{GRAPH}/.default"})
 
     claims = claims_of(answer.json()["access_token"])
@@ -73,7 +73,7 @@ async def test_it_works_with_a_form(server: IdentityServer) -> None:
     assert claims_of(answer.json()["access_token"])["scp"] == "collab/App.ReadWrite.All mail/App.ReadWrite.All"
 
 
-async def test_it_handles_everything_of_a_resource(server: IdentityServer) -> None:
+async def test_it_handles_the_default_scope(server: IdentityServer) -> None:
     answer = await server.ask_locally({"user": "ada@estate.example", "scope": f"{API}/.default"})
 
     assert claims_of(answer.json()["access_token"])["scp"] == "collab/App.ReadWrite.All mail/App.ReadWrite.All"
@@ -108,7 +108,7 @@ async def test_it_rejects_a_wrong_local_secret(server: IdentityServer, secret: s
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "localhost", "", None])
-async def test_it_rejects_who_is_not_on_this_machine(server: IdentityServer, host: str | None) -> None:
+async def test_it_rejects_other_machines(server: IdentityServer, host: str | None) -> None:
     headers = [(LOCAL_HEADER.lower().encode(), LOCAL_SECRET.encode())]
     client = None if host is None else (host, 50000)
     request = Request({"type": "http", "method": "POST", "headers": headers, "client": client})
@@ -152,7 +152,7 @@ async def test_the_error_description_names_the_fault_or_the_remedy(
     assert not server.recorded
 
 
-async def test_it_rejects_what_is_no_json(server: IdentityServer) -> None:
+async def test_it_rejects_malformed_json(server: IdentityServer) -> None:
     answer = await server.http.post(
         f"{server.base_url}/local/token", content=b"{", headers={LOCAL_HEADER: LOCAL_SECRET}
     )

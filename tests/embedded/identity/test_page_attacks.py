@@ -1,4 +1,4 @@
-"""What somebody tries who wants in as somebody else, or wants a person's browser to do it for him."""
+"""Attacks on the pages: forged forms, guessing, injection and others."""
 
 import asyncio
 import time
@@ -33,7 +33,7 @@ MARKUP = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{'evaluated-
 
 
 @pytest.fixture(autouse=True, scope="module")
-async def people(shared_server: IdentityServer) -> None:
+async def users(shared_server: IdentityServer) -> None:
     await load_more_clients(shared_server)
     await set_test_passwords(shared_server)
 
@@ -46,13 +46,13 @@ async def browser(server: IdentityServer) -> AsyncIterator[Browser]:
 
 
 async def fail(server: IdentityServer, *addresses: str) -> None:
-    """Wrong passwords for these addresses, without the time that it takes to look at them."""
+    """Count wrong passwords without the time of their verification."""
     for address in addresses:
         await throttling.begin_attempt(server.platform, throttling.password_subjects(address, "127.0.0.1"))
 
 
 async def pages_of(browser: Browser) -> list[Page]:
-    """One of each kind."""
+    """Open one page of each kind."""
     server = browser.server
     sign_in = await browser.open(authorize_url(server))
     wrong = await browser.send(sign_in.form, credentials(password="wrong"))
@@ -69,7 +69,7 @@ async def pages_of(browser: Browser) -> list[Page]:
 
 
 async def test_it_works(browser: Browser) -> None:
-    """Every page has the headers that keep it from being framed, kept, read along or made to do more."""
+    """Every page has all security headers."""
     pages = await pages_of(browser)
 
     assert len({page.heading for page in pages}) == len(pages)
@@ -89,14 +89,14 @@ async def test_it_works(browser: Browser) -> None:
         assert '<html lang="en">' in page.html
 
 
-async def test_redirects_are_not_kept_and_tell_nobody_where_they_come_from(browser: Browser) -> None:
+async def test_redirects_are_not_cached_and_send_no_referrer(browser: Browser) -> None:
     done = await sign_in_at(browser, authorize_url(browser.server))
 
     assert done.answer.headers["cache-control"] == "no-store"
     assert done.answer.headers["referrer-policy"] == "no-referrer"
 
 
-async def test_cookies_are_out_of_reach(browser: Browser) -> None:
+async def test_cookies_have_all_protective_attributes(browser: Browser) -> None:
     page = await browser.open(authorize_url(browser.server))
     done = await browser.send(page.form, credentials())
 
@@ -121,7 +121,7 @@ async def test_cookies_are_out_of_reach(browser: Browser) -> None:
         {},
     ],
 )
-async def test_it_rejects_a_form_from_elsewhere(browser: Browser, headers: dict[str, str]) -> None:
+async def test_it_rejects_a_cross_site_form(browser: Browser, headers: dict[str, str]) -> None:
     page = await browser.open(authorize_url(browser.server))
 
     done = await browser.send(page.form, credentials(), headers)
@@ -130,7 +130,7 @@ async def test_it_rejects_a_form_from_elsewhere(browser: Browser, headers: dict[
     assert browser.session is None
 
 
-async def test_it_takes_a_form_from_its_own_origin(browser: Browser) -> None:
+async def test_it_accepts_a_form_from_its_own_origin(browser: Browser) -> None:
     page = await browser.open(authorize_url(browser.server))
 
     done = await browser.send(page.form, credentials(), {"Origin": browser.server.base_url.removesuffix("/identity")})
@@ -149,7 +149,7 @@ async def test_it_rejects_a_form_without_its_token(browser: Browser, token: str)
 
 
 async def test_it_rejects_the_token_of_another_browser(server: IdentityServer, browser: Browser) -> None:
-    """An attacker signs somebody in as himself with a form that he was given."""
+    """Login CSRF: an attacker submits an own form in another browser."""
     async with open_browser(server) as attacker:
         form = (await attacker.open(authorize_url(server))).form
 
@@ -173,7 +173,7 @@ async def test_it_rejects_the_token_of_another_form(server: IdentityServer, brow
     assert browser.session is not None
 
 
-async def test_a_page_of_one_session_does_nothing_in_the_next(server: IdentityServer, browser: Browser) -> None:
+async def test_a_form_is_bound_to_its_session(server: IdentityServer, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(server))
     confirm = await browser.open(authorize_url(server))
     await sign_in_at(browser, authorize_url(server, prompt="login"))
@@ -183,7 +183,7 @@ async def test_a_page_of_one_session_does_nothing_in_the_next(server: IdentitySe
     assert done.status == 403
 
 
-async def test_a_session_that_was_there_before_is_never_signed_in(server: IdentityServer, browser: Browser) -> None:
+async def test_sign_in_replaces_the_session(server: IdentityServer, browser: Browser) -> None:
     name = f"__Host-identity-session-{urlsplit(server.base_url).port}"
     planted = "A" * 43
     page = await browser.open(authorize_url(server))
@@ -197,13 +197,13 @@ async def test_a_session_that_was_there_before_is_never_signed_in(server: Identi
     assert done.status == 303
     assert first not in (None, planted)
     assert browser.session not in (None, planted, first)
-    # The one before is over, for whoever has it.
+    # The previous session has ended.
     kept = "SELECT count(*) FROM identity.sessions WHERE digest = $1"
     assert first is not None
     assert await server.worker.fetchval(kept, digest_of(first)) == 0
 
 
-async def test_a_session_ends(server: IdentityServer, browser: Browser) -> None:
+async def test_a_session_expires(server: IdentityServer, browser: Browser) -> None:
     silently = authorize_url(server, client_id=str(PORTAL), redirect_uri=PORTAL_REDIRECT, prompt="none", scope="openid")
     await sign_in_at(browser, authorize_url(server))
 
@@ -249,24 +249,24 @@ async def test_a_session_ends(server: IdentityServer, browser: Browser) -> None:
         "",
     ],
 )
-async def test_it_rejects_an_address_that_is_not_registered(browser: Browser, address: str) -> None:
+async def test_it_rejects_an_unregistered_redirect_uri(browser: Browser, address: str) -> None:
     page = await browser.open(authorize_url(browser.server, redirect_uri=address))
 
     assert page.state == (400, "error")
     assert "location" not in page.answer.headers
     assert not page.forms
-    # The addresses that are there are the platform's own.
+    # Only links of the platform remain.
     assert all("evil" not in link for link in page.links.values())
 
 
-async def test_the_address_stands_for_one_program_only(browser: Browser) -> None:
+async def test_it_rejects_the_redirect_uri_of_another_client(browser: Browser) -> None:
     page = await browser.open(authorize_url(browser.server, redirect_uri=PORTAL_REDIRECT))
-    nobody = await browser.open(authorize_url(browser.server, client_id=str(ADA.id)))
+    unknown = await browser.open(authorize_url(browser.server, client_id=str(ADA.id)))
 
-    assert (page.status, nobody.status) == (400, 400)
+    assert (page.status, unknown.status) == (400, 400)
 
 
-async def test_an_address_changed_after_the_page_is_looked_at_again(browser: Browser) -> None:
+async def test_a_changed_redirect_uri_is_validated_again(browser: Browser) -> None:
     page = await browser.open(authorize_url(browser.server))
     page.form.action = page.form.action.replace("http%3A%2F%2Flocalhost%3A4711", "https%3A%2F%2Fevil.example")
     assert "evil" in page.form.action
@@ -278,8 +278,8 @@ async def test_an_address_changed_after_the_page_is_looked_at_again(browser: Bro
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost", "localhost:1", "localhost.evil.example"])
-async def test_it_rejects_a_host_that_is_not_ours(server: IdentityServer, browser: Browser, host: str) -> None:
-    """Also where somebody bends the name of a site to this machine (DNS rebinding)."""
+async def test_it_rejects_another_host(server: IdentityServer, browser: Browser, host: str) -> None:
+    """This prevents DNS rebinding."""
     page = await browser.open(authorize_url(server))
 
     for path in (urlsplit(authorize_url(server)).path, "/identity/device"):
@@ -295,7 +295,7 @@ async def test_it_rejects_a_host_that_is_not_ours(server: IdentityServer, browse
     assert host not in posted.text.replace(server.base_url, "")
 
 
-async def test_a_page_at_another_address_leads_to_the_right_one(server: IdentityServer, browser: Browser) -> None:
+async def test_a_page_at_another_host_links_to_the_right_one(server: IdentityServer, browser: Browser) -> None:
     wrong = f"{authorize_url(server)}&x=%22%3E%3Cscript%3E"
 
     page = Page(await browser.http.get(wrong, headers={"Host": "evil.example"}))
@@ -307,7 +307,7 @@ async def test_a_page_at_another_address_leads_to_the_right_one(server: Identity
 
 
 @pytest.mark.parametrize("name", ["state", "login_hint", "scope", "client_id", "redirect_uri", "nonce", "prompt"])
-async def test_nothing_that_is_sent_becomes_markup(browser: Browser, name: str) -> None:
+async def test_parameters_are_escaped(browser: Browser, name: str) -> None:
     for mode in ("query", "form_post"):
         page = await browser.open(authorize_url(browser.server, response_mode=mode, **{name: MARKUP}))
         assert "<script" not in page.html
@@ -315,7 +315,7 @@ async def test_nothing_that_is_sent_becomes_markup(browser: Browser, name: str) 
         assert "evaluated-evaluated-" not in page.html
 
 
-async def test_nothing_that_is_typed_becomes_markup(server: IdentityServer, browser: Browser) -> None:
+async def test_form_values_are_escaped(server: IdentityServer, browser: Browser) -> None:
     page = await browser.open(authorize_url(server))
     device = await browser.open(f"{server.base_url}/device")
 
@@ -325,11 +325,11 @@ async def test_nothing_that_is_typed_becomes_markup(server: IdentityServer, brow
     assert wrong.form.values["address"] == MARKUP
     assert no_code.form.values["user_code"] == MARKUP
     assert "<script" not in wrong.html + no_code.html
-    # A password never comes back.
+    # The page never contains the password.
     assert wrong.form.values["password"] == ""
 
 
-async def test_names_are_no_markup_either(server: IdentityServer, browser: Browser) -> None:
+async def test_names_are_escaped(server: IdentityServer, browser: Browser) -> None:
     await server.worker.execute("UPDATE identity.accounts SET display_name = $1 WHERE id = $2", MARKUP, ADA.id)
     await server.worker.execute("UPDATE identity.clients SET name = $1 WHERE id = $2", MARKUP, CLI)
     try:
@@ -344,7 +344,7 @@ async def test_names_are_no_markup_either(server: IdentityServer, browser: Brows
     assert "alert(1)" in pages[2].html
 
 
-async def test_it_does_not_tell_who_exists(browser: Browser) -> None:
+async def test_it_does_not_reveal_accounts(browser: Browser) -> None:
     page = await browser.open(authorize_url(browser.server))
     answers, seconds = [], []
 
@@ -354,17 +354,17 @@ async def test_it_does_not_tell_who_exists(browser: Browser) -> None:
             begun = time.perf_counter()
             answers.append(await browser.send(page.form, {"address": address, "password": "wrong"}))
             taken.append(time.perf_counter() - begun)
-        # What else the machine does makes an answer later, never earlier.
+        # Other load delays a response, so the fastest one counts.
         seconds.append(min(taken))
 
     assert {answer.status for answer in answers} == {403}
     assert len({answer.html.replace(answer.form.values["address"], "") for answer in answers}) == 1
-    # Hashing takes most of it; without it the one would be a tenth of the other.
+    # Hashing takes most of the time; without it one would take a tenth of the other.
     assert 0.3 < seconds[0] / seconds[1] < 3
 
 
 @pytest.mark.parametrize("address", [ADA.address, "nobody@estate.example"])
-async def test_it_rejects_too_many_wrong_passwords_and_then_right_ones_too(
+async def test_too_many_wrong_passwords_block_right_ones_too(
     server: IdentityServer, browser: Browser, address: str
 ) -> None:
     page = await browser.open(authorize_url(server))
@@ -379,15 +379,13 @@ async def test_it_rejects_too_many_wrong_passwords_and_then_right_ones_too(
     assert "15 minutes" in blocked.html
     assert address not in blocked.html
     assert browser.session is None
-    # Others are not held up, and the block passes.
+    # Other addresses are not blocked, and the block ends.
     assert (await browser.send(page.form, {"address": "other@estate.example", "password": "x"})).status == 403
     server.clock.now += timedelta(minutes=15)
     assert (await browser.send(page.form, {"address": address, "password": "wrong"})).status == 403
 
 
-async def test_many_at_one_moment_are_no_more_than_one_after_the_other(
-    server: IdentityServer, browser: Browser
-) -> None:
+async def test_concurrent_attempts_do_not_exceed_the_limit(server: IdentityServer, browser: Browser) -> None:
     page = await browser.open(authorize_url(server))
     await fail(server, *[ADA.address] * 6)
 
@@ -397,7 +395,7 @@ async def test_many_at_one_moment_are_no_more_than_one_after_the_other(
     assert (statuses.count(403), statuses.count(429)) == (4, 11)
 
 
-async def test_one_password_for_many_people_is_too_many_as_well(server: IdentityServer, browser: Browser) -> None:
+async def test_attempts_for_many_accounts_are_limited_by_network(server: IdentityServer, browser: Browser) -> None:
     page = await browser.open(authorize_url(server))
     await fail(server, *(f"{number}@estate.example" for number in range(47)))
 
@@ -407,9 +405,7 @@ async def test_one_password_for_many_people_is_too_many_as_well(server: Identity
     assert (statuses.count(403), statuses.count(429)) == (3, 5)
 
 
-async def test_a_right_password_ends_the_count_of_its_person_and_no_other(
-    server: IdentityServer, browser: Browser
-) -> None:
+async def test_a_success_resets_the_counter_of_the_account_only(server: IdentityServer, browser: Browser) -> None:
     page = await browser.open(authorize_url(server))
     await fail(server, *[ADA.address] * 9)
 
@@ -429,18 +425,18 @@ async def test_a_right_password_ends_the_count_of_its_person_and_no_other(
         ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
         ("2001:db8::1", "2001:db8::2", True),
         ("2001:db8::1", "2001:db8:0:1::1", False),
-        # Whoever is on this machine has all of these.
+        # All loopback addresses belong to this machine.
         ("127.0.0.1", "127.44.3.2", True),
         ("127.0.0.1", "::1", True),
         ("127.0.0.1", "::ffff:127.0.0.2", True),
         ("", "", True),
     ],
 )
-def test_a_network_is_what_one_customer_gets(one: str, other: str, *, same: bool) -> None:
+def test_networks_are_grouped(one: str, other: str, *, same: bool) -> None:
     assert (throttling.code_subjects(one) == throttling.code_subjects(other)) == same
 
 
-async def test_what_is_over_is_removed(server: IdentityServer, browser: Browser) -> None:
+async def test_expired_counters_are_deleted(server: IdentityServer, browser: Browser) -> None:
     page = await browser.open(authorize_url(server))
     await fail(server, "one@estate.example", "two@estate.example")
     server.clock.now += timedelta(minutes=16)
@@ -451,7 +447,7 @@ async def test_what_is_over_is_removed(server: IdentityServer, browser: Browser)
 
 
 @pytest.mark.parametrize("typed_in", [{"address": "", "password": "x"}, {"address": "x", "password": ""}])
-async def test_it_rejects_half_of_what_is_needed_and_counts_nothing(
+async def test_an_empty_field_is_rejected_and_not_counted(
     server: IdentityServer, browser: Browser, typed_in: dict[str, str]
 ) -> None:
     page = await browser.open(authorize_url(server))
@@ -463,7 +459,7 @@ async def test_it_rejects_half_of_what_is_needed_and_counts_nothing(
 
 
 @pytest.mark.parametrize("address", ["\x00", "a" * 400, "' OR 1=1 --", "ada@estate.example\x00"])
-async def test_it_rejects_an_address_that_is_none(browser: Browser, address: str) -> None:
+async def test_it_rejects_an_invalid_address(browser: Browser, address: str) -> None:
     page = await browser.open(authorize_url(browser.server))
 
     answer = await browser.send(page.form, {"address": address, "password": "x"})
@@ -471,7 +467,7 @@ async def test_it_rejects_an_address_that_is_none(browser: Browser, address: str
     assert answer.status in (400, 403)
 
 
-async def test_it_says_why_nobody_signs_in_where_strangers_can_reach_it(
+async def test_no_user_signs_in_where_other_machines_reach_the_service(
     server: IdentityServer, browser: Browser
 ) -> None:
     page = await browser.open(authorize_url(server))
@@ -495,7 +491,7 @@ async def test_it_says_why_nobody_signs_in_where_strangers_can_reach_it(
     assert "error=login_required" in silently.headers["location"]
 
 
-async def test_secrets_are_not_kept_as_they_are(server: IdentityServer, browser: Browser) -> None:
+async def test_secrets_are_stored_as_digests(server: IdentityServer, browser: Browser) -> None:
     done = await sign_in_at(browser, authorize_url(server))
     secrets = [browser.session, response_parameters(done)["code"], *credentials().values()]
 
@@ -510,7 +506,7 @@ async def test_secrets_are_not_kept_as_they_are(server: IdentityServer, browser:
     assert all(row[0].startswith("$argon2id$") for row in hashes)
 
 
-async def test_nothing_else_in_the_folder_of_pages_is_handed_out(server: IdentityServer, browser: Browser) -> None:
+async def test_only_static_files_are_served(server: IdentityServer, browser: Browser) -> None:
     style = await browser.http.get(f"{server.base_url}/pages/style.css")
 
     assert (style.status_code, style.headers["content-type"]) == (200, "text/css; charset=utf-8")

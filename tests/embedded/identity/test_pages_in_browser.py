@@ -1,4 +1,4 @@
-"""The sign-in pages in a real browser, without scripts and without a mouse, as some people have them."""
+"""Sign-in pages in Chromium, without scripts and mouse."""
 
 import json
 import ssl
@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.heavy, pytest.mark.needs("chromium")]
 
 TENANT = "e57a7e00-0000-4000-8000-000000000001"
 CLI = "c11e0000-0000-4000-8000-000000000001"
-# A busy machine takes its time; in milliseconds.
+# Timeout on a busy machine, in milliseconds.
 PATIENCE = 30_000
-# Worked out as WCAG 2.2 has it: the contrast of each text with what is behind it, the smallest first.
+# Contrasts of all texts with their background by WCAG 2.2, smallest first.
 CONTRASTS = """() => {
   const light = (color) => {
     const [r, g, b] = color.match(/[0-9.]+/g).slice(0, 3).map((part) => part / 255)
@@ -41,7 +41,7 @@ CONTRASTS = """() => {
 
 
 class Program(ThreadingHTTPServer):
-    """A program on the person's machine, which waits for its answer."""
+    """Application on the user's machine, which waits for its response."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -52,7 +52,7 @@ class Program(ThreadingHTTPServer):
         return f"http://localhost:{self.server_port}/"
 
     def next_answer(self) -> tuple[str, dict[str, str]]:
-        """How the next answer came, and what was in it."""
+        """Return method and parameters of the next response."""
         return self.answers.get(timeout=PATIENCE / 1000)
 
 
@@ -77,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the library gave it.
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the library.
         """Nothing is logged."""
 
 
@@ -108,7 +108,7 @@ def program() -> Iterator[Program]:
 
 @contextmanager
 def person(browser: Browser, *, scripts: bool = False) -> Iterator[Page]:
-    """Somebody with a window of their own; nothing may go wrong in it that a page is at fault for."""
+    """Open a window of a new user; fail on errors that a page causes."""
     context: BrowserContext = browser.new_context(java_script_enabled=scripts)
     faults: list[str] = []
 
@@ -149,7 +149,7 @@ def password_of(service: Service, address: str = ADA_MAIL) -> str:
 
 
 def user_code_of(service: Service) -> str:
-    """What a device shows."""
+    """Request a device code; return its user code."""
     trusting = ssl.create_default_context(cafile=service.data_dir / "ca.pem")
     url = f"{platform_of(service)}/{TENANT}/oauth2/v2.0/devicecode"
     answer = httpx2.post(url, data={"client_id": CLI, "scope": COLLAB}, verify=trusting, timeout=30)
@@ -158,7 +158,7 @@ def user_code_of(service: Service) -> str:
 
 
 def type_and_press_enter(page: Page, *texts: str) -> None:
-    """Type into the field that has the focus and those behind it, by the keyboard alone."""
+    """Type into the focused field and the next ones, by keyboard."""
     for number, text in enumerate(texts):
         if number:
             page.keyboard.press("Tab")
@@ -189,7 +189,7 @@ def test_it_works(service: Service, browser: Browser, program: Program) -> None:
     assert answer["iss"] == f"{platform_of(service)}/{TENANT}/v2.0"
 
 
-def test_the_answer_can_be_sent_as_a_form(service: Service, browser: Browser, program: Program) -> None:
+def test_the_response_can_be_sent_as_a_form(service: Service, browser: Browser, program: Program) -> None:
     with person(browser) as page:
         page.goto(authorize_url(service, program, response_mode="form_post"))
         type_and_press_enter(page, ADA_MAIL, password_of(service))
@@ -205,13 +205,13 @@ def test_the_answer_can_be_sent_as_a_form(service: Service, browser: Browser, pr
     assert answer["referer"] == ""
 
 
-def test_who_is_signed_in_says_yes_and_stays_so(service: Service, browser: Browser, program: Program) -> None:
+def test_a_session_lasts_until_the_sign_out(service: Service, browser: Browser, program: Program) -> None:
     with person(browser) as page:
         page.goto(authorize_url(service, program))
         type_and_press_enter(page, ADA_MAIL, password_of(service))
         expect_page(page, "application")
 
-        # The way back is one from another site.
+        # This navigation comes from another site.
         page.evaluate("(url) => { location.href = url }", authorize_url(service, program, login_hint=ADA_MAIL))
         expect_page(page, "confirm")
         page.get_by_role("button", name="Continue").press("Enter")
@@ -224,7 +224,7 @@ def test_who_is_signed_in_says_yes_and_stays_so(service: Service, browser: Brows
         expect_page(page, "sign_in")
 
 
-def test_a_device_is_let_in_by_the_keyboard_alone(service: Service, browser: Browser) -> None:
+def test_a_device_is_allowed_by_keyboard(service: Service, browser: Browser) -> None:
     code = user_code_of(service)
     with person(browser) as page:
         page.goto(f"{platform_of(service)}/device")
@@ -249,7 +249,7 @@ def test_a_device_is_let_in_by_the_keyboard_alone(service: Service, browser: Bro
         expect_page(page, "device_allowed")
 
 
-def test_a_wrong_password_is_told_to_everybody(service: Service, browser: Browser, program: Program) -> None:
+def test_a_wrong_password_is_reported_accessibly(service: Service, browser: Browser, program: Program) -> None:
     with person(browser) as page:
         page.goto(authorize_url(service, program))
         type_and_press_enter(page, ADA_MAIL, "wrong")
@@ -266,7 +266,7 @@ def test_a_wrong_password_is_told_to_everybody(service: Service, browser: Browse
         expect(page.get_by_label("Address")).to_be_focused()
 
 
-def test_pages_fit_a_small_screen_and_can_be_read(service: Service, browser: Browser, program: Program) -> None:
+def test_pages_fit_a_small_screen_with_enough_contrast(service: Service, browser: Browser, program: Program) -> None:
     with person(browser, scripts=True) as page:
         page.set_viewport_size({"width": 320, "height": 480})
 
@@ -297,8 +297,10 @@ def test_pages_fit_a_small_screen_and_can_be_read(service: Service, browser: Bro
         check("error")
 
 
-def test_what_gets_into_a_page_can_do_nothing(service: Service, browser: Browser, program: Program) -> None:
-    """The policy holds in the browser that it is made for, should markup ever get in."""
+def test_the_content_security_policy_blocks_injected_markup(
+    service: Service, browser: Browser, program: Program
+) -> None:
+    """The policy is the second defence, after escaping."""
     context = browser.new_context()
     try:
         page = context.new_page()
@@ -322,7 +324,7 @@ def test_what_gets_into_a_page_can_do_nothing(service: Service, browser: Browser
         context.close()
 
 
-def test_nothing_can_put_a_page_into_a_frame(service: Service, browser: Browser, program: Program) -> None:
+def test_pages_cannot_be_framed(service: Service, browser: Browser, program: Program) -> None:
     with person_of_another_site(browser, program) as page:
         page.set_content(f'<iframe src="{platform_of(service)}/device"></iframe>')
         frame = page.frames[-1]

@@ -22,7 +22,7 @@ from tests.embedded.identity.estate import (
     load_estate,
 )
 
-# As an earlier version kept a secret.
+# The format of an earlier version.
 OLD_FORM = "scrypt$16384$8$1$QUJDREVGR0hJSktMTU5PUA==$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 
@@ -43,7 +43,7 @@ async def test_it_works(server: IdentityServer) -> None:
         assert await find_by_password(server.platform, tenant_id, address, password) is None
 
 
-async def test_an_address_is_one_for_the_count_of_failures_and_for_the_sign_in(server: IdentityServer) -> None:
+async def test_throttling_and_sign_in_fold_addresses_alike(server: IdentityServer) -> None:
     eli = Account(id=uuid4(), tenant=TENANT, address="Eli.Kim@estate.example", display_name="Eli")
     await load(server.worker, accounts=[eli])
     await set_passwords(server.worker, [eli], {eli.address: "right"})
@@ -52,10 +52,10 @@ async def test_an_address_is_one_for_the_count_of_failures_and_for_the_sign_in(s
         return await find_by_password(server.platform, TENANT, address, "right") == eli
 
     assert await finds("ELI.KIM@ESTATE.EXAMPLE")
-    # The database makes a plain i of this letter and would find Eli; attempts are counted for two addresses.
+    # The database folds this letter to i and would find Eli, but throttling counts two addresses.
     assert password_subjects("el\u0130.kim@estate.example", "") != password_subjects(eli.address, "")
     assert not await finds("el\u0130.kim@estate.example")
-    # Of this one both make a k.
+    # Both fold this letter to k.
     assert password_subjects("eli.\u212aim@estate.example", "") == password_subjects(eli.address, "")
     assert await finds("eli.\u212aim@estate.example")
 
@@ -74,7 +74,7 @@ async def test_a_new_password_ends_sessions(server: IdentityServer) -> None:
     assert await server.worker.fetchval("SELECT count(*) FROM identity.sessions") == 0
 
 
-async def test_the_same_secret_is_never_kept_in_the_same_way() -> None:
+async def test_hashes_of_equal_passwords_differ() -> None:
     hashes = await hash_secrets({1: "same", 2: "same"})
 
     assert hashes[1] != hashes[2]
@@ -82,7 +82,7 @@ async def test_the_same_secret_is_never_kept_in_the_same_way() -> None:
     assert [await checker.is_right("same", each) for each in hashes.values()] == [True, True]
 
 
-async def test_it_handles_many_at_once_and_sends_away_too_many() -> None:
+async def test_it_limits_waiting_requests() -> None:
     (stored,) = (await hash_secrets({1: "right"})).values()
     checker = PasswordVerifier()
 
@@ -93,11 +93,11 @@ async def test_it_handles_many_at_once_and_sends_away_too_many() -> None:
 
 
 @pytest.mark.parametrize("stored", [None, "", OLD_FORM])
-async def test_it_rejects_every_secret_where_none_is_kept_well(stored: str | None) -> None:
+async def test_it_rejects_every_password_without_a_valid_hash(stored: str | None) -> None:
     assert not await PasswordVerifier().is_right("", stored)
 
 
-async def test_an_old_hash_is_made_anew_from_the_secret(databases: Databases) -> None:
+async def test_an_old_hash_is_replaced(databases: Databases) -> None:
     await load_estate(databases)
     await databases.worker.pool.execute("UPDATE identity.clients SET secret_hash = $1, redirect_uris = '{}'", OLD_FORM)
     asked: list[str] = []

@@ -19,16 +19,16 @@ from tests.embedded.identity.sign_ins import (
     code_for,
     error_of,
     load_more_clients,
+    new_account,
     part_of,
     poll,
     redeem,
     refresh,
     sign_in,
-    somebody,
 )
 
 REFUSED = (400, "invalid_grant")
-# Behind the seconds in which a program may repeat itself.
+# The end of the grace period for repetitions.
 LATER = timedelta(seconds=10)
 
 
@@ -50,13 +50,13 @@ async def test_it_works(server: IdentityServer) -> None:
     assert body["client_info"] == first["client_info"]
     assert body["refresh_token"] != first["refresh_token"]
     claims = part_of(body["id_token"], 1)
-    # OpenID Connect Core, 12.2: the time of the sign-in stays, its nonce does not.
+    # OpenID Connect Core, 12.2: auth_time stays, nonce is omitted.
     assert claims["auth_time"] == int(SIGNED_IN.timestamp())
     assert "nonce" not in claims
     assert claims["iat"] == int((START + timedelta(hours=2)).timestamp())
 
 
-async def test_it_works_for_anything_that_the_program_may_ask_for(server: IdentityServer) -> None:
+async def test_it_grants_any_scope_of_the_client(server: IdentityServer) -> None:
     token = (await sign_in(server, parameters={"scope": f"{COLLAB} offline_access"}))["refresh_token"]
 
     groups = (await refresh(server, token, {"scope": f"{GROUPS} openid profile offline_access"})).json()
@@ -69,7 +69,7 @@ async def test_it_works_for_anything_that_the_program_may_ask_for(server: Identi
     assert as_before["scope"] == f"{COLLAB} offline_access"
 
 
-async def test_it_rejects_a_token_that_was_used_and_ends_its_family(server: IdentityServer) -> None:
+async def test_reuse_of_a_token_revokes_its_family(server: IdentityServer) -> None:
     first = (await sign_in(server))["refresh_token"]
     second = (await refresh(server, first)).json()["refresh_token"]
     server.clock.now += LATER
@@ -80,7 +80,7 @@ async def test_it_rejects_a_token_that_was_used_and_ends_its_family(server: Iden
     assert error_of(await refresh(server, second)) == REFUSED
 
 
-async def test_it_handles_a_program_that_lost_the_answer(server: IdentityServer) -> None:
+async def test_a_client_can_repeat_a_lost_response(server: IdentityServer) -> None:
     first = (await sign_in(server))["refresh_token"]
     lost = (await refresh(server, first)).json()["refresh_token"]
     server.clock.now += LATER - timedelta(seconds=1)
@@ -90,12 +90,12 @@ async def test_it_handles_a_program_that_lost_the_answer(server: IdentityServer)
     assert again.status_code == 200
     following = await refresh(server, again.json()["refresh_token"])
     assert following.status_code == 200
-    # Of the two answers one is used. Whoever comes with the other is somebody else.
+    # One of the two responses was used. Use of the other one is reuse.
     assert error_of(await refresh(server, lost)) == REFUSED
     assert error_of(await refresh(server, following.json()["refresh_token"])) == REFUSED
 
 
-async def test_nobody_repeats_what_somebody_has_gone_on_from(server: IdentityServer) -> None:
+async def test_a_request_cannot_be_repeated_after_the_next_one(server: IdentityServer) -> None:
     first = (await sign_in(server))["refresh_token"]
     second = (await refresh(server, first)).json()["refresh_token"]
     third = (await refresh(server, second)).json()["refresh_token"]
@@ -104,7 +104,7 @@ async def test_nobody_repeats_what_somebody_has_gone_on_from(server: IdentitySer
     assert error_of(await refresh(server, third)) == REFUSED
 
 
-async def test_many_at_one_moment_are_one_generation(server: IdentityServer) -> None:
+async def test_concurrent_uses_give_one_generation(server: IdentityServer) -> None:
     first = (await sign_in(server))["refresh_token"]
 
     answers = await asyncio.gather(*(refresh(server, first) for _ in range(6)))
@@ -118,7 +118,7 @@ async def test_many_at_one_moment_are_one_generation(server: IdentityServer) -> 
     assert error_of(await refresh(server, gone_on)) == REFUSED
 
 
-async def test_a_program_may_repeat_itself_some_times_only(server: IdentityServer) -> None:
+async def test_repetitions_are_limited(server: IdentityServer) -> None:
     first = (await sign_in(server))["refresh_token"]
 
     statuses = [(await refresh(server, first)).status_code for _ in range(9)]
@@ -129,7 +129,7 @@ async def test_a_program_may_repeat_itself_some_times_only(server: IdentityServe
 @pytest.mark.parametrize(
     "parameters", [{"client_id": str(OTHER_CLI)}, {"client_id": str(PORTAL), "client_secret": SECRET}]
 )
-async def test_it_rejects_the_token_of_another_program(server: IdentityServer, parameters: dict[str, str]) -> None:
+async def test_it_rejects_the_token_of_another_client(server: IdentityServer, parameters: dict[str, str]) -> None:
     token = (await sign_in(server))["refresh_token"]
 
     assert error_of(await refresh(server, token, parameters)) == REFUSED
@@ -143,7 +143,7 @@ async def test_it_rejects_a_token_in_another_tenant(server: IdentityServer) -> N
     assert (await refresh(server, token)).status_code == 200
 
 
-async def test_it_rejects_a_program_that_does_not_prove_itself(server: IdentityServer) -> None:
+async def test_it_rejects_a_client_without_its_secret(server: IdentityServer) -> None:
     at_portal = {"client_id": str(PORTAL), "client_secret": SECRET, "redirect_uri": PORTAL_REDIRECT}
     code = await code_for(server, client_id=PORTAL, redirect_uri=PORTAL_REDIRECT, scope=f"{MAIL} offline_access")
     token = (await redeem(server, code, at_portal)).json()["refresh_token"]
@@ -157,7 +157,7 @@ async def test_it_rejects_a_program_that_does_not_prove_itself(server: IdentityS
 
 
 @pytest.mark.parametrize("scope", [f"{API}/admin/Config.ReadWrite.All", f"{COLLAB} {GROUPS}", f"openid\x00{COLLAB}"])
-async def test_a_scope_that_is_refused_leaves_the_token_unused(server: IdentityServer, scope: str) -> None:
+async def test_a_refused_scope_leaves_the_token_unused(server: IdentityServer, scope: str) -> None:
     token = (await sign_in(server))["refresh_token"]
 
     assert error_of(await refresh(server, token, {"scope": scope})) == (400, "invalid_scope")
@@ -166,7 +166,7 @@ async def test_a_scope_that_is_refused_leaves_the_token_unused(server: IdentityS
 
 
 @pytest.mark.parametrize("token", ["nothing", "%", "\x00", "A" * 64, "A" * 63 + "=", "é" * 64, "-_" * 32])
-async def test_it_rejects_what_is_no_token(server: IdentityServer, token: str) -> None:
+async def test_it_rejects_a_malformed_token(server: IdentityServer, token: str) -> None:
     assert error_of(await refresh(server, token)) == REFUSED
 
 
@@ -177,7 +177,7 @@ async def test_it_rejects_an_access_token_or_an_id_token_in_its_place(server: Id
     assert error_of(await refresh(server, tokens["id_token"])) == REFUSED
 
 
-async def test_a_token_that_nobody_uses_ends_after_fourteen_days(server: IdentityServer) -> None:
+async def test_an_unused_token_expires_after_fourteen_days(server: IdentityServer) -> None:
     token = (await sign_in(server))["refresh_token"]
 
     server.clock.now = START + timedelta(days=14)
@@ -185,7 +185,7 @@ async def test_a_token_that_nobody_uses_ends_after_fourteen_days(server: Identit
     assert error_of(await refresh(server, token)) == REFUSED
 
 
-async def test_a_family_ends_after_ninety_days_however_it_is_used(server: IdentityServer) -> None:
+async def test_a_family_expires_after_ninety_days_in_use(server: IdentityServer) -> None:
     token = (await sign_in(server))["refresh_token"]
     for day in range(13, 90, 13):
         server.clock.now = START + timedelta(days=day)
@@ -200,8 +200,8 @@ async def test_a_family_ends_after_ninety_days_however_it_is_used(server: Identi
     assert error_of(await refresh(server, token)) == REFUSED
 
 
-async def test_a_new_password_ends_what_came_of_the_old_one(server: IdentityServer) -> None:
-    account = await somebody(server)
+async def test_a_new_password_revokes_tokens(server: IdentityServer) -> None:
+    account = await new_account(server)
     token = (await sign_in(server, account))["refresh_token"]
 
     await set_passwords(server.worker, [account], {account.address: "another password"})
@@ -209,8 +209,8 @@ async def test_a_new_password_ends_what_came_of_the_old_one(server: IdentityServ
     assert error_of(await refresh(server, token)) == REFUSED
 
 
-async def test_a_new_password_ends_what_was_still_to_come_of_the_old_one(server: IdentityServer) -> None:
-    account = await somebody(server)
+async def test_a_new_password_revokes_codes(server: IdentityServer) -> None:
+    account = await new_account(server)
     code, codes = await code_for(server, account), (await begin(server)).json()
     assert await allow_device(server.platform, codes["user_code"], account, SIGNED_IN)
 
@@ -220,7 +220,7 @@ async def test_a_new_password_ends_what_was_still_to_come_of_the_old_one(server:
     assert error_of(await poll(server, codes["device_code"])) == REFUSED
 
 
-async def test_tokens_are_not_stored_as_they_are(server: IdentityServer) -> None:
+async def test_tokens_are_stored_as_digests(server: IdentityServer) -> None:
     token = (await sign_in(server))["refresh_token"]
 
     stored = await server.worker.fetchval("SELECT string_agg(token::text, ' ') FROM identity.refresh_tokens AS token")
@@ -228,8 +228,8 @@ async def test_tokens_are_not_stored_as_they_are(server: IdentityServer) -> None
     assert token not in stored
 
 
-async def test_families_that_have_ended_are_forgotten(server: IdentityServer) -> None:
-    gone = await somebody(server)
+async def test_expired_families_are_deleted(server: IdentityServer) -> None:
+    gone = await new_account(server)
     await sign_in(server, gone)
     await sign_in(server, gone)
 
@@ -240,7 +240,7 @@ async def test_families_that_have_ended_are_forgotten(server: IdentityServer) ->
     assert await server.worker.fetchval(count, TENANT, gone.id) == 0
 
 
-async def test_a_permission_that_was_taken_back_is_not_given_again(server: IdentityServer) -> None:
+async def test_a_removed_permission_is_not_granted(server: IdentityServer) -> None:
     token = (await sign_in(server, parameters={"client_id": str(OTHER_CLI)}))["refresh_token"]
     try:
         await server.worker.execute("DELETE FROM identity.permissions WHERE client_id = $1", OTHER_CLI)
@@ -253,7 +253,7 @@ async def test_a_permission_that_was_taken_back_is_not_given_again(server: Ident
     assert (await refresh(server, token, {"client_id": str(OTHER_CLI)})).status_code == 200
 
 
-async def test_nothing_of_a_program_that_is_gone_is_left(server: IdentityServer) -> None:
+async def test_deleting_a_client_deletes_its_tokens(server: IdentityServer) -> None:
     token = (await sign_in(server, parameters={"client_id": str(OTHER_CLI)}))["refresh_token"]
     try:
         await server.worker.execute("DELETE FROM identity.clients WHERE id = $1", OTHER_CLI)

@@ -10,7 +10,7 @@ TABLES = ["authorization_codes", "device_codes", "refresh_tokens"]
 
 @pytest.fixture
 async def signed_in(server: IdentityServer) -> IdentityServer:
-    """Somebody of the second tenant has one of each."""
+    """Platform with a row in each table for the second tenant."""
     await sign_in(server, ZOE)
     await begin(server, tenant_id=OTHER_TENANT)
     await code_for(server, ZOE)
@@ -19,7 +19,7 @@ async def signed_in(server: IdentityServer) -> IdentityServer:
 
 @pytest.mark.parametrize("table", TABLES)
 async def test_it_works(signed_in: IdentityServer, table: str) -> None:
-    count = f"SELECT count(*) FROM identity.{table}"  # noqa: S608 - the names stand above
+    count = f"SELECT count(*) FROM identity.{table}"  # noqa: S608 - the table names are constants
 
     async with transaction(signed_in.platform.pool, OTHER_TENANT) as connection:
         assert await connection.fetchval(count) > 0
@@ -29,10 +29,10 @@ async def test_it_works(signed_in: IdentityServer, table: str) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-async def test_nobody_removes_what_is_another_tenant_s(signed_in: IdentityServer, table: str) -> None:
+async def test_rows_of_another_tenant_cannot_be_deleted(signed_in: IdentityServer, table: str) -> None:
     async with transaction(signed_in.platform.pool, TENANT) as connection:
         status = await connection.execute(
-            f"DELETE FROM identity.{table} WHERE tenant_id = $1",  # noqa: S608 - the names stand above
+            f"DELETE FROM identity.{table} WHERE tenant_id = $1",  # noqa: S608 - the table names are constants
             OTHER_TENANT,
         )
 
@@ -40,7 +40,7 @@ async def test_nobody_removes_what_is_another_tenant_s(signed_in: IdentityServer
 
 
 @pytest.mark.parametrize("table", TABLES)
-async def test_nobody_gives_what_is_his_to_another_tenant(signed_in: IdentityServer, table: str) -> None:
+async def test_rows_cannot_be_moved_to_another_tenant(signed_in: IdentityServer, table: str) -> None:
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         async with transaction(signed_in.platform.pool, OTHER_TENANT) as connection:
-            await connection.execute(f"UPDATE identity.{table} SET tenant_id = $1", TENANT)  # noqa: S608 - see above
+            await connection.execute(f"UPDATE identity.{table} SET tenant_id = $1", TENANT)  # noqa: S608 - the table names are constants

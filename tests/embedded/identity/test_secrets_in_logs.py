@@ -1,4 +1,4 @@
-"""What a log or a traceback may show of a value is its repr."""
+"""Secrets must not appear in the repr of values, as logs and tracebacks show it."""
 
 import inspect
 import pkgutil
@@ -11,11 +11,11 @@ from typing import Any
 from chamberlain.embedded import identity
 
 SECRET = re.compile("secret|token|password|hash|digest|key|code")
-# What it is made of is the secret; this travels in the address of a page.
+# The verifier is secret; the challenge is in the URL of a page.
 KNOWN_TO_ALL = {"code_challenge"}
 
 
-def fields_of_all() -> Iterator[tuple[type, Field[Any]]]:  # Any: a field of whatever type.
+def fields_of_all() -> Iterator[tuple[type, Field[Any]]]:  # Any: a field of any type.
     for module in pkgutil.iter_modules(identity.__path__, f"{identity.__name__}."):
         for _, kind in inspect.getmembers(import_module(module.name), inspect.isclass):
             if kind.__module__ == module.name and is_dataclass(kind):
@@ -29,5 +29,5 @@ def test_it_works() -> None:
     shown = [f"{kind.__name__}.{each.name}" for kind, each in secret if each.repr]
 
     assert len(secret) > 8
-    # The digest of what is counted, which everybody can work out.
+    # The digest of an address, which is no secret.
     assert shown == ["Subject.digest"]

@@ -17,7 +17,7 @@ from tests.embedded.identity.sign_ins import PORTAL, PORTAL_REDIRECT, load_more_
 
 
 @pytest.fixture(autouse=True, scope="module")
-async def people(shared_server: IdentityServer) -> None:
+async def users(shared_server: IdentityServer) -> None:
     await load_more_clients(shared_server)
     await set_test_passwords(shared_server)
 
@@ -34,7 +34,7 @@ def sign_out_url(server: IdentityServer, **parameters: str) -> str:
 
 
 async def tokens_of(server: IdentityServer, browser: Browser) -> dict[str, str]:
-    """Somebody signs in; what the program gets."""
+    """Sign in and return the client's tokens."""
     answer = response_parameters(await sign_in_at(browser, authorize_url(server)))
     tokens: dict[str, str] = (await redeem(server, answer["code"])).json()
     return tokens
@@ -49,14 +49,14 @@ async def test_it_works(server: IdentityServer, browser: Browser) -> None:
 
     assert page.state == (200, "signed_out")
     assert browser.session is None
-    # What was in the cookie is good for nothing any more.
+    # The cookie is no longer valid.
     name = f"__Host-identity-session-{urlsplit(server.base_url).port}"
     kept = await browser.http.get(authorize_url(server), headers={"Cookie": f"{name}={secret}"})
     assert 'data-page="sign_in"' in kept.text
     assert (await refresh(server, tokens["refresh_token"])).status_code == 200
 
 
-async def test_it_leads_to_a_registered_address_with_the_state(server: IdentityServer, browser: Browser) -> None:
+async def test_it_redirects_to_a_registered_uri_with_state(server: IdentityServer, browser: Browser) -> None:
     tokens = await tokens_of(server, browser)
 
     page = await browser.open(
@@ -69,8 +69,8 @@ async def test_it_leads_to_a_registered_address_with_the_state(server: IdentityS
     assert response_parameters(page) == {"state": "a&b <c>"}
 
 
-async def test_it_asks_when_no_token_names_the_person(server: IdentityServer, browser: Browser) -> None:
-    """Any site can lead somebody here."""
+async def test_it_asks_without_a_hint(server: IdentityServer, browser: Browser) -> None:
+    """Any site can link here."""
     await tokens_of(server, browser)
     page = await browser.open(
         sign_out_url(server, client_id=str(PORTAL), post_logout_redirect_uri=PORTAL_REDIRECT, state="1")
@@ -85,7 +85,7 @@ async def test_it_asks_when_no_token_names_the_person(server: IdentityServer, br
 
 
 @pytest.mark.parametrize("hint", ["x", "e30.e30.", "a.b.c"])
-async def test_it_asks_when_the_token_is_none_of_ours(server: IdentityServer, browser: Browser, hint: str) -> None:
+async def test_it_asks_with_an_invalid_hint(server: IdentityServer, browser: Browser, hint: str) -> None:
     await tokens_of(server, browser)
 
     page = await browser.open(sign_out_url(server, id_token_hint=hint))
@@ -93,7 +93,7 @@ async def test_it_asks_when_the_token_is_none_of_ours(server: IdentityServer, br
     assert page.state == (200, "sign_out")
 
 
-async def test_it_asks_when_the_token_opens_doors_instead(server: IdentityServer, browser: Browser) -> None:
+async def test_it_asks_with_an_access_token_as_hint(server: IdentityServer, browser: Browser) -> None:
     tokens = await tokens_of(server, browser)
 
     page = await browser.open(sign_out_url(server, id_token_hint=tokens["access_token"]))
@@ -101,7 +101,7 @@ async def test_it_asks_when_the_token_opens_doors_instead(server: IdentityServer
     assert page.state == (200, "sign_out")
 
 
-async def test_it_asks_when_the_token_names_somebody_else(server: IdentityServer, browser: Browser) -> None:
+async def test_it_asks_with_a_hint_of_another_user(server: IdentityServer, browser: Browser) -> None:
     await tokens_of(server, browser)
     async with open_browser(server) as other:
         answer = response_parameters(await sign_in_at(other, authorize_url(server, OTHER_TENANT), ZOE))
@@ -114,7 +114,7 @@ async def test_it_asks_when_the_token_names_somebody_else(server: IdentityServer
     assert browser.session is not None
 
 
-async def test_it_asks_when_the_token_is_of_another_organisation(server: IdentityServer, browser: Browser) -> None:
+async def test_it_asks_with_a_hint_of_another_tenant(server: IdentityServer, browser: Browser) -> None:
     tokens = await tokens_of(server, browser)
 
     url = server.url("oauth2/v2.0/logout", OTHER_TENANT)
@@ -123,15 +123,17 @@ async def test_it_asks_when_the_token_is_of_another_organisation(server: Identit
     assert page.state == (200, "sign_out")
 
 
-async def test_who_is_signed_out_already_is_told_so(server: IdentityServer, browser: Browser) -> None:
-    told = await browser.open(sign_out_url(server))
-    led = await browser.open(sign_out_url(server, client_id=str(PORTAL), post_logout_redirect_uri=PORTAL_REDIRECT))
+async def test_it_works_without_a_session(server: IdentityServer, browser: Browser) -> None:
+    shown = await browser.open(sign_out_url(server))
+    redirected = await browser.open(
+        sign_out_url(server, client_id=str(PORTAL), post_logout_redirect_uri=PORTAL_REDIRECT)
+    )
 
-    assert told.state == (200, "signed_out")
-    assert led.answer.headers["location"] == PORTAL_REDIRECT
+    assert shown.state == (200, "signed_out")
+    assert redirected.answer.headers["location"] == PORTAL_REDIRECT
 
 
-async def test_a_program_may_post_its_request(server: IdentityServer, browser: Browser) -> None:
+async def test_it_accepts_a_request_by_post(server: IdentityServer, browser: Browser) -> None:
     tokens = await tokens_of(server, browser)
 
     answer = await browser.http.post(
@@ -157,9 +159,7 @@ async def test_a_program_may_post_its_request(server: IdentityServer, browser: B
         "http://localhost.evil.example/",
     ],
 )
-async def test_it_rejects_an_address_that_is_not_registered(
-    server: IdentityServer, browser: Browser, address: str
-) -> None:
+async def test_it_rejects_an_unregistered_redirect_uri(server: IdentityServer, browser: Browser, address: str) -> None:
     tokens = await tokens_of(server, browser)
 
     by_name = await browser.open(sign_out_url(server, client_id=str(PORTAL), post_logout_redirect_uri=address))
@@ -172,7 +172,7 @@ async def test_it_rejects_an_address_that_is_not_registered(
     assert browser.session is not None
 
 
-async def test_it_rejects_an_address_without_a_program(server: IdentityServer, browser: Browser) -> None:
+async def test_it_rejects_a_redirect_uri_without_its_client(server: IdentityServer, browser: Browser) -> None:
     unnamed = await browser.open(sign_out_url(server, post_logout_redirect_uri=PORTAL_REDIRECT))
     tokens = await tokens_of(server, browser)
     other = await browser.open(sign_out_url(server, id_token_hint=tokens["id_token"], client_id=str(PORTAL)))
@@ -180,7 +180,7 @@ async def test_it_rejects_an_address_without_a_program(server: IdentityServer, b
     assert (unnamed.status, other.status) == (400, 400)
 
 
-async def test_it_rejects_an_answer_that_was_not_asked_for_here(server: IdentityServer, browser: Browser) -> None:
+async def test_it_rejects_a_forged_confirmation(server: IdentityServer, browser: Browser) -> None:
     await tokens_of(server, browser)
     page = await browser.open(sign_out_url(server))
 

@@ -11,7 +11,7 @@ from tests.embedded.identity.estate import KEYRING, START, Clock
 
 
 class World:
-    """Two processes over one database, with a clock each."""
+    """Two processes with one database and a clock each."""
 
     def __init__(self, databases: Databases) -> None:
         self.databases = databases
@@ -42,7 +42,7 @@ async def test_it_works(world: World) -> None:
     assert await world.published() == [key.id]
 
 
-async def test_two_processes_that_start_at_once_agree(world: World) -> None:
+async def test_concurrent_starts_create_one_key(world: World) -> None:
     first, second = await asyncio.gather(world.keys.current(), world.others.current())
 
     assert first.id == second.id
@@ -50,7 +50,7 @@ async def test_two_processes_that_start_at_once_agree(world: World) -> None:
     assert await world.stored() == 1
 
 
-async def test_it_handles_a_clock_that_is_behind(world: World) -> None:
+async def test_it_handles_a_slow_clock(world: World) -> None:
     world.other_clock.now = START - timedelta(seconds=30)
 
     first, second = await world.keys.current(), await world.others.current()
@@ -58,7 +58,7 @@ async def test_it_handles_a_clock_that_is_behind(world: World) -> None:
     assert first.id == second.id
 
 
-async def test_a_next_key_is_published_before_it_signs_and_the_last_one_after(world: World) -> None:
+async def test_keys_are_published_before_and_after_their_use(world: World) -> None:
     first = (await world.keys.current()).id
 
     world.after(days=28, hours=23)
@@ -79,7 +79,7 @@ async def test_a_next_key_is_published_before_it_signs_and_the_last_one_after(wo
     assert await world.published() == [second]
 
 
-async def test_two_processes_make_one_next_key(world: World) -> None:
+async def test_concurrent_rotations_create_one_key(world: World) -> None:
     await asyncio.gather(world.keys.current(), world.others.current())
     world.after(days=29)
 
@@ -89,7 +89,7 @@ async def test_two_processes_make_one_next_key(world: World) -> None:
     assert await world.keys.published() == await world.others.published()
 
 
-async def test_a_process_learns_of_a_key_within_a_minute(world: World) -> None:
+async def test_keys_are_read_again_after_a_minute(world: World) -> None:
     await asyncio.gather(world.keys.current(), world.others.current())
     world.other_clock.now = START + timedelta(days=29)
     await world.others.published()
@@ -100,7 +100,7 @@ async def test_a_process_learns_of_a_key_within_a_minute(world: World) -> None:
     assert len(await world.published()) == 2
 
 
-async def test_it_handles_a_long_time_without_running(world: World) -> None:
+async def test_it_handles_a_long_downtime(world: World) -> None:
     first = (await world.keys.current()).id
     world.after(days=300)
 
@@ -111,7 +111,7 @@ async def test_it_handles_a_long_time_without_running(world: World) -> None:
     assert (await world.keys.current()).id == second
 
 
-async def test_ended_keys_are_removed_in_time(world: World) -> None:
+async def test_expired_keys_are_deleted(world: World) -> None:
     for days in range(0, 200, 10):
         world.after(days=days)
         await world.keys.current()
@@ -119,7 +119,7 @@ async def test_ended_keys_are_removed_in_time(world: World) -> None:
     assert await world.stored() <= 3
 
 
-async def test_what_is_stored_is_sealed_for_its_place(world: World) -> None:
+async def test_stored_keys_are_sealed(world: World) -> None:
     key = await world.keys.current()
     sealed: bytes = await world.databases.worker.pool.fetchval("SELECT sealed FROM identity.signing_keys")
     plain = key.pair.as_der(private=True)
@@ -128,7 +128,7 @@ async def test_what_is_stored_is_sealed_for_its_place(world: World) -> None:
     assert KEYRING.open(sealed, f"identity.signing_keys/{key.id}") == plain
 
 
-async def test_it_rejects_keys_that_were_sealed_by_somebody_else(world: World) -> None:
+async def test_it_rejects_keys_with_another_seal(world: World) -> None:
     await world.keys.current()
     stranger = SigningKeys(world.databases.application.pool, Keyring("k1", {"k1": bytes([1] * 32)}), world.clock)
 
@@ -136,7 +136,7 @@ async def test_it_rejects_keys_that_were_sealed_by_somebody_else(world: World) -
         await stranger.current()
 
 
-async def test_it_handles_a_database_that_is_away(world: World) -> None:
+async def test_it_handles_an_unreachable_database(world: World) -> None:
     away = await open_database("postgresql://nobody@127.0.0.1:1/nothing", most=1, name="test")
     keys = SigningKeys(away.pool, KEYRING, world.clock)
 
@@ -146,7 +146,7 @@ async def test_it_handles_a_database_that_is_away(world: World) -> None:
     await away.close()
 
 
-async def test_secret_parts_are_not_shown(world: World) -> None:
+async def test_repr_shows_no_secrets(world: World) -> None:
     key = await world.keys.current()
 
     assert "pair" not in repr(key)

@@ -19,7 +19,7 @@ from tests.embedded.identity.sign_ins import COLLAB, part_of, refresh, sign_in
 
 @asynccontextmanager
 async def product(server: IdentityServer, audiences: Mapping[str, str] | None = None) -> AsyncIterator[Verifier]:
-    """The product's check of bearer tokens, which trusts the platform for one tenant."""
+    """The product's token verifier, which trusts the platform for one tenant."""
     issuer = f"{server.base_url}/{TENANT}/v2.0"
 
     async def find_issuer(iss: str, tid: str | None) -> Issuer | None:
@@ -41,7 +41,7 @@ async def test_it_works(server: IdentityServer) -> None:
     assert caller.permissions == {COLLAB}
 
 
-async def test_an_id_token_opens_nothing(server: IdentityServer) -> None:
+async def test_the_product_rejects_an_id_token(server: IdentityServer) -> None:
     token = (await sign_in(server))["id_token"]
 
     async with product(server) as verifier:
@@ -51,7 +51,7 @@ async def test_an_id_token_opens_nothing(server: IdentityServer) -> None:
     assert refusal.value.code == "audienceUnknown"
 
 
-async def test_an_id_token_opens_nothing_even_where_its_audience_is_known(server: IdentityServer) -> None:
+async def test_the_product_rejects_an_id_token_with_a_known_audience(server: IdentityServer) -> None:
     token = (await sign_in(server))["id_token"]
 
     async with product(server, {str(CLI): API}) as verifier:
@@ -59,7 +59,7 @@ async def test_an_id_token_opens_nothing_even_where_its_audience_is_known(server
             await verifier.verify(f"Bearer {token}")
 
 
-async def test_an_access_token_without_permissions_opens_nothing(server: IdentityServer) -> None:
+async def test_the_product_rejects_a_token_without_permissions(server: IdentityServer) -> None:
     token = (await sign_in(server, parameters={"scope": "openid profile"}))["access_token"]
 
     async with product(server) as verifier:
@@ -67,7 +67,7 @@ async def test_an_access_token_without_permissions_opens_nothing(server: Identit
             await verifier.verify(f"Bearer {token}")
 
 
-async def test_a_token_for_another_resource_opens_nothing(server: IdentityServer) -> None:
+async def test_the_product_rejects_a_token_for_another_resource(server: IdentityServer) -> None:
     token = (await refresh(server, (await sign_in(server))["refresh_token"], {"scope": f"{GRAPH}/.default"})).json()
 
     async with product(server) as verifier:
@@ -75,7 +75,7 @@ async def test_a_token_for_another_resource_opens_nothing(server: IdentityServer
             await verifier.verify(f"Bearer {token['access_token']}")
 
 
-async def test_a_refresh_token_opens_nothing(server: IdentityServer) -> None:
+async def test_the_product_rejects_a_refresh_token(server: IdentityServer) -> None:
     token = (await sign_in(server))["refresh_token"]
 
     async with product(server) as verifier:
@@ -83,21 +83,21 @@ async def test_a_refresh_token_opens_nothing(server: IdentityServer) -> None:
             await verifier.verify(f"Bearer {token}")
 
 
-async def test_programs_can_tell_an_access_token_from_an_id_token(server: IdentityServer) -> None:
+async def test_clients_can_distinguish_the_token_types(server: IdentityServer) -> None:
     tokens = await sign_in(server)
     keys = KeySet.import_key_set((await server.http.get(server.url("discovery/v2.0/keys"))).json())
 
     identity = jwt.decode(tokens["id_token"], keys, algorithms=["RS256"])
     access = jwt.decode(tokens["access_token"], keys, algorithms=["RS256"])
 
-    # OpenID Connect Core, 3.1.3.7: a program takes what is for itself alone.
+    # OpenID Connect Core, 3.1.3.7: a client accepts only tokens for itself.
     assert identity.claims["aud"] == str(CLI)
     assert access.claims["aud"] != str(CLI)
     assert (identity.header["typ"], access.header["typ"]) == (TokenType.ID, TokenType.ACCESS)
 
 
 @pytest.mark.parametrize("algorithm", ["none", "HS256"])
-async def test_a_token_that_somebody_else_has_signed_opens_nothing(server: IdentityServer, algorithm: str) -> None:
+async def test_the_product_rejects_a_forged_token(server: IdentityServer, algorithm: str) -> None:
     claims = part_of((await sign_in(server))["access_token"], 1)
     (key,) = (await server.http.get(server.url("discovery/v2.0/keys"))).json()["keys"]
     header = {"alg": algorithm, "typ": "at+jwt", "kid": key["kid"]}

@@ -15,14 +15,14 @@ def test_it_works() -> None:
 
 
 @pytest.mark.parametrize("typed", ["WDJB-MJHT", "wdjbmjht", "wdjb mjht", " WDJB-mjht ", "W-D-J-B-M-J-H-T"])
-def test_it_handles_what_people_type(typed: str) -> None:
+def test_it_parses_other_spellings(typed: str) -> None:
     assert parse_user_code(typed) == "WDJBMJHT"
 
 
 @pytest.mark.parametrize(
     "typed", ["", "-", "WDJB-MJH", "WDJB-MJHTT", "WDJB-MJHA", "WDJB-MJH1", "WDJB\x00MJHT", "WDJB_MJHT", "ß" * 4, "%"]
 )
-def test_it_rejects_what_is_no_code(typed: str) -> None:
+def test_it_rejects_an_invalid_code(typed: str) -> None:
     assert parse_user_code(typed) is None
 
 

@@ -90,7 +90,7 @@ def test_it_rejects_all_others(uri: str) -> None:
     assert not is_registered_redirect(REGISTERED, uri)
 
 
-def test_nothing_is_registered_with_a_program_that_has_no_address() -> None:
+def test_a_client_without_redirect_uris_matches_none() -> None:
     assert not is_registered_redirect((), "http://localhost")
 
 
@@ -112,5 +112,5 @@ def test_nothing_is_registered_with_a_program_that_has_no_address() -> None:
         ("myapp://back", False),
     ],
 )
-def test_only_what_can_be_sent_to_safely_is_registered(uri: str, *, possible: bool) -> None:
+def test_only_safe_redirect_uris_are_valid(uri: str, *, possible: bool) -> None:
     assert is_valid_redirect(uri) is possible

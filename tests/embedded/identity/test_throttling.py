@@ -26,14 +26,14 @@ A_MOMENT = timedelta(microseconds=1)
         (None, Failures(1, NOW, None)),
         (Failures(0, NOW, None), Failures(1, NOW, None)),
         (Failures(1, EARLIER, None), Failures(2, EARLIER, None)),
-        # The last one that may be made; if it is wrong, it was the last for a while.
+        # The last possible attempt starts a block.
         (Failures(2, EARLIER, None), Failures(3, EARLIER, UNTIL)),
         (Failures(3, EARLIER, UNTIL), Blocked(UNTIL)),
         (Failures(3, EARLIER, NOW + A_MOMENT), Blocked(NOW + A_MOMENT)),
-        # The block is over, so the count begins anew.
+        # The block has ended, so the count starts again.
         (Failures(3, EARLIER, NOW), Failures(1, NOW, None)),
         (Failures(3, EARLIER, NOW - A_MOMENT), Failures(1, NOW, None)),
-        # What was long ago counts for nothing.
+        # Old failures do not count.
         (Failures(2, LONG_AGO, None), Failures(1, NOW, None)),
         (Failures(2, LONG_AGO + A_MOMENT, None), Failures(3, LONG_AGO + A_MOMENT, UNTIL)),
     ],
@@ -50,7 +50,7 @@ def test_it_works(known: Failures | None, outcome: Failures | Blocked) -> None:
         (Failures(0, NOW, None), Failures(0, NOW, None)),
     ],
 )
-def test_what_was_right_is_given_back(known: Failures, left: Failures) -> None:
+def test_a_success_is_subtracted(known: Failures, left: Failures) -> None:
     assert undo_attempt(known) == left
 
 
@@ -58,9 +58,9 @@ def test_what_was_right_is_given_back(known: Failures, left: Failures) -> None:
     ("known", "until"),
     [(Failures(3, EARLIER, UNTIL), UNTIL), (Failures(1, EARLIER, None), EARLIER + timedelta(minutes=15))],
 )
-def test_it_is_forgotten_in_time(known: Failures, until: datetime) -> None:
+def test_it_expires(known: Failures, until: datetime) -> None:
     assert expires_at(known, LIMIT) == until
 
 
-def test_there_is_a_limit_for_all_that_is_counted() -> None:
+def test_every_counter_has_a_limit() -> None:
     assert LIMITS.keys() == set(Counted)

@@ -19,10 +19,10 @@ from tests.embedded.identity.sign_ins import (
     code_for,
     error_of,
     load_more_clients,
+    new_account,
     part_of,
     redeem,
     refresh,
-    somebody,
 )
 
 REFUSED = (400, "invalid_grant")
@@ -47,11 +47,11 @@ async def test_it_works(server: IdentityServer) -> None:
     assert (await refresh(server, body["refresh_token"])).status_code == 200
 
 
-async def test_it_works_for_a_program_with_a_secret(server: IdentityServer) -> None:
+async def test_it_works_for_a_confidential_client(server: IdentityServer) -> None:
     at_portal = {"client_id": str(PORTAL), "redirect_uri": PORTAL_REDIRECT}
     code = await code_for(server, client_id=PORTAL, redirect_uri=PORTAL_REDIRECT, scope=MAIL)
 
-    # Who cannot prove to be the program never comes as far as the code.
+    # Failed authentication does not use the code.
     without = await redeem(server, code, at_portal)
     wrong = await redeem(server, code, {**at_portal, "client_secret": "wrong"})
     right = await redeem(server, code, {**at_portal, "client_secret": SECRET})
@@ -76,7 +76,7 @@ async def test_it_works_with_the_secret_in_the_header(server: IdentityServer) ->
     assert answer.status_code == 200
 
 
-async def test_a_code_that_comes_again_ends_what_it_began(server: IdentityServer) -> None:
+async def test_reuse_of_a_code_revokes_its_tokens(server: IdentityServer) -> None:
     code = await code_for(server)
     first = (await redeem(server, code)).json()["refresh_token"]
     second = (await refresh(server, first)).json()["refresh_token"]
@@ -87,7 +87,7 @@ async def test_a_code_that_comes_again_ends_what_it_began(server: IdentityServer
     assert error_of(await refresh(server, second)) == REFUSED
 
 
-async def test_a_code_is_known_again_for_a_day(server: IdentityServer) -> None:
+async def test_reuse_is_detected_for_a_day(server: IdentityServer) -> None:
     code = await code_for(server)
     token = (await redeem(server, code)).json()["refresh_token"]
     server.clock.now = START + timedelta(hours=23)
@@ -99,7 +99,7 @@ async def test_a_code_is_known_again_for_a_day(server: IdentityServer) -> None:
     assert error_of(await refresh(server, token)) == REFUSED
 
 
-async def test_of_many_at_one_moment_one_gets_tokens_and_loses_them(server: IdentityServer) -> None:
+async def test_concurrent_uses_of_a_code_revoke_its_tokens(server: IdentityServer) -> None:
     code = await code_for(server)
 
     answers = await asyncio.gather(*(redeem(server, code) for _ in range(8)))
@@ -114,7 +114,7 @@ async def test_of_many_at_one_moment_one_gets_tokens_and_loses_them(server: Iden
     [
         {"code_verifier": VERIFIER + "x"},
         {"code_verifier": VERIFIER.swapcase()},
-        # What was plain would be the challenge itself.
+        # A plain verifier would equal the challenge.
         {"code_verifier": challenge_of(VERIFIER)},
         {"code_verifier": challenge_of(VERIFIER), "code_challenge_method": "plain"},
         {"redirect_uri": "http://localhost:4712"},
@@ -124,7 +124,7 @@ async def test_of_many_at_one_moment_one_gets_tokens_and_loses_them(server: Iden
         {"client_id": str(PORTAL), "client_secret": SECRET},
     ],
 )
-async def test_it_rejects_a_wrong_proof_and_spends_the_code(server: IdentityServer, parameters: dict[str, str]) -> None:
+async def test_a_wrong_proof_invalidates_the_code(server: IdentityServer, parameters: dict[str, str]) -> None:
     code = await code_for(server)
 
     wrong = await redeem(server, code, parameters)
@@ -145,7 +145,7 @@ async def test_it_rejects_a_wrong_proof_and_spends_the_code(server: IdentityServ
         {"code": ""},
     ],
 )
-async def test_it_rejects_what_is_no_proof_at_all(server: IdentityServer, parameters: dict[str, str]) -> None:
+async def test_it_rejects_a_malformed_proof(server: IdentityServer, parameters: dict[str, str]) -> None:
     code = await code_for(server)
 
     answer = await redeem(server, code, parameters)
@@ -162,11 +162,11 @@ async def test_it_rejects_a_code_in_another_tenant(server: IdentityServer) -> No
 
 
 @pytest.mark.parametrize("code", ["nothing", "\x00", "'; --", "é" * 100])
-async def test_it_rejects_a_code_that_was_never_issued(server: IdentityServer, code: str) -> None:
+async def test_it_rejects_an_unknown_code(server: IdentityServer, code: str) -> None:
     assert error_of(await redeem(server, code)) == REFUSED
 
 
-async def test_it_rejects_a_code_that_has_ended(server: IdentityServer) -> None:
+async def test_it_rejects_an_expired_code(server: IdentityServer) -> None:
     code = await code_for(server)
 
     server.clock.now = START + timedelta(seconds=60)
@@ -174,7 +174,7 @@ async def test_it_rejects_a_code_that_has_ended(server: IdentityServer) -> None:
     assert error_of(await redeem(server, code)) == REFUSED
 
 
-async def test_it_rejects_a_device_s_code_and_a_code_at_the_device_s_place(server: IdentityServer) -> None:
+async def test_it_rejects_a_code_for_another_grant(server: IdentityServer) -> None:
     code = await code_for(server)
 
     as_device = await server.ask(
@@ -190,8 +190,8 @@ async def test_it_rejects_a_device_s_code_and_a_code_at_the_device_s_place(serve
     assert (await redeem(server, code)).status_code == 200
 
 
-async def test_a_person_who_is_gone_gets_nothing(server: IdentityServer) -> None:
-    gone = await somebody(server)
+async def test_it_rejects_a_code_of_a_deleted_user(server: IdentityServer) -> None:
+    gone = await new_account(server)
     code = await code_for(server, gone)
     token = (await redeem(server, await code_for(server, gone))).json()["refresh_token"]
 
@@ -201,7 +201,7 @@ async def test_a_person_who_is_gone_gets_nothing(server: IdentityServer) -> None
     assert error_of(await refresh(server, token)) == REFUSED
 
 
-async def test_codes_are_not_stored_as_they_are(server: IdentityServer) -> None:
+async def test_codes_are_stored_as_digests(server: IdentityServer) -> None:
     code = await code_for(server)
 
     stored = await server.worker.fetchval(
@@ -211,8 +211,8 @@ async def test_codes_are_not_stored_as_they_are(server: IdentityServer) -> None:
     assert code not in stored
 
 
-async def test_codes_that_have_ended_are_forgotten(server: IdentityServer) -> None:
-    gone = await somebody(server)
+async def test_expired_codes_are_deleted(server: IdentityServer) -> None:
+    gone = await new_account(server)
     for _ in range(3):
         await code_for(server, gone)
 

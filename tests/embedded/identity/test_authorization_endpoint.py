@@ -25,11 +25,11 @@ from tests.embedded.identity.sign_ins import (
     redeem,
 )
 
-AT_PORTAL = {"client_id": str(PORTAL), "redirect_uri": PORTAL_REDIRECT, "scope": MAIL}
+WEB_CLIENT = {"client_id": str(PORTAL), "redirect_uri": PORTAL_REDIRECT, "scope": MAIL}
 
 
 @pytest.fixture(autouse=True, scope="module")
-async def people(shared_server: IdentityServer) -> None:
+async def users(shared_server: IdentityServer) -> None:
     await load_more_clients(shared_server)
     await set_test_passwords(shared_server)
 
@@ -58,7 +58,7 @@ async def test_it_works(server: IdentityServer, browser: Browser) -> None:
     assert claims["auth_time"] == int(server.clock.now.timestamp())
 
 
-async def test_the_address_may_be_typed_in_either_letter_case(server: IdentityServer, browser: Browser) -> None:
+async def test_the_address_is_case_insensitive(server: IdentityServer, browser: Browser) -> None:
     page = await browser.open(authorize_url(server))
 
     done = await browser.send(page.form, {**credentials(), "address": f" {ADA.address.upper()} "})
@@ -66,8 +66,8 @@ async def test_the_address_may_be_typed_in_either_letter_case(server: IdentitySe
     assert "code" in response_parameters(done)
 
 
-async def test_an_answer_can_travel_as_a_form(server: IdentityServer, browser: Browser) -> None:
-    """As MSAL asks for it, whose server on this machine takes nothing else."""
+async def test_it_responds_with_a_form(server: IdentityServer, browser: Browser) -> None:
+    """MSAL requires it: its local server accepts nothing else."""
     page = await sign_in_at(browser, authorize_url(server, response_mode="form_post"))
 
     assert page.status == 200
@@ -78,7 +78,7 @@ async def test_an_answer_can_travel_as_a_form(server: IdentityServer, browser: B
     assert (await redeem(server, page.form.values["code"])).status_code == 200
 
 
-async def test_a_program_may_post_its_request(server: IdentityServer, browser: Browser) -> None:
+async def test_it_accepts_a_request_by_post(server: IdentityServer, browser: Browser) -> None:
     url, _, query = authorize_url(server).partition("?")
     cross_site = {"Origin": "https://portal.example", "Content-Type": "application/x-www-form-urlencoded"}
 
@@ -89,32 +89,30 @@ async def test_a_program_may_post_its_request(server: IdentityServer, browser: B
     assert "code" in response_parameters(await browser.send(page.form, credentials()))
 
 
-async def test_who_is_signed_in_says_yes_to_a_program_on_the_machine(server: IdentityServer, browser: Browser) -> None:
+async def test_a_native_client_needs_a_confirmation(server: IdentityServer, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(server))
 
     page = await browser.open(authorize_url(server))
 
     assert page.state == (200, "confirm")
     assert "code" in response_parameters(await browser.send(page.form, page.form.button("go_on", "1")))
-    # Nothing is asked where the answer is a form that the person sends.
+    # The user submits the form with the response, so no confirmation is needed.
     as_form = await browser.open(authorize_url(server, response_mode="form_post"))
     assert as_form.state == (200, "return")
     assert "code" in as_form.form.values
 
 
-async def test_who_is_signed_in_goes_on_at_once_to_a_program_with_an_address(
-    server: IdentityServer, browser: Browser
-) -> None:
+async def test_a_web_client_needs_no_confirmation(server: IdentityServer, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(server))
 
-    page = await browser.open(authorize_url(server, **AT_PORTAL))
+    page = await browser.open(authorize_url(server, **WEB_CLIENT))
 
     assert page.answer.headers["location"].startswith(f"{PORTAL_REDIRECT}?")
     at_portal = {"client_id": str(PORTAL), "redirect_uri": PORTAL_REDIRECT, "client_secret": SECRET, "scope": MAIL}
     assert (await redeem(server, response_parameters(page)["code"], at_portal)).status_code == 200
 
 
-async def test_somebody_else_can_sign_in_instead(server: IdentityServer, browser: Browser) -> None:
+async def test_another_account_can_sign_in(server: IdentityServer, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(server))
     before = browser.session
     confirm = await browser.open(authorize_url(server))
@@ -127,40 +125,40 @@ async def test_somebody_else_can_sign_in_instead(server: IdentityServer, browser
 
 
 @pytest.mark.parametrize("prompt", ["login", "login consent"])
-async def test_it_asks_again_as_the_program_wants(server: IdentityServer, browser: Browser, prompt: str) -> None:
+async def test_prompt_login_asks_for_the_password(server: IdentityServer, browser: Browser, prompt: str) -> None:
     await sign_in_at(browser, authorize_url(server))
 
-    page = await browser.open(authorize_url(server, **AT_PORTAL, prompt=prompt))
+    page = await browser.open(authorize_url(server, **WEB_CLIENT, prompt=prompt))
 
     assert page.state == (200, "sign_in")
     assert "code" in response_parameters(await browser.send(page.form, credentials()))
 
 
 @pytest.mark.parametrize("prompt", ["select_account", "consent"])
-async def test_it_lets_choose_as_the_program_wants(server: IdentityServer, browser: Browser, prompt: str) -> None:
+async def test_prompt_consent_shows_the_account(server: IdentityServer, browser: Browser, prompt: str) -> None:
     await sign_in_at(browser, authorize_url(server))
 
-    page = await browser.open(authorize_url(server, **AT_PORTAL, prompt=prompt))
+    page = await browser.open(authorize_url(server, **WEB_CLIENT, prompt=prompt))
 
     assert page.state == (200, "confirm")
 
 
-async def test_it_answers_without_a_page_when_asked_to(server: IdentityServer, browser: Browser) -> None:
-    silently = authorize_url(server, **AT_PORTAL, prompt="none")
-    nobody = response_parameters(await browser.open(silently))
+async def test_prompt_none_shows_no_page(server: IdentityServer, browser: Browser) -> None:
+    silently = authorize_url(server, **WEB_CLIENT, prompt="none")
+    signed_out = response_parameters(await browser.open(silently))
     await sign_in_at(browser, authorize_url(server))
 
-    somebody = response_parameters(await browser.open(silently))
-    on_machine = response_parameters(await browser.open(authorize_url(server, prompt="none")))
+    signed_in = response_parameters(await browser.open(silently))
+    native = response_parameters(await browser.open(authorize_url(server, prompt="none")))
 
-    assert nobody["error"] == "login_required"
-    assert "code" in somebody
-    assert on_machine["error"] == "interaction_required"
+    assert signed_out["error"] == "login_required"
+    assert "code" in signed_in
+    assert native["error"] == "interaction_required"
 
 
 @pytest.mark.parametrize("prompt", ["", "none"])
 @pytest.mark.parametrize("redirect_uri", ["HTTP://localhost:4711", "http://LOCALHOST:4711"])
-async def test_no_spelling_of_an_address_spares_the_question(
+async def test_other_spellings_of_a_redirect_uri_do_not_skip_the_confirmation(
     server: IdentityServer, browser: Browser, redirect_uri: str, prompt: str
 ) -> None:
     await sign_in_at(browser, authorize_url(server))
@@ -170,21 +168,21 @@ async def test_no_spelling_of_an_address_spares_the_question(
     assert page.state == (400, "error")
 
 
-async def test_a_sign_in_may_be_only_so_old(server: IdentityServer, browser: Browser) -> None:
+async def test_max_age_limits_the_age_of_the_sign_in(server: IdentityServer, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(server))
     server.clock.now += timedelta(seconds=30)
 
-    recent = await browser.open(authorize_url(server, **AT_PORTAL, max_age="30"))
+    recent = await browser.open(authorize_url(server, **WEB_CLIENT, max_age="30"))
     server.clock.now += timedelta(seconds=1)
-    too_old = await browser.open(authorize_url(server, **AT_PORTAL, max_age="30"))
-    silently = await browser.open(authorize_url(server, **AT_PORTAL, max_age="30", prompt="none"))
+    too_old = await browser.open(authorize_url(server, **WEB_CLIENT, max_age="30"))
+    silently = await browser.open(authorize_url(server, **WEB_CLIENT, max_age="30", prompt="none"))
 
     assert "code" in response_parameters(recent)
     assert too_old.state == (200, "sign_in")
     assert response_parameters(silently)["error"] == "login_required"
 
 
-async def test_a_page_that_was_open_for_too_long_asks_again(server: IdentityServer, browser: Browser) -> None:
+async def test_max_age_applies_to_the_confirmation(server: IdentityServer, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(server))
     page = await browser.open(authorize_url(server, max_age="60"))
     server.clock.now += timedelta(minutes=2)
@@ -194,17 +192,17 @@ async def test_a_page_that_was_open_for_too_long_asks_again(server: IdentityServ
     assert done.state == (200, "sign_in")
 
 
-async def test_a_hint_fills_in_the_address_and_decides_who_will_do(server: IdentityServer, browser: Browser) -> None:
+async def test_login_hint_selects_the_account(server: IdentityServer, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(server))
 
-    right = await browser.open(authorize_url(server, **AT_PORTAL, login_hint=ADA.address.upper()))
-    other = await browser.open(authorize_url(server, **AT_PORTAL, login_hint="ben@estate.example"))
+    right = await browser.open(authorize_url(server, **WEB_CLIENT, login_hint=ADA.address.upper()))
+    other = await browser.open(authorize_url(server, **WEB_CLIENT, login_hint="ben@estate.example"))
 
     assert "code" in response_parameters(right)
     assert other.form.values["address"] == "ben@estate.example"
 
 
-async def test_a_session_is_good_in_its_own_organisation_only(server: IdentityServer, browser: Browser) -> None:
+async def test_a_session_is_valid_in_its_tenant_only(server: IdentityServer, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(server))
 
     page = await browser.open(authorize_url(server, OTHER_TENANT))
@@ -241,7 +239,7 @@ async def test_a_session_is_good_in_its_own_organisation_only(server: IdentitySe
         ({"registration": "{}"}, "registration_not_supported"),
     ],
 )
-async def test_it_rejects_a_request_towards_the_program(
+async def test_it_sends_an_error_to_the_client(
     server: IdentityServer, browser: Browser, changes: dict[str, str], error: str
 ) -> None:
     page = await browser.open(authorize_url(server, **changes))
@@ -253,15 +251,15 @@ async def test_it_rejects_a_request_towards_the_program(
     assert answer["iss"] == f"{server.base_url}/{TENANT}/v2.0"
 
 
-async def test_a_fault_travels_as_a_form_too(server: IdentityServer, browser: Browser) -> None:
+async def test_it_sends_an_error_as_a_form(server: IdentityServer, browser: Browser) -> None:
     page = await browser.open(authorize_url(server, response_mode="form_post", scope="x"))
 
     assert (page.status, page.form.action) == (200, REDIRECT)
     assert page.form.values["error"] == "invalid_scope"
 
 
-async def test_a_page_can_be_loaded_again_by_its_address(server: IdentityServer, browser: Browser) -> None:
-    """What stands in the browser's line of addresses after a wrong password, and after a question about signing out."""
+async def test_a_page_can_be_reloaded_after_a_form(server: IdentityServer, browser: Browser) -> None:
+    """The address bar shows the target of the form, after a failed sign-in and at the sign-out."""
     page = await browser.open(authorize_url(server))
     failed = await browser.send(page.form, credentials(password="wrong"))
 
@@ -273,7 +271,7 @@ async def test_a_page_can_be_loaded_again_by_its_address(server: IdentityServer,
     assert (await browser.open(question.form.action)).state == question.state == (200, "sign_out")
 
 
-async def test_it_rejects_what_is_sent_twice(server: IdentityServer, browser: Browser) -> None:
+async def test_it_rejects_repeated_parameters(server: IdentityServer, browser: Browser) -> None:
     twice = response_parameters(await browser.open(authorize_url(server) + "&scope=openid"))
     state = response_parameters(await browser.open(authorize_url(server) + "&state=other"))
     client = await browser.open(authorize_url(server) + f"&client_id={CLI}")
@@ -284,21 +282,19 @@ async def test_it_rejects_what_is_sent_twice(server: IdentityServer, browser: Br
 
 
 @pytest.mark.parametrize("query", ["scope=%FF", "&".join(f"a{number}=1" for number in range(50))])
-async def test_it_rejects_what_cannot_be_read(server: IdentityServer, browser: Browser, query: str) -> None:
+async def test_it_rejects_a_malformed_query(server: IdentityServer, browser: Browser, query: str) -> None:
     page = await browser.open(f"{server.url('oauth2/v2.0/authorize')}?{query}")
 
     assert page.state == (400, "error")
 
 
-async def test_it_rejects_an_organisation_that_is_not_there(server: IdentityServer, browser: Browser) -> None:
+async def test_it_rejects_an_unknown_tenant(server: IdentityServer, browser: Browser) -> None:
     page = await browser.open(authorize_url(server, ADA.id))
 
     assert page.state == (404, "error")
 
 
-async def test_a_code_is_good_for_the_program_and_the_address_that_asked(
-    server: IdentityServer, browser: Browser
-) -> None:
+async def test_a_code_is_bound_to_its_redirect_uri(server: IdentityServer, browser: Browser) -> None:
     code = response_parameters(await sign_in_at(browser, authorize_url(server, redirect_uri="http://localhost:5000/")))[
         "code"
     ]

@@ -13,8 +13,8 @@ TOKEN = f"/identity/{TENANT}/oauth2/v2.0/token"
 
 
 @pytest.fixture
-async def stranger(server: IdentityServer) -> AsyncIterator[httpx2.AsyncClient]:
-    """The same platform as it is where other machines can reach it."""
+async def client(server: IdentityServer) -> AsyncIterator[httpx2.AsyncClient]:
+    """Client of the platform where other machines can reach it."""
     application = Starlette(routes=routes(replace(server.platform, serves_people=False)))
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app=application), base_url="https://localhost:8366"
@@ -22,7 +22,7 @@ async def stranger(server: IdentityServer) -> AsyncIterator[httpx2.AsyncClient]:
         yield http
 
 
-async def test_it_works_for_programs(stranger: httpx2.AsyncClient) -> None:
+async def test_it_works_for_clients(client: httpx2.AsyncClient) -> None:
     asked = {
         "grant_type": "client_credentials",
         "client_id": str(AUTOMATION),
@@ -30,28 +30,28 @@ async def test_it_works_for_programs(stranger: httpx2.AsyncClient) -> None:
         "scope": f"{API}/.default",
     }
 
-    assert (await stranger.post(TOKEN, data=asked)).status_code == 200
+    assert (await client.post(TOKEN, data=asked)).status_code == 200
 
 
-async def test_no_device_gets_codes(stranger: httpx2.AsyncClient) -> None:
+async def test_it_rejects_devices(client: httpx2.AsyncClient) -> None:
     asked = {"client_id": str(CLI), "scope": SCOPE}
 
-    answer = await stranger.post(f"/identity/{TENANT}/oauth2/v2.0/devicecode", data=asked)
+    answer = await client.post(f"/identity/{TENANT}/oauth2/v2.0/devicecode", data=asked)
 
     assert error_of(answer) == (403, "access_denied")
 
 
-async def test_nothing_of_an_earlier_sign_in_is_good_for_anything(
-    server: IdentityServer, stranger: httpx2.AsyncClient
+async def test_it_rejects_codes_and_tokens_of_earlier_sign_ins(
+    server: IdentityServer, client: httpx2.AsyncClient
 ) -> None:
     tokens, code = await sign_in(server), await code_for(server)
-    program = {"client_id": str(CLI)}
+    identification = {"client_id": str(CLI)}
     asked = [
         {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]},
         {"grant_type": "authorization_code", "code": code, "redirect_uri": REDIRECT, "code_verifier": VERIFIER},
         {"grant_type": DEVICE_GRANT, "device_code": "any"},
     ]
 
-    answers = [await stranger.post(TOKEN, data={**each, **program}) for each in asked]
+    answers = [await client.post(TOKEN, data={**each, **identification}) for each in asked]
 
     assert [error_of(answer) for answer in answers] == [(403, "access_denied")] * 3

@@ -17,7 +17,7 @@ def test_it_works() -> None:
 
 
 @pytest.mark.parametrize(
-    ("site", "origin", "from_here"),
+    ("site", "origin", "expected"),
     [
         ("same-origin", ORIGIN, True),
         ("same-origin", "null", True),
@@ -34,7 +34,7 @@ def test_it_works() -> None:
         ("same-origin", "https://evil.example", False),
     ],
 )
-def test_the_browser_says_where_a_form_comes_from(site: str | None, origin: str | None, *, from_here: bool) -> None:
-    told = {"sec-fetch-site": site, "origin": origin}
+def test_it_checks_the_reported_origin(site: str | None, origin: str | None, *, expected: bool) -> None:
+    headers = {"sec-fetch-site": site, "origin": origin}
 
-    assert is_same_origin(Headers({name: value for name, value in told.items() if value}), ORIGIN) == from_here
+    assert is_same_origin(Headers({name: value for name, value in headers.items() if value}), ORIGIN) == expected

@@ -1,4 +1,4 @@
-"""What sign-ins leave behind goes with the next ones, a hundred rows along an index, however much there is."""
+"""Deletion of expired rows: at most a hundred, by an index."""
 
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ from tests.postgres import connected
 from tests.query_plans import rows_looked_at
 
 NUMBER = 20_000
-# $1 tenant, $2 account, $3 client, $4 number. Half of all ended some days ago.
+# $1 tenant, $2 account, $3 client, $4 number. Half of all expired days ago.
 ROWS = """
 WITH made AS (
     SELECT $1::uuid AS tenant, $2::uuid AS account, $3::uuid AS client, sha256(n::text::bytea) AS digest,
@@ -57,13 +57,13 @@ SWEEPS = {
 
 
 @pytest.mark.parametrize("kept", SWEEPS)
-async def test_it_works_along_an_index(databases: Databases, kept: str) -> None:
+async def test_it_uses_an_index(databases: Databases, kept: str) -> None:
     await load_estate(databases)
     async with databases.worker.across_tenants() as tx:
         await tx.execute(ROWS + FILL[kept], TENANT, ADA.id, CLI, NUMBER)
     async with connected(databases.addresses.owner) as connection:
         await connection.execute("ANALYZE")
-    # Network addresses and what strangers type in have no tenant.
+    # Throttling counters have no tenant.
     of_tenant = () if kept == "attempts" else (TENANT,)
 
     async with databases.worker.across_tenants() as tx:

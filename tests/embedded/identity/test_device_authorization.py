@@ -18,10 +18,10 @@ from tests.embedded.identity.sign_ins import (
     begin,
     error_of,
     load_more_clients,
+    new_account,
     part_of,
     poll,
     sign_in,
-    somebody,
 )
 
 
@@ -67,7 +67,7 @@ async def test_it_works(server: IdentityServer) -> None:
     assert json.loads(urlsafe_b64decode(body["client_info"] + "==")) == {"uid": str(ADA.id), "utid": str(TENANT)}
 
 
-async def test_its_access_token_is_the_person_s(server: IdentityServer) -> None:
+async def test_the_access_token_is_for_the_user(server: IdentityServer) -> None:
     token = (await sign_in(server))["access_token"]
 
     claims = part_of(token, 1)
@@ -77,7 +77,7 @@ async def test_its_access_token_is_the_person_s(server: IdentityServer) -> None:
     assert "roles" not in claims
 
 
-async def test_its_id_token_tells_who_signed_in(server: IdentityServer) -> None:
+async def test_the_id_token_identifies_the_user(server: IdentityServer) -> None:
     token = (await sign_in(server))["id_token"]
 
     assert part_of(token, 0)["typ"] == "JWT"
@@ -98,20 +98,20 @@ async def test_its_id_token_tells_who_signed_in(server: IdentityServer) -> None:
     }
 
 
-async def test_it_gives_what_was_asked_for_and_no_more(server: IdentityServer) -> None:
+async def test_it_grants_the_requested_scopes_only(server: IdentityServer) -> None:
     plain = await sign_in(server, parameters={"scope": COLLAB})
     everything = await sign_in(server, parameters={"scope": f"{API}/.default openid"})
-    nobody = await sign_in(server, parameters={"scope": "openid"})
+    openid_only = await sign_in(server, parameters={"scope": "openid"})
 
     assert set(plain) == {"token_type", "scope", "expires_in", "access_token", "client_info"}
     assert everything["scope"] == f"{COLLAB} {MAIL} {API}/.default openid"
     assert "refresh_token" not in everything
-    assert nobody["scope"] == "openid"
-    # Libraries insist on an access token; this one is for no resource.
-    assert part_of(nobody["access_token"], 1)["aud"] == f"{server.base_url}/{TENANT}"
+    assert openid_only["scope"] == "openid"
+    # Libraries require an access token; this one is for no resource.
+    assert part_of(openid_only["access_token"], 1)["aud"] == f"{server.base_url}/{TENANT}"
 
 
-async def test_it_works_for_a_program_with_a_secret(server: IdentityServer) -> None:
+async def test_it_works_for_a_confidential_client(server: IdentityServer) -> None:
     as_portal = {"client_id": str(PORTAL), "client_secret": SECRET, "scope": MAIL}
     codes = (await begin(server, as_portal)).json()
     await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
@@ -150,7 +150,7 @@ async def test_it_rejects_other_requests(
     assert error_of(await begin(server, parameters)) == error
 
 
-async def test_it_rejects_a_parameter_that_comes_twice(server: IdentityServer) -> None:
+async def test_it_rejects_a_repeated_parameter(server: IdentityServer) -> None:
     content = f"client_id={CLI}&scope=openid&client_id={OTHER_CLI}".encode()
     form = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -159,7 +159,7 @@ async def test_it_rejects_a_parameter_that_comes_twice(server: IdentityServer) -
     assert error_of(answer) == (400, "invalid_request")
 
 
-async def test_it_rejects_a_code_that_was_used(server: IdentityServer) -> None:
+async def test_it_rejects_a_used_code(server: IdentityServer) -> None:
     codes = (await begin(server)).json()
     await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
     first = await poll(server, codes["device_code"])
@@ -172,22 +172,22 @@ async def test_it_rejects_a_code_that_was_used(server: IdentityServer) -> None:
     assert await find_pending(server.platform, codes["user_code"]) is None
 
 
-async def test_it_rejects_the_code_of_another_program_or_tenant(server: IdentityServer) -> None:
+async def test_it_rejects_the_code_of_another_client_or_tenant(server: IdentityServer) -> None:
     codes = (await begin(server)).json()
     await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
 
-    other_program = await poll(server, codes["device_code"], {"client_id": str(OTHER_CLI)})
+    other_client = await poll(server, codes["device_code"], {"client_id": str(OTHER_CLI)})
     other_tenant = await poll(server, codes["device_code"], tenant_id=OTHER_TENANT)
     missing = await poll(server, "")
     invented = await poll(server, "nothing\x00")
     own = await poll(server, codes["device_code"])
 
-    assert error_of(other_program) == error_of(other_tenant) == error_of(invented) == (400, "invalid_grant")
+    assert error_of(other_client) == error_of(other_tenant) == error_of(invented) == (400, "invalid_grant")
     assert error_of(missing) == (400, "invalid_request")
     assert own.status_code == 200
 
 
-async def test_somebody_of_another_tenant_lets_nobody_in(server: IdentityServer) -> None:
+async def test_a_user_of_another_tenant_cannot_decide(server: IdentityServer) -> None:
     codes = (await begin(server)).json()
 
     assert not await allow_device(server.platform, codes["user_code"], ZOE, SIGNED_IN)
@@ -196,7 +196,7 @@ async def test_somebody_of_another_tenant_lets_nobody_in(server: IdentityServer)
     assert error_of(await poll(server, codes["device_code"])) == (400, "authorization_pending")
 
 
-async def test_it_handles_a_person_who_says_no(server: IdentityServer) -> None:
+async def test_it_handles_a_denied_device(server: IdentityServer) -> None:
     codes = (await begin(server)).json()
 
     assert await deny_device(server.platform, codes["user_code"], ADA)
@@ -205,7 +205,7 @@ async def test_it_handles_a_person_who_says_no(server: IdentityServer) -> None:
     assert not await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
 
 
-async def test_it_handles_codes_that_have_ended(server: IdentityServer) -> None:
+async def test_it_handles_expired_codes(server: IdentityServer) -> None:
     in_time, too_late = (await begin(server)).json(), (await begin(server)).json()
     await allow_device(server.platform, in_time["user_code"], ADA, SIGNED_IN)
 
@@ -218,19 +218,19 @@ async def test_it_handles_codes_that_have_ended(server: IdentityServer) -> None:
     assert error_of(await poll(server, in_time["device_code"])) == (400, "expired_token")
 
 
-async def test_it_tells_a_device_that_asks_too_often(server: IdentityServer) -> None:
+async def test_polling_too_often_gets_slow_down(server: IdentityServer) -> None:
     device_code = (await begin(server)).json()["device_code"]
-    told = []
-    # Two in time by an interval of five seconds, two too early, one by the longer interval that follows, one too early.
+    errors = []
+    # Two polls in time for 5 seconds, two too early, one in time for the longer interval, one too early.
     for seconds in (0, 4.5, 5, 6, 26, 27):
         server.clock.now = START + timedelta(seconds=seconds)
-        told.append(error_of(await poll(server, device_code))[1])
+        errors.append(error_of(await poll(server, device_code))[1])
 
     pending, slow_down = "authorization_pending", "slow_down"
-    assert told == [pending, pending, slow_down, slow_down, pending, slow_down]
+    assert errors == [pending, pending, slow_down, slow_down, pending, slow_down]
 
 
-async def test_a_device_that_asks_too_often_gets_its_tokens_all_the_same(server: IdentityServer) -> None:
+async def test_a_device_that_polls_too_often_gets_its_tokens(server: IdentityServer) -> None:
     codes = (await begin(server)).json()
     await poll(server, codes["device_code"])
     await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
@@ -238,7 +238,7 @@ async def test_a_device_that_asks_too_often_gets_its_tokens_all_the_same(server:
     assert (await poll(server, codes["device_code"])).status_code == 200
 
 
-async def test_of_many_at_one_moment_one_gets_tokens(server: IdentityServer) -> None:
+async def test_one_of_concurrent_polls_gets_tokens(server: IdentityServer) -> None:
     codes = (await begin(server)).json()
     await allow_device(server.platform, codes["user_code"], ADA, SIGNED_IN)
 
@@ -247,9 +247,9 @@ async def test_of_many_at_one_moment_one_gets_tokens(server: IdentityServer) -> 
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 7
 
 
-async def test_of_those_who_decide_at_one_moment_one_counts(server: IdentityServer) -> None:
+async def test_one_of_concurrent_decisions_succeeds(server: IdentityServer) -> None:
     code = (await begin(server)).json()["user_code"]
-    other = await somebody(server)
+    other = await new_account(server)
 
     decided = await asyncio.gather(
         allow_device(server.platform, code, ADA, SIGNED_IN),
@@ -261,17 +261,17 @@ async def test_of_those_who_decide_at_one_moment_one_counts(server: IdentityServ
     assert decided.count(True) == 1
 
 
-async def test_a_person_who_is_gone_gets_nobody_in(server: IdentityServer) -> None:
-    somebody_else = await somebody(server)
+async def test_it_rejects_the_code_of_a_deleted_user(server: IdentityServer) -> None:
+    other = await new_account(server)
     codes = (await begin(server)).json()
-    await allow_device(server.platform, codes["user_code"], somebody_else, SIGNED_IN)
+    await allow_device(server.platform, codes["user_code"], other, SIGNED_IN)
 
-    await server.worker.execute("DELETE FROM identity.accounts WHERE id = $1", somebody_else.id)
+    await server.worker.execute("DELETE FROM identity.accounts WHERE id = $1", other.id)
 
     assert error_of(await poll(server, codes["device_code"])) == (400, "invalid_grant")
 
 
-async def test_codes_are_not_stored_as_they_are(server: IdentityServer) -> None:
+async def test_codes_are_stored_as_digests(server: IdentityServer) -> None:
     codes = (await begin(server)).json()
 
     stored = await server.worker.fetchval("SELECT string_agg(code::text, ' ') FROM identity.device_codes AS code")
@@ -280,7 +280,7 @@ async def test_codes_are_not_stored_as_they_are(server: IdentityServer) -> None:
     assert codes["user_code"].replace("-", "") not in stored
 
 
-async def test_it_sends_away_more_than_can_wait_and_forgets_what_has_ended(server: IdentityServer) -> None:
+async def test_waiting_devices_are_limited_and_expired_ones_are_deleted(server: IdentityServer) -> None:
     await server.worker.execute(
         """
         INSERT INTO identity.device_codes
