@@ -1319,7 +1319,10 @@ class AuditRow(Model, frozen=True, kw_only=True):
 
 
 class DeliveryState(OpenStrEnum):
-    """What has become of a delivery; one that is pending has a next attempt, or is being attempted."""
+    """The state of a delivery.
+
+    A pending one has a next attempt or is being attempted.
+    """
 
     PENDING = "pending"
     SUCCEEDED = "succeeded"
@@ -1328,7 +1331,10 @@ class DeliveryState(OpenStrEnum):
 
 
 class Attempt(Model, frozen=True, kw_only=True):
-    """One call of a webhook: the status that came back with the first 1,024 bytes of the answer, or the error."""
+    """A call of a webhook.
+
+    It has a status and the first 1,024 bytes of the answer, or an error.
+    """
 
     number: int
     at: datetime
@@ -1339,9 +1345,9 @@ class Attempt(Model, frozen=True, kw_only=True):
 
 
 class Delivery(Model, frozen=True, kw_only=True):
-    """What a webhook is told of one event, with the newest 50 attempts.
+    """A delivery of one event to a webhook.
 
-    `next_attempt_at` is None when there is none.
+    It has the newest 50 attempts. `next_attempt_at` is None if no attempt follows.
     """
 
     id: UUID
@@ -1357,7 +1363,7 @@ class Delivery(Model, frozen=True, kw_only=True):
 
 
 class Redelivered(Model, frozen=True):
-    """How many deliveries are queued again."""
+    """The number of deliveries that are queued again."""
 
     count: int
 

@@ -402,7 +402,7 @@ async def test_a_sweep_passes_by_a_week_that_somebody_holds(estate: Estate) -> N
         await tx.execute("SELECT FROM chamberlain.delivery FOR UPDATE")
         then = datetime.now(UTC) + timedelta(days=37.1)
         async with estate.databases.worker.across_tenants() as other:
-            removed = await webhook_store.keep(other, now=then, oldest=cutoffs(KEEP, then).deliveries)
+            removed = await webhook_store.maintain_weeks(other, now=then, oldest=cutoffs(KEEP, then).deliveries)
     await sweep(estate, days=37.1)
 
     assert removed == 0

@@ -31,7 +31,7 @@ from chamberlain.requests.events import (
 )
 from chamberlain.requests.models import RequestError, RequestKind, RequestState
 from chamberlain.settings import Settings
-from chamberlain.webhooks.models import webhook_disabled
+from chamberlain.webhooks.rules import webhook_disabled
 from tests.changes.test_events import GROUP, mailbox
 from tests.docs.pages import REFERENCE, named, rows, section
 

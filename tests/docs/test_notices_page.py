@@ -12,7 +12,8 @@ from chamberlain.app.worker import confirm_address, link_maker, mail_server
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.guests.policies.report_records import WAIT
 from chamberlain.guests.policies.reports import MOST_NAMED, POLICY_REPORT
-from chamberlain.notifications.models import END, WAITS, NoticeKind
+from chamberlain.notifications.models import NoticeKind
+from chamberlain.notifications.rules import GIVE_UP_AFTER, RETRY_SCHEDULE
 from chamberlain.settings import read_settings
 from tests.docs.pages import ROOT, named, section
 
@@ -66,11 +67,11 @@ def test_it_names_the_bounds_of_reports() -> None:
 
 def test_it_names_every_wait() -> None:
     text = " ".join(section(PAGE, "## When the mail server is away").split())
-    *seconds, short, medium, long, one, two, four = [int(wait.total_seconds()) for wait in WAITS]
+    *seconds, short, medium, long, one, two, four = [int(wait.total_seconds()) for wait in RETRY_SCHEDULE]
 
     said = (
         f"after {seconds[0]} and {seconds[1]} seconds, {short // 60}, {medium // 60} and {long // 60} minutes, "
         f"{one // 3600}, {two // 3600} and {four // 3600} hours, and every {four // 3600} hours"
     )
     assert said in text
-    assert f"After {END.days} days it gives up" in text
+    assert f"After {GIVE_UP_AFTER.days} days it gives up" in text

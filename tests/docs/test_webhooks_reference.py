@@ -15,21 +15,17 @@ from chamberlain.templates.models import OVERLAP, TemplateHead, TemplateKind
 from chamberlain.webhooks.addresses import Resolver
 from chamberlain.webhooks.endpoints import RotatedSecret
 from chamberlain.webhooks.jobs import UNSIGNED
-from chamberlain.webhooks.models import (
-    BATCH,
+from chamberlain.webhooks.models import BATCH, MAX_ANSWER_BYTES, MAX_STORED_ATTEMPTS, DeliveryState, WebhookCall
+from chamberlain.webhooks.rules import (
+    DISABLE_AFTER,
+    FAILING,
     GONE,
-    KEPT_ANSWER,
-    KEPT_ATTEMPTS,
-    LONGEST_WAIT,
-    PATIENCE,
-    SCHEDULE,
-    SILENT,
+    MAX_RETRY_AFTER,
+    RETRY_SCHEDULE,
     TEST_TYPE,
-    DeliveryState,
-    WebhookCall,
-    payload_of_test,
+    build_test_payload,
 )
-from chamberlain.webhooks.sender import REFUSED, TIME_OUT, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
+from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, TIMEOUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
 from chamberlain.webhooks.wire import Attempt, Delivery
 from tests.docs.pages import REFERENCE, named, rows, section
 from tests.webhooks.receiver import receiving
@@ -78,23 +74,23 @@ def test_it_has_the_schedule() -> None:
     table = rows(section(PAGE, "### Retry schedule"))
     waits = [int(number) * UNITS[unit] for number, unit in (row[1].split() for row in table)]
 
-    assert waits == list(SCHEDULE)
-    assert [int(row[0]) for row in table] == list(range(2, len(SCHEDULE) + 2))
+    assert waits == list(RETRY_SCHEDULE)
+    assert [int(row[0]) for row in table] == list(range(2, len(RETRY_SCHEDULE) + 2))
 
 
 def test_it_names_the_limits() -> None:
-    assert f"at most {LONGEST_WAIT / UNITS['h']:.0f} hours later" in TEXT
-    assert f"none within {TIME_OUT.total_seconds():.0f} seconds" in TEXT
-    assert f"first {KEPT_ANSWER:,} bytes" in TEXT
+    assert f"at most {MAX_RETRY_AFTER / UNITS['h']:.0f} hours later" in TEXT
+    assert f"none within {TIMEOUT.total_seconds():.0f} seconds" in TEXT
+    assert f"first {MAX_ANSWER_BYTES:,} bytes" in TEXT
     assert f"below {PAYLOAD_LIMIT:,} bytes" in TEXT
-    assert f"The newest {KEPT_ATTEMPTS}." in TEXT
+    assert f"The newest {MAX_STORED_ATTEMPTS}." in TEXT
     assert f"batches of {BATCH}" in TEXT
     assert f"{OVERLAP / UNITS['h']:.0f} hours from now" in TEXT
-    assert timedelta(days=5) == PATIENCE
+    assert timedelta(days=5) == DISABLE_AFTER
 
 
 def test_it_names_why_a_webhook_is_disabled() -> None:
-    assert named(section(PAGE, "## Disabled")) == [GONE, SILENT]
+    assert named(section(PAGE, "## Disabled")) == [GONE, FAILING]
 
 
 def test_it_names_every_member_of_an_answer() -> None:
@@ -116,7 +112,7 @@ def test_it_names_every_error_that_an_attempt_can_have() -> None:
 
 def test_it_says_what_a_test_call_sends() -> None:
     head = TemplateHead(TenantId(SOME), TemplateId(SOME), 1, TemplateKind.GROUP, "Group", active=True)
-    sent = payload_of_test(head, NOW)
+    sent = build_test_payload(head, NOW)
 
     assert list(sent) == list(payload())
     assert sent["data"] == {"templateId": str(SOME)}

@@ -2,12 +2,12 @@
 
 import pytest
 
-from chamberlain.notifications.rendering import Letter, Link, Listing, Quote, html_of, text_of
-from chamberlain.notifications.words import Language
+from chamberlain.notifications.rendering import EmailContent, Link, Listing, Quote, to_html, to_text
+from chamberlain.notifications.texts import Language
 
 pytestmark = pytest.mark.pure
 
-LETTER = Letter(
+LETTER = EmailContent(
     language=Language.GERMAN,
     subject="1 < 2",
     parts=(
@@ -21,7 +21,7 @@ LETTER = Letter(
 
 
 def test_it_works_as_plain_text() -> None:
-    assert text_of(LETTER) == (
+    assert to_text(LETTER) == (
         "Hello & welcome.\n\n"
         "> Not now.\n>\n> Ask <Ada> in May.\n\n"
         "Open it: https://x.example/?a=1&b=2\n\n"
@@ -31,7 +31,7 @@ def test_it_works_as_plain_text() -> None:
 
 
 def test_it_works_as_html() -> None:
-    assert html_of(LETTER) == (
+    assert to_html(LETTER) == (
         "<!DOCTYPE html>\n"
         '<html lang="de">\n'
         '<head><meta charset="utf-8"><title>1 &lt; 2</title></head>\n'

@@ -11,18 +11,23 @@ from chamberlain.auth.models import Actor, ActorType
 from chamberlain.core.ids import ClientId, NoticeId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.directory.models import NamedPerson, Person
 from chamberlain.directory.steps import Step
-from chamberlain.notifications.models import (
-    END,
-    WAITS,
-    AboutRequest,
-    Notice,
-    NoticeKind,
-    concerned_by,
-    still_to_be_told,
-    wait_after,
+from chamberlain.notifications.models import AboutRequest, Notice, NoticeKind
+from chamberlain.notifications.rendering import (
+    Mail,
+    RequestNotification,
+    address_of,
+    language_for,
+    request_email,
+    to_mail,
 )
-from chamberlain.notifications.rendering import Mail, RequestNews, address_of, language_for, mail_of, request_letter
-from chamberlain.notifications.words import Language, language_of, words_of
+from chamberlain.notifications.rules import (
+    GIVE_UP_AFTER,
+    RETRY_SCHEDULE,
+    next_wait,
+    pending_recipients,
+    request_recipients,
+)
+from chamberlain.notifications.texts import Language, language_of, texts_for
 from chamberlain.requests.models import (
     ApprovalMode,
     ApprovalRecord,
@@ -88,16 +93,18 @@ def notice(kind: NoticeKind = NoticeKind.APPROVAL_REQUIRED, *told: UserId, asks:
 
 def recipients(told_of: Notice, about: RequestRecord) -> tuple[UserId, ...]:
     assert isinstance(told_of.about, AboutRequest)
-    return still_to_be_told(told_of, concerned_by(told_of.about, about))
+    return pending_recipients(told_of, request_recipients(told_of.about, about))
 
 
-def compose(news: RequestNews, to: Person, address: str) -> Mail:
-    return mail_of(news.notice, request_letter(news, language_for(to)), to, address)
+def compose(news: RequestNotification, to: Person, address: str) -> Mail:
+    return to_mail(news.notice, request_email(news, language_for(to)), to, address)
 
 
-def news_of(told_of: Notice, about: RequestRecord, tenant: str = "Estate", link: str | None = None) -> RequestNews:
+def news_of(
+    told_of: Notice, about: RequestRecord, tenant: str = "Estate", link: str | None = None
+) -> RequestNotification:
     assert isinstance(told_of.about, AboutRequest)
-    return RequestNews(told_of, told_of.about, about, tenant, link)
+    return RequestNotification(told_of, told_of.about, about, tenant, link)
 
 
 def person(user: UserId = DARA, name: str = "Dara Lindqvist", *, mail: str | None = "dara@x.example") -> Person:
@@ -168,11 +175,11 @@ def test_it_works_in_the_language_of_the_recipient(tag: str | None, expected: La
 
 @pytest.mark.parametrize("language", list(Language))
 def test_it_works_with_words_for_everything(language: Language) -> None:
-    words = words_of(language)
+    texts = texts_for(language)
 
-    assert set(words.things) == set(RequestKind)
-    assert set(words.subjects) == set(words.news) == set(NoticeKind)
-    assert set(words.modes) == set(ApprovalMode)
+    assert set(texts.targets) == set(RequestKind)
+    assert set(texts.subjects) == set(texts.notification) == set(NoticeKind)
+    assert set(texts.modes) == set(ApprovalMode)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +188,7 @@ def test_it_works_with_words_for_everything(language: Language) -> None:
         (
             NoticeKind.APPROVAL_REQUIRED,
             request(PENDING, level()),
-            ('Your approval is needed: team "CONF-Secret"', "Ada Achterberg has asked for", "2026-12-04 09:30 UTC"),
+            ('Your approval is needed: team "CONF-Secret"', "Ada Achterberg requested the", "2026-12-04 09:30 UTC"),
             ("Ihre Genehmigung ist gefragt: Team „CONF-Secret“", "Antrag von Ada Achterberg", "2026-12-04 09:30 UTC"),
         ),
         (
@@ -202,13 +209,13 @@ def test_it_works_with_words_for_everything(language: Language) -> None:
         (
             NoticeKind.EXPIRED,
             request(RequestState.EXPIRED),
-            ('Expired: team "CONF-Secret"', "nobody decided on it in time"),
+            ('Expired: team "CONF-Secret"', "no approver decided in time"),
             ("Abgelaufen: Team „CONF-Secret“", "niemand rechtzeitig entschieden"),
         ),
         (
             NoticeKind.FAILED,
             replace(request(RequestState.FAILED), error=RequestError(Step.CREATE_GROUP, "quota", "The suite is full.")),
-            ('Failed: team "CONF-Secret"', "could not be carried out", "> The suite is full."),
+            ('Failed: team "CONF-Secret"', "could not be completed", "> The suite is full."),
             ("Fehlgeschlagen: Team „CONF-Secret“", "konnte nicht ausgeführt werden", "> The suite is full."),
         ),
     ],
@@ -286,11 +293,11 @@ def test_it_rejects_what_is_no_address(address: str | None, *, is_one: bool) -> 
 
 
 def test_it_works_until_it_is_given_up() -> None:
-    waits = [wait_after(attempt, notice(), NOW) for attempt in range(1, 12)]
+    waits = [next_wait(attempt, notice(), NOW) for attempt in range(1, 12)]
 
-    assert waits[: len(WAITS)] == list(WAITS)
-    assert set(waits[len(WAITS) :]) == {WAITS[-1]}
-    assert wait_after(3, notice(), NOW + END) is None
+    assert waits[: len(RETRY_SCHEDULE)] == list(RETRY_SCHEDULE)
+    assert set(waits[len(RETRY_SCHEDULE) :]) == {RETRY_SCHEDULE[-1]}
+    assert next_wait(3, notice(), NOW + GIVE_UP_AFTER) is None
 
 
 def elements(html: str) -> set[str]:
@@ -306,11 +313,11 @@ def elements(html: str) -> set[str]:
 
 
 def test_the_waits_and_the_end_are_as_documented() -> None:
-    minutes = [each / timedelta(minutes=1) for each in WAITS]
+    minutes = [each / timedelta(minutes=1) for each in RETRY_SCHEDULE]
 
     assert minutes == [1 / 6, 0.5, 2, 10, 30, 60, 120, 240]
-    assert timedelta(days=3) == END
-    assert wait_after(3, notice(), NOW + END - timedelta(microseconds=1)) == timedelta(minutes=2)
+    assert timedelta(days=3) == GIVE_UP_AFTER
+    assert next_wait(3, notice(), NOW + GIVE_UP_AFTER - timedelta(microseconds=1)) == timedelta(minutes=2)
 
 
 def test_rows_have_these_words() -> None:

@@ -164,15 +164,15 @@ async def test_it_remembers_who_has_it(told: Databases) -> None:
 
     async with told.worker.transaction(ESTATE) as tx:
         await record.append(tx, [event])
-        await notification_store.note_told(tx, notice_id, [ADA])
-        await notification_store.note_told(tx, notice_id, [BEN])
-        await notification_store.note_attempt(tx, notice_id)
+        await notification_store.save_notified(tx, notice_id, [ADA])
+        await notification_store.save_notified(tx, notice_id, [BEN])
+        await notification_store.count_attempt(tx, notice_id)
         found = await notification_store.find(tx, notice_id)
-        await notification_store.remove(tx, notice_id)
+        await notification_store.delete(tx, notice_id)
         gone = await notification_store.find(tx, notice_id)
 
     assert found is not None
     assert found.about == AboutRequest(NoticeKind.FAILED, accepted.request_id, None)
     assert found.at == estate.moment
-    assert (found.attempts, found.told) == (1, frozenset({ADA, BEN}))
+    assert (found.attempts, found.notified) == (1, frozenset({ADA, BEN}))
     assert gone is None

@@ -13,14 +13,8 @@ from chamberlain.template_admin.models import RotatedWebhook, TemplateRecord
 from chamberlain.templates.models import no_webhook
 from chamberlain.templates.rules import TemplateArea
 from chamberlain.templates.webhook import kept_webhook
-from chamberlain.webhooks.models import (
-    Attempt,
-    DeliveryFilter,
-    DeliveryRecord,
-    DeliverySpan,
-    DeliveryState,
-    present_delivery,
-)
+from chamberlain.webhooks.models import Attempt, DeliveryFilter, DeliveryRecord, DeliverySpan, DeliveryState
+from chamberlain.webhooks.rules import present_delivery
 from chamberlain.webhooks.service import WebhookService
 from tests.template_admin.fake_templates import SECRET, FakeTemplates
 

@@ -4,7 +4,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from chamberlain.webhooks.addresses import is_allowed, is_disguised
+from chamberlain.webhooks.addresses import is_allowed, is_ambiguous
 
 PUBLIC = (
     "1.1.1.1",
@@ -97,11 +97,11 @@ def test_it_works_with_networks_that_are_allowed(address: str, network: str, *, 
     ],
 )
 def test_it_rejects_addresses_in_disguise(host: str) -> None:
-    assert is_disguised(host)
+    assert is_ambiguous(host)
 
 
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "8.8.8.8", "::1", "hooks.estate.example", "1.2.3.4.example", "a1", "0x7g"]
 )
 def test_it_takes_what_is_written_as_it_is(host: str) -> None:
-    assert not is_disguised(host)
+    assert not is_ambiguous(host)

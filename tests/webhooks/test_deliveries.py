@@ -9,17 +9,13 @@ from chamberlain.auth.models import ActorType
 from chamberlain.changes.models import Event, EventType, Subject
 from chamberlain.core.ids import DeliveryId, EventId, RequestId, TemplateId, TenantId, TraceId
 from chamberlain.events.outbox import payload_document, without_metadata
-from chamberlain.webhooks.models import (
+from chamberlain.webhooks.models import MAX_ANSWER_BYTES, DeliveryState, DueDelivery, Reply, truncate_answer
+from chamberlain.webhooks.rules import (
+    FAILING,
     GONE,
-    KEPT_ANSWER,
-    SCHEDULE,
-    SILENT,
-    DeliveryState,
-    DueDelivery,
-    Reply,
-    disabled_by,
-    kept_answer,
-    next_try,
+    RETRY_SCHEDULE,
+    disable_change,
+    next_attempt,
     reason_to_disable,
     webhook_disabled,
 )
@@ -39,7 +35,7 @@ def reply(status: int | None = None, *, error: str | None = None, retry_after: t
 
 
 def test_it_works() -> None:
-    waits = [next_try(reply(500), tries=tries, jitter=0) for tries in range(1, 11)]
+    waits = [next_attempt(reply(500), tries=tries, jitter=0) for tries in range(1, 11)]
 
     seconds, minutes, hours = ([timedelta(**{unit: 1})] for unit in ("seconds", "minutes", "hours"))
     expected = [
@@ -69,7 +65,7 @@ def test_it_works() -> None:
     ],
 )
 def test_it_takes_2xx_for_success_and_410_for_the_end(answer: Reply, state: DeliveryState) -> None:
-    found, after = next_try(answer, tries=1, jitter=0)
+    found, after = next_attempt(answer, tries=1, jitter=0)
 
     assert found is state
     assert (after is not None) is (state is AGAIN)
@@ -77,8 +73,8 @@ def test_it_takes_2xx_for_success_and_410_for_the_end(answer: Reply, state: Deli
 
 @pytest.mark.parametrize("tries", range(1, 10))
 def test_jitter_makes_a_wait_longer_by_a_tenth_at_most(tries: int) -> None:
-    assert next_try(reply(500), tries=tries, jitter=1) == (AGAIN, SCHEDULE[tries - 1] * 1.1)
-    assert next_try(reply(500), tries=tries, jitter=0.5) == (AGAIN, SCHEDULE[tries - 1] * 1.05)
+    assert next_attempt(reply(500), tries=tries, jitter=1) == (AGAIN, RETRY_SCHEDULE[tries - 1] * 1.1)
+    assert next_attempt(reply(500), tries=tries, jitter=0.5) == (AGAIN, RETRY_SCHEDULE[tries - 1] * 1.05)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +88,7 @@ def test_jitter_makes_a_wait_longer_by_a_tenth_at_most(tries: int) -> None:
     ],
 )
 def test_it_honours_what_a_receiver_asks_for_within_bounds(asked: timedelta, tries: int, wait: timedelta) -> None:
-    assert next_try(reply(503, retry_after=asked), tries=tries, jitter=0) == (AGAIN, wait)
+    assert next_attempt(reply(503, retry_after=asked), tries=tries, jitter=0) == (AGAIN, wait)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +98,8 @@ def test_it_honours_what_a_receiver_asks_for_within_bounds(asked: timedelta, tri
         (reply(410), 9, GONE),
         (reply(500), 0, None),
         (reply(500), 4.99, None),
-        (reply(500), 5, SILENT),
-        (reply(error="There was no answer."), 5, SILENT),
+        (reply(500), 5, FAILING),
+        (reply(error="There was no answer."), 5, FAILING),
         (reply(200), 9, None),
     ],
 )
@@ -122,14 +118,14 @@ def test_what_has_only_begun_to_fail_is_not_disabled() -> None:
     [
         (b"", ""),
         (b"oops", "oops"),
-        (b"x" * 2_000, "x" * KEPT_ANSWER),
+        (b"x" * 2_000, "x" * MAX_ANSWER_BYTES),
         ("ü".encode() * 1_000, "ü" * 512),
         (b"a" + "ü".encode() * 1_000, "a" + "ü" * 511 + "\N{REPLACEMENT CHARACTER}"),
         (b"\x00\xff", "\N{REPLACEMENT CHARACTER}" * 2),
     ],
 )
 def test_it_keeps_the_beginning_of_an_answer_as_text(body: bytes, text: str) -> None:
-    assert kept_answer(body) == text
+    assert truncate_answer(body) == text
 
 
 def test_a_payload_has_exactly_five_members() -> None:
@@ -164,7 +160,7 @@ def test_the_record_of_a_disabled_webhook_says_which_and_why() -> None:
         DeliveryId(UUID(int=7)), TENANT, EVENT, TEMPLATE, None, b"{}", tries=3, trace_id=TraceId("7" * 32)
     )
 
-    change = disabled_by(due, event, template_name="Team", reason=GONE)
+    change = disable_change(due, event, template_name="Team", reason=GONE)
 
     assert (change.tenant_id, change.action, change.actor.type) == (TENANT, "webhook.disable", ActorType.SYSTEM)
     assert change.subject == Subject("template", TEMPLATE, "Team")

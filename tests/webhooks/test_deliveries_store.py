@@ -18,7 +18,7 @@ from chamberlain.events.outbox import PAYLOAD_LIMIT
 from chamberlain.template_admin import webhook_secrets
 from chamberlain.webhooks import store as webhook_store
 from chamberlain.webhooks.models import (
-    KEPT_ATTEMPTS,
+    MAX_STORED_ATTEMPTS,
     DeliveryFilter,
     DeliveryRecord,
     DeliveryResult,
@@ -92,8 +92,8 @@ async def record(
     ((job_id,),) = await estate.rows("SELECT job_id FROM chamberlain.delivery WHERE delivery_id = $1", delivery_id)
     held = lease_id or await lease(estate)
     async with estate.databases.worker.across_tenants() as tx:
-        (due,) = await webhook_store.take_up(tx, [(ESTATE, delivery_id)])
-        await webhook_store.record(tx, [DeliveryResult(due, held, JobId(int(str(job_id))), state, reply, after)])
+        (due,) = await webhook_store.load_due(tx, [(ESTATE, delivery_id)])
+        await webhook_store.save_results(tx, [DeliveryResult(due, held, JobId(int(str(job_id))), state, reply, after)])
 
 
 async def test_it_works(estate: Estate) -> None:
@@ -107,7 +107,7 @@ async def test_it_works(estate: Estate) -> None:
     assert found.next_attempt_at == found.created_at
     assert await estate.rows(JOBS) == [("webhookDeliver", found.id, PROJECT_GROUP, None, True)]
     async with estate.databases.worker.across_tenants() as tx:
-        (due,) = await webhook_store.take_up(tx, [(ESTATE, found.id)])
+        (due,) = await webhook_store.load_due(tx, [(ESTATE, found.id)])
     payload = msgspec.json.decode(due.payload)
     assert list(payload) == ["type", "timestamp", "requestId", "tenantId", "data"]
     assert payload["requestId"] == str(accepted.request_id)
@@ -209,11 +209,11 @@ async def test_it_keeps_the_newest_attempts(estate: Estate) -> None:
     await estate.work()
     found = await only(estate)
 
-    for _ in range(KEPT_ATTEMPTS + 2):
+    for _ in range(MAX_STORED_ATTEMPTS + 2):
         await record(estate, found.id, OOPS, state=DeliveryState.PENDING, after=timedelta())
 
     numbers = [each.number for each in (await only(estate)).attempts]
-    assert numbers == list(range(3, KEPT_ATTEMPTS + 3))
+    assert numbers == list(range(3, MAX_STORED_ATTEMPTS + 3))
 
 
 async def test_it_redelivers(estate: Estate) -> None:
@@ -269,7 +269,7 @@ async def again(
     behind = None
     while True:
         async with estate.databases.application.transaction(tenant_id) as tx:
-            batch = await webhook_store.redeliver_some(tx, span, behind=behind, most=most)
+            batch = await webhook_store.redeliver_batch(tx, span, after=behind, limit=most)
         found += batch.ids
         if (behind := batch.next) is None:
             return found
@@ -388,7 +388,7 @@ async def test_it_removes_what_is_old_and_not_pending(estate: Estate) -> None:
     later = first.created_at + timedelta(seconds=1)
 
     async with estate.databases.worker.across_tenants() as tx:
-        assert await webhook_store.sweep(tx, before=first.created_at, most=10) == 0
-        assert await webhook_store.sweep(tx, before=later, most=10) == 1
+        assert await webhook_store.delete_old(tx, before=first.created_at, limit=10) == 0
+        assert await webhook_store.delete_old(tx, before=later, limit=10) == 1
 
     assert [each.id for each in await listed(estate)] == [second.id]

@@ -66,7 +66,7 @@ async def filled(databases: Databases) -> Databases:
     now = datetime.now(UTC)
     async with databases.worker.across_tenants() as tx:
         for age in (35, 21, 14):
-            await webhook_store.keep(tx, now=now - timedelta(days=age), oldest=now - timedelta(days=400))
+            await webhook_store.maintain_weeks(tx, now=now - timedelta(days=age), oldest=now - timedelta(days=400))
         for tenant in (ESTATE, OTHER_HOUSE):
             await tx.execute(FILL, tenant, PROJECT_GROUP, PROJECT_TEAM, NUMBER)
     async with connected(databases.addresses.owner) as connection:
@@ -94,8 +94,8 @@ def by_id(ids: list[UUID]) -> Iterator[tuple[str, tuple[object, ...]]]:
     ends = min(ids), max(ids)
     results = (tenants, ids, nothing, nothing, states, nothing, nothing, nothing, 10, *ends)
     yield webhook_store.FIND, (ESTATE, ids[0])
-    yield webhook_store.TAKE_UP, (tenants, ids, *ends)
-    yield webhook_store.RECORD, results
+    yield webhook_store.LOAD_DUE, (tenants, ids, *ends)
+    yield webhook_store.SAVE_RESULTS, results
     yield webhook_store.REDELIVER, (ESTATE, JobKind.WEBHOOK_DELIVER, ids[0])
 
 
@@ -138,9 +138,9 @@ async def test_a_batch_of_a_sweep_takes_a_batch(filled: Databases) -> None:
 
     async with filled.worker.across_tenants() as tx:
         await tx.execute(PLANNING)
-        assert await rows_looked_at(tx, webhook_store.SWEEP, before, 1_000) <= 1_100
+        assert await rows_looked_at(tx, webhook_store.DELETE_OLD, before, 1_000) <= 1_100
         nothing = before - timedelta(days=30)
-        assert await rows_looked_at(tx, webhook_store.SWEEP, nothing, 1_000) <= 10
+        assert await rows_looked_at(tx, webhook_store.DELETE_OLD, nothing, 1_000) <= 10
 
 
 async def test_ids_follow_the_time(databases: Databases) -> None:
@@ -201,7 +201,7 @@ async def test_a_week_stays_as_long_as_a_delivery_of_it_is_to_be_sent(databases:
 
 async def keep(databases: Databases, *, now: datetime, oldest: datetime) -> int:
     async with databases.worker.across_tenants() as tx:
-        return await webhook_store.keep(tx, now=now, oldest=oldest)
+        return await webhook_store.maintain_weeks(tx, now=now, oldest=oldest)
 
 
 async def weeks(databases: Databases) -> set[tuple[str, str, str]]:
@@ -252,7 +252,7 @@ async def test_weeks_are_for_the_role_of_the_worker_to_keep(databases: Databases
 
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         async with databases.application.transaction(ESTATE) as tx:
-            await webhook_store.keep(tx, now=now, oldest=now)
+            await webhook_store.maintain_weeks(tx, now=now, oldest=now)
 
 
 async def test_what_was_there_before_stays_where_an_update_finds_it(

@@ -5,9 +5,8 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from chamberlain.webhooks.addresses import Address
-from chamberlain.webhooks.models import Reach
-from chamberlain.webhooks.sender import reach_of
+from chamberlain.webhooks.addresses import Address, check_address
+from chamberlain.webhooks.models import Reachability
 
 NAMES: dict[str, list[str]] = {
     "public.example": ["1.1.1.1", "2606:4700::1111"],
@@ -27,25 +26,25 @@ async def resolve(host: str, _port: int) -> Sequence[Address]:
 @pytest.mark.parametrize(
     ("url", "reach"),
     [
-        ("https://public.example/hook", Reach.YES),
-        ("https://PUBLIC.example:8443", Reach.YES),
-        ("https://münchen.example", Reach.YES),
-        ("http://public.example", Reach.NOT_HTTPS),
-        ("ftp://public.example", Reach.NOT_HTTPS),
-        ("https://half.example", Reach.REFUSED),
-        ("https://inside.example", Reach.REFUSED),
-        ("https://2130706433/", Reach.REFUSED),
-        ("https://unknown.example", Reach.NO_NAME),
-        ("https://empty.example", Reach.NO_NAME),
-        ("https://[broken", Reach.NO_NAME),
-        ("https://public.example:port", Reach.NO_NAME),
+        ("https://public.example/hook", Reachability.YES),
+        ("https://PUBLIC.example:8443", Reachability.YES),
+        ("https://münchen.example", Reachability.YES),
+        ("http://public.example", Reachability.NOT_HTTPS),
+        ("ftp://public.example", Reachability.NOT_HTTPS),
+        ("https://half.example", Reachability.REFUSED),
+        ("https://inside.example", Reachability.REFUSED),
+        ("https://2130706433/", Reachability.REFUSED),
+        ("https://unknown.example", Reachability.NO_NAME),
+        ("https://empty.example", Reachability.NO_NAME),
+        ("https://[broken", Reachability.NO_NAME),
+        ("https://public.example:port", Reachability.NO_NAME),
     ],
 )
-async def test_it_works(url: str, reach: Reach) -> None:
-    assert await reach_of(url, resolve, allowed=(), allow_http=False) is reach
+async def test_it_works(url: str, reach: Reachability) -> None:
+    assert await check_address(url, resolve, allowed=(), allow_http=False) is reach
 
 
 async def test_what_the_operator_allows_can_be_called() -> None:
     allowed = [ip_network("10.0.0.0/8")]
 
-    assert await reach_of("http://inside.example", resolve, allowed=allowed, allow_http=True) is Reach.YES
+    assert await check_address("http://inside.example", resolve, allowed=allowed, allow_http=True) is Reachability.YES

@@ -8,15 +8,8 @@ import pytest
 from chamberlain.changes.models import Change, Subject
 from chamberlain.core.errors import Conflict, NotFound
 from chamberlain.core.ids import DeliveryId, EventId, TemplateId
-from chamberlain.webhooks.models import (
-    DeliveryRecord,
-    DeliverySpan,
-    DeliveryState,
-    present_delivery,
-    redelivered,
-    require_callable,
-    span_redelivered,
-)
+from chamberlain.webhooks.models import DeliveryRecord, DeliverySpan, DeliveryState
+from chamberlain.webhooks.rules import present_delivery, redelivery_change, require_callable, span_redelivery_change
 from tests.auth.editor_values import EDITOR, TRACE
 from tests.groups.group_values import REQUEST, TENANT
 
@@ -40,7 +33,7 @@ RECORD = DeliveryRecord(
 
 
 def test_it_works() -> None:
-    assert redelivered(RECORD, EDITOR, {"reason": "Mended."}) == Change(
+    assert redelivery_change(RECORD, EDITOR, {"reason": "Mended."}) == Change(
         tenant_id=TENANT,
         action="delivery.redeliver",
         actor=EDITOR.actor,
@@ -56,7 +49,7 @@ def test_it_works() -> None:
 
 @pytest.mark.parametrize(("template_id", "written"), [(None, None), (TEMPLATE, "00000000-0000-0000-0000-000000000003")])
 def test_it_works_for_a_span_of_time(template_id: TemplateId | None, written: str | None) -> None:
-    change = span_redelivered(TENANT, DeliverySpan(SINCE, UNTIL, template_id), EDITOR)
+    change = span_redelivery_change(TENANT, DeliverySpan(SINCE, UNTIL, template_id), EDITOR)
 
     assert change.after == {
         "from": "2026-11-20T09:30:00+00:00",

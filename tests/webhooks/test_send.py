@@ -18,9 +18,9 @@ from standardwebhooks.webhooks import Webhook
 
 from chamberlain.core.ids import EventId, TraceId
 from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
-from chamberlain.webhooks.addresses import Address, Resolver
+from chamberlain.webhooks.addresses import Address, Resolve, Resolver
 from chamberlain.webhooks.models import Reply, WebhookCall
-from chamberlain.webhooks.sender import MOST, REFUSED, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Resolve, Sender
+from chamberlain.webhooks.sender import MAX_IDLE, REFUSED, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
 from tests.webhooks.receiver import CLOSE, HANG, Receiver, answer, receiving
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
@@ -68,7 +68,7 @@ async def sending(
         allow_http=allow_http,
         trust=trust or ssl.create_default_context(),
         now=lambda: datetime.now(UTC),
-        time_out=time_out,
+        timeout=time_out,
     )
     try:
         yield sender
@@ -115,14 +115,14 @@ async def test_it_keeps_few_connections_however_many_receivers_there_are(receive
         for host in hosts:
             await asyncio.gather(*[sender.send(call(f"http://{host}:{port}/")) for _ in range(20)])
         async with asyncio.timeout(10):
-            while len(receiver.open) > MOST:  # noqa: ASYNC110 (the receiver tells nobody)
+            while len(receiver.open) > MAX_IDLE:  # noqa: ASYNC110 (the receiver tells nobody)
                 await asyncio.sleep(0.005)
 
         # Those of the newest are kept.
         before = receiver.connections
         assert (await sender.send(call(f"http://{hosts[-1]}:{port}/"))).status == 204
-        assert receiver.connections == before > MOST
-        assert len(receiver.open) == MOST
+        assert receiver.connections == before > MAX_IDLE
+        assert len(receiver.open) == MAX_IDLE
 
 
 async def test_it_keeps_no_connection_that_comes_back_when_it_has_ended(receiver: Receiver) -> None:
@@ -272,7 +272,7 @@ async def test_it_handles_headers_without_end(receiver: Receiver) -> None:
 async def test_it_handles_a_receiver_that_wants_no_more(receiver: Receiver) -> None:
     receiver.usual = answer(410)
 
-    assert (await sent(receiver.address)).is_farewell
+    assert (await sent(receiver.address)).is_gone
 
 
 async def test_it_handles_one_that_hangs_up(receiver: Receiver) -> None:

@@ -22,19 +22,11 @@ from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.templates import records as template_records
 from chamberlain.templates.webhook import WebhookBody
 from chamberlain.webhooks import store as webhook_store
-from chamberlain.webhooks.addresses import Address, Resolver
+from chamberlain.webhooks.addresses import Address, Resolve, Resolver
 from chamberlain.webhooks.jobs import UNSIGNED, WebhookJobs
-from chamberlain.webhooks.models import (
-    GONE,
-    SCHEDULE,
-    SILENT,
-    DeliveryFilter,
-    DeliveryRecord,
-    DeliveryState,
-    Reply,
-    WebhookCall,
-)
-from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, Resolve, Sender
+from chamberlain.webhooks.models import DeliveryFilter, DeliveryRecord, DeliveryState, Reply, WebhookCall
+from chamberlain.webhooks.rules import FAILING, GONE, RETRY_SCHEDULE
+from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, Sender
 from tests.databases import Databases
 from tests.estates import ESTATE, PROJECT_GROUP, Estate, changed_estate, open_estate, until
 from tests.webhooks.receiver import CLOSE, HANG, Receiver, answer, receiving
@@ -62,7 +54,7 @@ class House:
     secret: str
     keyring: Keyring = KEYRING
     resolve: Resolve = field(default_factory=Resolver)
-    time_out: timedelta = timedelta(seconds=10)
+    timeout: timedelta = timedelta(seconds=10)
     moment: datetime = MOMENT
     outcomes: list[str] = field(default_factory=list)
     meanwhile: Callable[[], Awaitable[None]] = nothing
@@ -97,7 +89,7 @@ class House:
             allow_http=True,
             trust=ssl.create_default_context(),
             now=lambda: self.moment,
-            time_out=self.time_out,
+            timeout=self.timeout,
         )
 
         async def send(call: WebhookCall) -> Reply:
@@ -239,7 +231,7 @@ async def test_it_comes_back_to_one_that_answers_500_three_times(house: House) -
     assert [each.status for each in found.attempts] == [500, 500, 500, 204]
     assert [each.number for each in found.attempts] == [1, 2, 3, 4]
     assert found.attempts[0].answer == "oops"
-    for wait, expected in zip(waits, SCHEDULE, strict=False):
+    for wait, expected in zip(waits, RETRY_SCHEDULE, strict=False):
         assert isinstance(wait, timedelta)
         assert expected - timedelta(seconds=4) < wait <= expected
     # The same id and the same bytes each time, and nothing is left of the failure.
@@ -252,7 +244,7 @@ async def test_it_gives_up_at_the_end_of_the_schedule(house: House) -> None:
     house.receiver.usual = answer(500)
     await house.create()
     await house.deliver()
-    for _ in SCHEDULE:
+    for _ in RETRY_SCHEDULE:
         await house.deliver_later()
 
     found = await house.only()
@@ -264,7 +256,7 @@ async def test_a_redelivery_begins_the_schedule_anew_with_the_same_id(house: Hou
     house.receiver.usual = answer(500)
     await house.create()
     await house.deliver()
-    for _ in SCHEDULE:
+    for _ in RETRY_SCHEDULE:
         await house.deliver_later()
     found = await house.only()
     async with house.estate.databases.application.transaction(ESTATE) as tx:
@@ -276,7 +268,7 @@ async def test_a_redelivery_begins_the_schedule_anew_with_the_same_id(house: Hou
     assert again.attempts[-1].number == 11
     (row,) = await house.estate.rows("SELECT run_at - now() FROM chamberlain.job WHERE kind = 'webhookDeliver'")
     assert isinstance(row[0], timedelta)
-    assert row[0] <= SCHEDULE[0]
+    assert row[0] <= RETRY_SCHEDULE[0]
     assert len({each.headers["webhook-id"] for each in house.receiver.received}) == 1
 
 
@@ -289,7 +281,7 @@ async def test_it_comes_back_to_one_that_behaves_badly(
     house: House, usual: bytes, status: int | None, error: str | None
 ) -> None:
     house.receiver.usual = usual
-    house.time_out = timedelta(milliseconds=200)
+    house.timeout = timedelta(milliseconds=200)
     await house.create()
     await house.deliver()
 
@@ -362,7 +354,7 @@ async def test_one_without_a_success_for_five_days_is_disabled(house: House) -> 
     house.moment += timedelta(days=0.2)
     await house.deliver_later()
 
-    assert await house.estate.rows(STATE) == [(MOMENT, SILENT)]
+    assert await house.estate.rows(STATE) == [(MOMENT, FAILING)]
     assert len(await house.estate.rows(DISABLED)) == 1
     assert (await house.only()).state in {PENDING, CANCELLED}
     await house.deliver_later()

@@ -6,7 +6,8 @@ import pytest
 
 from chamberlain.core.checkups import CheckupState
 from chamberlain.core.ids import TemplateId
-from chamberlain.webhooks.models import Reach, WebhookTarget, judge_targets
+from chamberlain.webhooks.models import Reachability, WebhookTarget
+from chamberlain.webhooks.rules import check_targets
 from tests.auth.editor_values import NOW
 from tests.groups.group_values import REQUEST, TENANT
 
@@ -30,26 +31,26 @@ OFF = replace(TARGET, active=False, url="https://nowhere.example/")
 @pytest.mark.parametrize(
     ("targets", "reach", "states"),
     [
-        ([], Reach.YES, [OK]),
-        ([OFF], Reach.YES, [OK]),
-        ([TARGET, OFF], Reach.YES, [OK]),
-        ([TARGET], Reach.NOT_HTTPS, [FAULT]),
-        ([TARGET], Reach.NO_NAME, [FAULT]),
-        ([TARGET], Reach.REFUSED, [FAULT]),
-        ([FAILING], Reach.YES, [WARNING]),
-        ([DISABLED], Reach.REFUSED, [WARNING]),
-        ([TARGET, FAILING, DISABLED], Reach.YES, [WARNING, WARNING, OK]),
-        ([FAILING, DISABLED, OFF], Reach.YES, [WARNING, WARNING]),
+        ([], Reachability.YES, [OK]),
+        ([OFF], Reachability.YES, [OK]),
+        ([TARGET, OFF], Reachability.YES, [OK]),
+        ([TARGET], Reachability.NOT_HTTPS, [FAULT]),
+        ([TARGET], Reachability.NO_NAME, [FAULT]),
+        ([TARGET], Reachability.REFUSED, [FAULT]),
+        ([FAILING], Reachability.YES, [WARNING]),
+        ([DISABLED], Reachability.REFUSED, [WARNING]),
+        ([TARGET, FAILING, DISABLED], Reachability.YES, [WARNING, WARNING, OK]),
+        ([FAILING, DISABLED, OFF], Reachability.YES, [WARNING, WARNING]),
     ],
 )
-def test_it_works(targets: list[WebhookTarget], reach: Reach, states: list[CheckupState]) -> None:
-    found = judge_targets(targets, {TARGET.url: reach})
+def test_it_works(targets: list[WebhookTarget], reach: Reachability, states: list[CheckupState]) -> None:
+    found = check_targets(targets, {TARGET.url: reach})
 
     assert [(each.name, each.state) for each in found] == [("webhooks", state) for state in states]
     assert all(TARGET.url not in each.seen for each in found)
 
 
 def test_it_counts_those_that_can_be_called() -> None:
-    *_, last = judge_targets([TARGET, TARGET, FAILING, OFF], {TARGET.url: Reach.YES})
+    *_, last = check_targets([TARGET, TARGET, FAILING, OFF], {TARGET.url: Reachability.YES})
 
     assert "2 of 3" in last.seen

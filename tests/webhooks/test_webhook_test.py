@@ -66,7 +66,7 @@ class Bell:
     caller: Caller
     area: TemplateArea = COLLAB
     allowed: Sequence[Network] = LOOPBACK
-    time_out: timedelta = timedelta(seconds=10)
+    timeout: timedelta = timedelta(seconds=10)
 
     async def __call__(self, template_id: TemplateId, key: str | None = None, digest: bytes = b"") -> KeptAnswer:
         sender = Sender(
@@ -75,7 +75,7 @@ class Bell:
             allow_http=True,
             trust=ssl.create_default_context(),
             now=self.estate.now,
-            time_out=self.time_out,
+            timeout=self.timeout,
         )
         service = replace(webhook_service_of(self.estate), send=sender.send)
         said = act(key=key, digest=digest)
@@ -193,7 +193,7 @@ async def test_a_receiver_that_fails_is_told_of_and_not_disabled(
 async def test_one_that_hangs_ends_with_the_time_out(estate: Estate, receiver: Receiver, hooked: TemplateId) -> None:
     receiver.answers = [HANG]
 
-    attempt = await Bell(estate, administrator(ADA), time_out=timedelta(milliseconds=300)).attempt(hooked)
+    attempt = await Bell(estate, administrator(ADA), timeout=timedelta(milliseconds=300)).attempt(hooked)
 
     assert (attempt["status"], attempt["error"]) == (None, TIMED_OUT)
 

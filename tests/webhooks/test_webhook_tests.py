@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.changes.models import Change, Subject
-from chamberlain.webhooks.models import Attempt, Reply, no_secret, only_attempt, payload_of_test
-from chamberlain.webhooks.models import tested as record_of_test
+from chamberlain.webhooks.models import Attempt, Reply
+from chamberlain.webhooks.rules import build_test_attempt, build_test_payload, no_secret
+from chamberlain.webhooks.rules import build_test_change as record_of_test
 from tests.auth.editor_values import EDITOR, NOW, TRACE
 from tests.groups.group_values import GROUP_HEAD, TENANT
 
@@ -17,7 +18,7 @@ ATTEMPT = Attempt(1, NOW, 500, 1235, None, "No.")
 
 
 def test_it_works() -> None:
-    assert payload_of_test(GROUP_HEAD, NOW) == {
+    assert build_test_payload(GROUP_HEAD, NOW) == {
         "type": "webhook.test",
         "timestamp": "2026-11-20T09:30:01.000Z",
         "requestId": None,
@@ -27,7 +28,7 @@ def test_it_works() -> None:
 
 
 def test_there_is_one_attempt() -> None:
-    assert only_attempt(REPLY) == ATTEMPT
+    assert build_test_attempt(REPLY) == ATTEMPT
 
 
 def test_the_record_says_what_came_back() -> None:

@@ -342,9 +342,11 @@ class RetentionJobs:
             await self._remove(swept, table, batch)
         async with self.database.across_tenants() as tx:
             at = await self._cutoffs(tx)
-            weeks = await webhook_store.keep(tx, now=at.now, oldest=at.deliveries)
+            weeks = await webhook_store.maintain_weeks(tx, now=at.now, oldest=at.deliveries)
         self._count(swept, "delivery_week", weeks)
-        await self._remove(swept, "delivery", lambda tx, at: webhook_store.sweep(tx, before=at.deliveries, most=BATCH))
+        await self._remove(
+            swept, "delivery", lambda tx, at: webhook_store.delete_old(tx, before=at.deliveries, limit=BATCH)
+        )
 
     async def _cutoffs(self, tx: Transaction) -> Cutoffs:
         """Compute the cut-offs of this transaction. Raises ClockDoubted."""

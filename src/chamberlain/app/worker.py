@@ -31,8 +31,7 @@ from chamberlain.guests.policies import jobs as policy_jobs
 from chamberlain.http.calls import new_trace_id
 from chamberlain.mailboxes import provision as mailbox_jobs
 from chamberlain.notifications import jobs as notice_jobs
-from chamberlain.notifications.mail_server import MailServer, read_address
-from chamberlain.notifications.messages import Sender
+from chamberlain.notifications.mail_server import MailServer, Sender, parse_smtp_url
 from chamberlain.observability.metrics import delivery_run, jobs_done, rows_removed
 from chamberlain.queue.lanes import LaneLoop, Places
 from chamberlain.queue.models import PROVISIONING, JobKind
@@ -229,7 +228,7 @@ def mail_server(settings: Settings) -> MailServer | None:
     # The settings have validated that it is `Name <address>` or an address alone.
     name, _, address = settings.smtp_sender.rpartition("<")
     sender = Sender(name.strip(), address.removesuffix(">"))
-    return MailServer(read_address(settings.smtp_url.get_secret_value()), sender)
+    return MailServer(parse_smtp_url(settings.smtp_url.get_secret_value()), sender)
 
 
 def link_maker(settings: Settings) -> Callable[[TenantId, RequestId], str | None]:

@@ -1,10 +1,18 @@
-"""The mail server: messages are handed to it one after another, and each has its own outcome."""
+"""Send e-mail by SMTP.
+
+Messages are plain text with HTML as alternative. The headers are encoded here. The library would first parse a text,
+decode encoded words (RFC 2047) with line breaks in it, and lose quotes and spaces on folding.
+"""
 
 import asyncio
 import ssl
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from email.header import Header
+from email.message import EmailMessage
+from email.policy import SMTP as SMTP_POLICY
+from email.utils import format_datetime
 from enum import Enum, auto
 from urllib.parse import unquote, urlsplit
 
@@ -19,8 +27,21 @@ from aiosmtplib import (
 
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.text import one_line
-from chamberlain.notifications.messages import Sender, message_of, wire_address
 from chamberlain.notifications.rendering import Mail
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """The sender of all mail."""
+
+    name: str
+    address: str
+
+    @property
+    def domain(self) -> str:
+        """Return the domain of the address."""
+        return self.address.rpartition("@")[2]
+
 
 # Where mail servers listen: RFC 5321, 4.5.4.2, and RFC 8314, 7.3.
 SMTP_PORT = 25
@@ -28,7 +49,10 @@ SMTPS_PORT = 465
 
 
 class Protection(Enum):
-    """How the connection is kept from others: by TLS from the start, by STARTTLS, by it where it is offered, or not."""
+    """How the connection is encrypted.
+
+    By TLS from the start, by STARTTLS, by STARTTLS if offered, or not at all.
+    """
 
     TLS = auto()
     STARTTLS = auto()
@@ -38,7 +62,7 @@ class Protection(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SmtpAddress:
-    """A mail server. Without a user nobody signs in."""
+    """A mail server. `user` is None for no authentication."""
 
     host: str
     port: int
@@ -47,60 +71,42 @@ class SmtpAddress:
     password: str | None = field(repr=False)
 
 
-def read_address(url: str) -> SmtpAddress:
-    """What `smtp://user:password@host:port?starttls=required` says; the settings have seen that it is of this form."""
-    parts = urlsplit(url)
-    is_tls = parts.scheme == "smtps"
-    return SmtpAddress(
-        host=parts.hostname or "",
-        port=parts.port or (SMTPS_PORT if is_tls else SMTP_PORT),
-        protection=Protection.TLS if is_tls else _protection(parts.query, has_password=parts.password is not None),
-        user=None if parts.username is None else unquote(parts.username),
-        password=None if parts.password is None else unquote(parts.password),
-    )
-
-
-def _protection(query: str, *, has_password: bool) -> Protection:
-    if query == "starttls=never":
-        return Protection.NONE
-    # A password never goes out unprotected unless somebody says so.
-    return Protection.STARTTLS if has_password or query == "starttls=required" else Protection.OFFERED
-
-
-# How long the server may take for the connection with its greeting, and for each answer. RFC 5321, 4.5.3.2, gives it
-# minutes: one that looks for spam before it says that it has a message would be given that again and again.
-CONNECT = timedelta(seconds=10)
-ANSWER = timedelta(minutes=2)
-# For all messages of one call together.
-ALTOGETHER = timedelta(minutes=5)
-# The end of what a server says that a log line may hold.
-MOST_SAID = 300
-
-# What there is to hope for later: how long that takes is for the schedule of notices to say.
-_SOON = timedelta(0)
+# Timeout of the connection and of each reply. RFC 5321, 4.5.3.2, recommends minutes. A server that scans for spam
+# before it accepts a message would need longer at each retry.
+CONNECT_TIMEOUT = timedelta(seconds=10)
+REPLY_TIMEOUT = timedelta(minutes=2)
+# Timeout of all messages of one call.
+TOTAL_TIMEOUT = timedelta(minutes=5)
+# Stored length of a server's reply.
+MAX_REPLY_TEXT = 300
+# The schedule of notices determines the wait.
+_RETRY = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """Hands messages to the server that has this address, with a connection for each call."""
+    """Send messages to one server, over one connection per call."""
 
     address: SmtpAddress
     sender: Sender
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
     async def send(self, mails: Sequence[Mail]) -> Sequence[OutsideFault | None]:
-        """What became of each: None where the server has it, TryAgain where it may have it later, Rejected where never.
-        Raises TryAgain when the server is not to be spoken to at all."""
+        """Send mails, and return the outcome of each.
+
+        None means accepted, TryAgain a temporary and Rejected a permanent failure. Raises TryAgain if the server cannot
+        be used at all.
+        """
         outcomes: list[OutsideFault | None] = []
         client = self._client()
         try:
-            async with asyncio.timeout(ALTOGETHER.total_seconds()):
+            async with asyncio.timeout(TOTAL_TIMEOUT.total_seconds()):
                 await _connect(client)
                 for mail in mails:
                     outcomes.append(await self._send_one(client, mail))  # noqa: PERF401 - what is done counts if time runs out
-                await _take_leave(client)
+                await _quit(client)
         except TimeoutError:
-            slow = TryAgain(_SOON, "The mail server takes too long.")
+            slow = TryAgain(_RETRY, "The mail server takes too long.")
             outcomes.extend(slow for _ in range(len(mails) - len(outcomes)))
         finally:
             client.close()
@@ -113,9 +119,9 @@ class MailServer:
             port=address.port,
             username=address.user,
             password=address.password,
-            # The name of this machine is asked of nobody, which can take long, and told to nobody.
+            # Looking up the name of this machine can take long, and would disclose it.
             local_hostname=self.sender.domain,
-            timeout=ANSWER.total_seconds(),
+            timeout=REPLY_TIMEOUT.total_seconds(),
             use_tls=address.protection is Protection.TLS,
             start_tls=_start_tls(address.protection),
             tls_context=self.tls,
@@ -123,35 +129,84 @@ class MailServer:
 
     async def _send_one(self, client: SMTP, mail: Mail) -> OutsideFault | None:
         try:
-            content, to = message_of(mail, self.sender), wire_address(mail.address)
+            content, to = encode_message(mail, self.sender), encode_address(mail.address)
             options = () if to.isascii() else ("SMTPUTF8",)
             await client.sendmail(self.sender.address, [to], content, mail_options=options)
         except SMTPRecipientsRefused as error:
             return _refusal(error.recipients[0])
         except SMTPSenderRefused as error:
-            # It is about us, and about nobody whom we write to: the operator can mend that.
-            return TryAgain(_SOON, _said("does not take mail from us", error))
+            # The refusal concerns our sender address, which the operator can fix.
+            return TryAgain(_RETRY, _describe("refuses our sender address", error))
         except SMTPResponseException as error:
             return _refusal(error)
         except (SMTPNotSupported, ValueError) as error:
-            return Rejected("addressRefused", f"The mail server cannot be given this address ({type(error).__name__}).")
+            return Rejected(
+                "addressRefused", f"The mail server does not support this address ({type(error).__name__})."
+            )
         except (SMTPException, OSError) as error:
-            return TryAgain(_SOON, f"The connection to the mail server broke off ({type(error).__name__}).")
+            return TryAgain(_RETRY, f"The connection to the mail server broke off ({type(error).__name__}).")
         return None
 
 
+def encode_message(mail: Mail, sender: Sender) -> bytes:
+    """Encode a message.
+
+    It is the same at each retry, apart from its boundaries.
+
+    Raises ValueError if a value does not fit into a header.
+    """
+    content = EmailMessage(policy=SMTP_POLICY)
+    content.set_content(mail.text, cte="quoted-printable")
+    content.add_alternative(mail.html, subtype="html", cte="quoted-printable")
+    for part in content.iter_parts():
+        part["Content-Language"] = mail.language
+    # Only an address can be other than ASCII here, and then the server takes UTF-8 (RFC 6532).
+    return "".join([f"{line}\r\n" for line in _headers(mail, sender)]).encode() + content.as_bytes()
+
+
+def encode_address(address: str) -> str:
+    """Encode the domain in ASCII. Raises ValueError if that is impossible."""
+    local, _, domain = address.rpartition("@")
+    if domain.isascii():
+        return address
+    encoded = domain.encode("idna")
+    if encoded.decode("idna") != domain.lower():
+        # Python implements IDNA 2003, which maps `ß` to `ss`. Since RFC 5891 that is another domain.
+        raise ValueError("The domain has no unambiguous ASCII form.")
+    return f"{local}@{encoded.decode()}"
+
+
+def parse_smtp_url(url: str) -> SmtpAddress:
+    """Parse a URL such as `smtp://user:password@host:port?starttls=required`.
+
+    The settings have validated its form.
+    """
+    parts = urlsplit(url)
+    is_tls = parts.scheme == "smtps"
+    return SmtpAddress(
+        host=parts.hostname or "",
+        port=parts.port or (SMTPS_PORT if is_tls else SMTP_PORT),
+        protection=Protection.TLS if is_tls else _protection(parts.query, has_password=parts.password is not None),
+        user=None if parts.username is None else unquote(parts.username),
+        password=None if parts.password is None else unquote(parts.password),
+    )
+
+
 async def _connect(client: SMTP) -> None:
-    """Raises TryAgain. A wrong password is no reason to give up: it may be mended while notices wait."""
+    """Connect.
+
+    Raises TryAgain, also for a wrong password, which the operator can fix.
+    """
     try:
-        await client.connect(timeout=CONNECT.total_seconds())
+        await client.connect(timeout=CONNECT_TIMEOUT.total_seconds())
     except SMTPResponseException as error:
-        raise TryAgain(_SOON, _said("does not let us in", error)) from error
+        raise TryAgain(_RETRY, _describe("refuses the connection", error)) from error
     except (SMTPException, OSError, ValueError) as error:
-        raise TryAgain(_SOON, f"The mail server cannot be reached: {one_line(str(error))[:MOST_SAID]}") from error
+        raise TryAgain(_RETRY, f"The mail server cannot be reached: {one_line(str(error))[:MAX_REPLY_TEXT]}") from error
 
 
-async def _take_leave(client: SMTP) -> None:
-    """Whether it answers does not matter any more: it has taken over what it has taken."""
+async def _quit(client: SMTP) -> None:
+    """Close the session. The mails are accepted, so errors do not matter."""
     try:
         await client.quit()
     except (SMTPException, OSError):
@@ -169,11 +224,48 @@ def _start_tls(protection: Protection) -> bool | None:
 
 
 def _refusal(error: SMTPResponseException) -> OutsideFault:
-    """RFC 5321, 4.2.1: what begins with 5 is for good. Whatever else is no consent may change."""
+    """Convert a refusal. Codes from 500 are permanent (RFC 5321, 4.2.1)."""
     if 500 <= error.code <= 599:
-        return Rejected("mailRefused", _said("refuses it", error))
-    return TryAgain(_SOON, _said("puts it off", error))
+        return Rejected("mailRefused", _describe("refuses it", error))
+    return TryAgain(_RETRY, _describe("defers it", error))
 
 
-def _said(what: str, error: SMTPResponseException) -> str:
-    return f"The mail server {what}: {error.code} {one_line(error.message)[:MOST_SAID]}"
+def _describe(action: str, error: SMTPResponseException) -> str:
+    return f"The mail server {action}: {error.code} {one_line(error.message)[:MAX_REPLY_TEXT]}"
+
+
+def _headers(mail: Mail, sender: Sender) -> Iterator[str]:
+    yield f"From: {_mailbox(sender.name, sender.address)}"
+    yield f"To: {_mailbox(mail.name, encode_address(mail.address))}"
+    yield f"Subject: {_encode_words(mail.subject)}"
+    yield f"Date: {format_datetime(mail.at)}"
+    yield f"Message-ID: <{_require_one_line(mail.id)}@{sender.domain}>"
+    # Prevents automatic replies (RFC 3834, 5, and Exchange).
+    yield "Auto-Submitted: auto-generated"
+    yield "X-Auto-Response-Suppress: All"
+
+
+def _protection(query: str, *, has_password: bool) -> Protection:
+    if query == "starttls=never":
+        return Protection.NONE
+    # A password is never sent unencrypted unless the settings say so.
+    return Protection.STARTTLS if has_password or query == "starttls=required" else Protection.OFFERED
+
+
+def _mailbox(name: str, address: str) -> str:
+    # On a line of its own, since either may be long.
+    return f"{_encode_words(name)}\r\n <{_require_one_line(address)}>" if name else f"<{_require_one_line(address)}>"
+
+
+def _encode_words(text: str) -> str:
+    """Encode and fold a text as encoded words.
+
+    Its content cannot add headers.
+    """
+    return Header(_require_one_line(text), "utf-8", header_name="Subject").encode(linesep="\r\n")
+
+
+def _require_one_line(text: str) -> str:
+    if "\r" in text or "\n" in text:
+        raise ValueError("A header value must be one line.")
+    return text

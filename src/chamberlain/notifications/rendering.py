@@ -1,6 +1,6 @@
-"""Letters: what a mail says, part by part, as plain text and as HTML.
+"""Render e-mail as plain text and HTML.
 
-Everything that comes from somebody is data: it cannot add a line, an element to the HTML, or turn the writing round.
+All content is data. It cannot add a line or an HTML element, or change the writing direction.
 """
 
 import re
@@ -19,28 +19,28 @@ from chamberlain.directory.subjects import Guest, SubjectType
 from chamberlain.guests.policies.reports import Reminder, Report, Taken
 from chamberlain.guests.subjects.models import SubjectEntry
 from chamberlain.notifications.models import AboutRequest, Notice, NoticeKind
-from chamberlain.notifications.words import (
+from chamberlain.notifications.texts import (
     Language,
     PlaceKind,
-    PolicyWords,
-    Words,
+    PolicyTexts,
+    RequestTexts,
     language_of,
-    policy_words_of,
-    words_of,
+    policy_texts_for,
+    texts_for,
 )
 from chamberlain.requests.models import ApprovalRecord, RequestRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What somebody has written, line by line."""
+    """Text of a user, by lines."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An address to open, and what that does."""
+    """A link with its label."""
 
     label: str
     address: str
@@ -57,8 +57,11 @@ Part: TypeAlias = str | Quote | Link | Listing
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """A letter in one language; a part that is a text is a paragraph."""
+class EmailContent:
+    """An e-mail in one language.
+
+    A part of type str is a paragraph.
+    """
 
     language: Language
     subject: str
@@ -66,20 +69,122 @@ class Letter:
     footer: str
 
 
-def text_of(letter: Letter) -> str:
+# The longest address that a mail server has to take (RFC 5321, 4.5.3.1).
+LONGEST_ADDRESS = 254
+# Property of the directory with a person's language.
+PREFERRED_LANGUAGE = "preferredLanguage"
+_ADDRESS = re.compile(r"[^\s@<>()\[\]\\,;:\"\x00-\x1f\x7f]+@[^\s@<>()\\,;:\"\x00-\x1f\x7f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A mail to one recipient.
+
+    `id` is the same at each retry, so that mail programs can deduplicate.
+    """
+
+    id: str
+    to: UserId
+    address: str
+    name: str
+    subject: str
+    text: str
+    html: str
+    language: Language
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RequestNotification:
+    """A notice about a request in its current state, with a link."""
+
+    notice: Notice
+    about: AboutRequest
+    request: RequestRecord
+    tenant_name: str
+    link: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyNotification:
+    """A report of a policy for its recipients.
+
+    `confirm_address` is the address that confirms a finding, with ID as placeholder.
+    """
+
+    notice: Notice
+    report: Report
+    tenant_name: str
+    are_owners: bool
+    confirm_address: str
+
+
+def to_text(content: EmailContent) -> str:
     """The letter as plain text."""
-    return "\n\n".join([*map(_text_part, letter.parts), f"-- \n{letter.footer}"]) + "\n"
+    return "\n\n".join([*map(_text_part, content.parts), f"-- \n{content.footer}"]) + "\n"
 
 
-def html_of(letter: Letter) -> str:
+def to_html(content: EmailContent) -> str:
     """The letter as HTML."""
-    head = f'<meta charset="utf-8"><title>{escape(letter.subject)}</title>'
-    body = "\n".join([*map(_html_part, letter.parts), f"<hr>\n<p><small>{escape(letter.footer)}</small></p>"])
-    return f'<!DOCTYPE html>\n<html lang="{letter.language}">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
+    head = f'<meta charset="utf-8"><title>{escape(content.subject)}</title>'
+    body = "\n".join([*map(_html_part, content.parts), f"<hr>\n<p><small>{escape(content.footer)}</small></p>"])
+    return f'<!DOCTYPE html>\n<html lang="{content.language}">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
 
 
-def _lines(quote: Quote) -> Iterable[str]:
-    return [one_line(line) for line in quote.text.splitlines()]
+def address_of(person: Person) -> str | None:
+    """Return the mail address of a person, or None.
+
+    None means that it is missing or invalid.
+    """
+    mail = person.mail
+    fits = mail is not None and len(mail) <= LONGEST_ADDRESS and _ADDRESS.fullmatch(mail) is not None
+    return mail if fits else None
+
+
+def language_for(person: Person) -> Language:
+    """Return the language of a person's mail."""
+    return language_of(person.properties.get(PREFERRED_LANGUAGE))
+
+
+def to_mail(notice: Notice, content: EmailContent, person: Person, address: str) -> Mail:
+    """The letter of a notice for one recipient."""
+    return Mail(
+        id=f"{notice.id}.{person.id}",
+        to=person.id,
+        address=address,
+        name=one_line(person.display_name),
+        subject=content.subject,
+        text=to_text(content),
+        html=to_html(content),
+        language=content.language,
+        at=notice.at,
+    )
+
+
+def request_email(notification: RequestNotification, language: Language) -> EmailContent:
+    """Render the e-mail about a request."""
+    texts = texts_for(language)
+    return EmailContent(
+        language=language,
+        subject=texts.subjects[notification.about.kind].format(target=_target(notification.request, texts)),
+        parts=tuple(_parts(notification, texts)),
+        footer=texts.footer.format(
+            request_id=notification.request.request_id, tenant=one_line(notification.tenant_name)
+        ),
+    )
+
+
+def policy_email(notification: PolicyNotification, language: Language) -> EmailContent:
+    """Render the e-mail about a policy report."""
+    texts, report = policy_texts_for(language), notification.report
+    subject = texts.confirm_subject if report.asks else texts.report_subject
+    footer = texts.footer.format(id=report.subject.entry.id, tenant=one_line(notification.tenant_name))
+    return EmailContent(
+        language,
+        subject.format(target=_policy_target(report, texts)),
+        tuple(_policy_parts(notification, texts)),
+        footer,
+    )
 
 
 def _text_part(part: Part) -> str:
@@ -107,155 +212,79 @@ def _html_part(part: Part) -> str:
             return f"<ul>\n{items}\n</ul>"
 
 
-# The longest address that a mail server has to take (RFC 5321, 4.5.3.1).
-LONGEST_ADDRESS = 254
-# Where a person's language stands among the properties that a directory gives.
-PREFERRED_LANGUAGE = "preferredLanguage"
-
-_ADDRESS = re.compile(r"[^\s@<>()\[\]\\,;:\"\x00-\x1f\x7f]+@[^\s@<>()\\,;:\"\x00-\x1f\x7f]+")
+def _target(request: RequestRecord, texts: RequestTexts) -> str:
+    return texts.targets[request.kind].format(name=one_line(request.display_name))
 
 
-@dataclass(frozen=True, slots=True)
-class Mail:
-    """A mail to one recipient. `id` is the same at every try, so that whoever gets it twice may show it once."""
-
-    id: str
-    to: UserId
-    address: str
-    name: str
-    subject: str
-    text: str
-    html: str
-    language: Language
-    at: datetime
-
-
-def address_of(person: Person) -> str | None:
-    """Where a person gets mail; None when the directory has no address of theirs, or none that can be one."""
-    mail = person.mail
-    fits = mail is not None and len(mail) <= LONGEST_ADDRESS and _ADDRESS.fullmatch(mail) is not None
-    return mail if fits else None
-
-
-def language_for(person: Person) -> Language:
-    """The language that a person is written to in."""
-    return language_of(person.properties.get(PREFERRED_LANGUAGE))
-
-
-def mail_of(notice: Notice, letter: Letter, person: Person, address: str) -> Mail:
-    """The letter of a notice for one recipient."""
-    return Mail(
-        id=f"{notice.id}.{person.id}",
-        to=person.id,
-        address=address,
-        name=one_line(person.display_name),
-        subject=letter.subject,
-        text=text_of(letter),
-        html=html_of(letter),
-        language=letter.language,
-        at=notice.at,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class RequestNews:
-    """What a notice is about: the request as it is now, its tenant, and where a person can look at it, if somewhere."""
-
-    notice: Notice
-    about: AboutRequest
-    request: RequestRecord
-    tenant_name: str
-    link: str | None
-
-
-def request_letter(news: RequestNews, language: Language) -> Letter:
-    """What is said in one language."""
-    words = words_of(language)
-    return Letter(
-        language=language,
-        subject=words.subjects[news.about.kind].format(thing=_thing(news.request, words)),
-        parts=tuple(_parts(news, words)),
-        footer=words.footer.format(request_id=news.request.request_id, tenant=one_line(news.tenant_name)),
-    )
-
-
-def _thing(request: RequestRecord, words: Words) -> str:
-    return words.things[request.kind].format(name=one_line(request.display_name))
-
-
-def _parts(news: RequestNews, words: Words) -> Iterator[Part]:
-    kind, request = news.about.kind, news.request
-    requester = one_line(request.created_by.display_name).strip() or words.somebody
-    about = words.news[kind].format(thing=_thing(request, words), requester=requester)
-    yield " ".join([about, *_template(request, words)])
+def _parts(notification: RequestNotification, texts: RequestTexts) -> Iterator[Part]:
+    kind, request = notification.about.kind, notification.request
+    requester = one_line(request.created_by.display_name).strip() or texts.unknown_person
+    about = texts.notification[kind].format(target=_target(request, texts), requester=requester)
+    yield " ".join([about, *_template(request, texts)])
     match kind:
         case NoticeKind.APPROVAL_REQUIRED:
-            yield from _terms(news.about, request.approvals, words)
+            yield from _terms(notification.about, request.approvals, texts)
         case NoticeKind.APPROVED | NoticeKind.REJECTED:
-            yield from _comments(request.approvals, words)
+            yield from _comments(request.approvals, texts)
         case NoticeKind.FAILED:
             if request.error is not None:
-                yield words.cause
+                yield texts.cause
                 yield Quote(request.error.detail)
         case NoticeKind.EXPIRED:
             pass
-    if (what_next := words.what_next.get(kind)) is not None:
-        yield what_next
-    if news.link is not None:
-        yield Link(words.open_request, news.link)
+    if (next_steps := texts.next_steps.get(kind)) is not None:
+        yield next_steps
+    if notification.link is not None:
+        yield Link(texts.open_request, notification.link)
 
 
-def _template(request: RequestRecord, words: Words) -> Iterator[str]:
+def _policy_target(report: Report, texts: PolicyTexts) -> str:
+    entry = report.subject.entry
+    return texts.targets[_kind_of(entry)].format(name=one_line(entry.display_name))
+
+
+def _policy_parts(notification: PolicyNotification, texts: PolicyTexts) -> Iterator[Part]:
+    report = notification.report
+    yield f"{_policy(report, texts)} {_why(notification, texts)}"
+    yield from _reminded(report.reminders, texts)
+    yield from _done(report.taken, texts)
+    if report.more:
+        yield texts.more.format(number=report.more)
+    if report.asks:
+        yield texts.how_to_confirm.format(address=notification.confirm_address)
+    if (owners := report.owners) is not None:
+        yield texts.too_few_owners.format(owners=owners.owners, wanted=owners.wanted)
+
+
+def _lines(quote: Quote) -> Iterable[str]:
+    return [one_line(line) for line in quote.text.splitlines()]
+
+
+def _template(request: RequestRecord, texts: RequestTexts) -> Iterator[str]:
     if request.template is not None:
-        yield words.from_template.format(template=one_line(request.template.name))
+        yield texts.from_template.format(template=one_line(request.template.name))
 
 
-def _terms(about: AboutRequest, approvals: Sequence[ApprovalRecord], words: Words) -> Iterator[str]:
+def _terms(about: AboutRequest, approvals: Sequence[ApprovalRecord], texts: RequestTexts) -> Iterator[str]:
     level = next((each for each in approvals if each.level == about.level), None)
     if level is None:
         return
     terms = []
     if len(approvals) > 1:
-        terms.append(words.level.format(level=level.level, levels=len(approvals)))
+        terms.append(texts.level.format(level=level.level, levels=len(approvals)))
     if len(level.approvers) > 1:
-        terms.append(words.modes[level.mode])
+        terms.append(texts.modes[level.mode])
     if level.deadline is not None:
-        terms.append(words.deadline.format(deadline=f"{level.deadline:%Y-%m-%d %H:%M}"))
+        terms.append(texts.deadline.format(deadline=f"{level.deadline:%Y-%m-%d %H:%M}"))
     if terms:
         yield " ".join(terms)
 
 
-def _comments(approvals: Sequence[ApprovalRecord], words: Words) -> Iterator[Part]:
+def _comments(approvals: Sequence[ApprovalRecord], texts: RequestTexts) -> Iterator[Part]:
     for decision in [decision for level in approvals for decision in level.decisions]:
         if decision.comment is not None and decision.comment.strip():
-            yield words.decided_by.format(name=one_line(decision.by.display_name).strip() or words.somebody)
+            yield texts.decided_by.format(name=one_line(decision.by.display_name).strip() or texts.unknown_person)
             yield Quote(decision.comment)
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyNews:
-    """A report, and whom it is for. `confirm_address` is where a finding is confirmed, with ID for its id."""
-
-    notice: Notice
-    report: Report
-    tenant_name: str
-    are_owners: bool
-    confirm_address: str
-
-
-def policy_letter(news: PolicyNews, language: Language) -> Letter:
-    """What is said in one language."""
-    words, report = policy_words_of(language), news.report
-    subject = words.asks if report.asks else words.tells
-    footer = words.footer.format(id=report.subject.entry.id, tenant=one_line(news.tenant_name))
-    return Letter(
-        language, subject.format(thing=_policy_thing(report, words)), tuple(_policy_parts(news, words)), footer
-    )
-
-
-def _policy_thing(report: Report, words: PolicyWords) -> str:
-    entry = report.subject.entry
-    return words.things[_kind_of(entry)].format(name=one_line(entry.display_name))
 
 
 def _kind_of(entry: SubjectEntry) -> PlaceKind:
@@ -266,57 +295,47 @@ def _kind_of(entry: SubjectEntry) -> PlaceKind:
             return PlaceKind.TEAM if entry.is_team else PlaceKind.GROUP
 
 
-def _policy_parts(news: PolicyNews, words: PolicyWords) -> Iterator[Part]:
-    report = news.report
-    yield f"{_policy(report, words)} {_why(news, words)}"
-    yield from _reminded(report.reminders, words)
-    yield from _done(report.taken, words)
-    if report.more:
-        yield words.more.format(number=report.more)
-    if report.asks:
-        yield words.how_to_confirm.format(address=news.confirm_address)
-    if (owners := report.owners) is not None:
-        yield words.too_few_owners.format(owners=owners.owners, wanted=owners.wanted)
-
-
-def _policy(report: Report, words: PolicyWords) -> str:
+def _policy(report: Report, texts: PolicyTexts) -> str:
     name = report.subject.policy_name
     if name is None:
-        return words.no_policy.format(thing=_policy_thing(report, words))
-    return words.policy.format(policy=one_line(name), thing=_policy_thing(report, words))
+        return texts.no_policy.format(target=_policy_target(report, texts))
+    return texts.policy.format(policy=one_line(name), target=_policy_target(report, texts))
 
 
-def _why(news: PolicyNews, words: PolicyWords) -> str:
-    if news.are_owners:
-        return words.to_owners
-    return words.to_administrators.format(tenant=one_line(news.tenant_name))
+def _why(notification: PolicyNotification, texts: PolicyTexts) -> str:
+    if notification.are_owners:
+        return texts.to_owners
+    return texts.to_administrators.format(tenant=one_line(notification.tenant_name))
 
 
-def _reminded(reminders: Iterable[Reminder], words: PolicyWords) -> Iterator[Part]:
+def _reminded(reminders: Iterable[Reminder], texts: PolicyTexts) -> Iterator[Part]:
     for (rule, action), group in groupby(reminders, lambda each: (each.rule, each.action)):
-        yield f"{words.reminders[rule]} {words.will[action]}"
-        yield Listing(tuple([_reminder(each, words) for each in group]))
+        yield f"{texts.reminders[rule]} {texts.will[action]}"
+        yield Listing(tuple([_reminder(each, texts) for each in group]))
 
 
-def _done(taken: Iterable[Taken], words: PolicyWords) -> Iterator[Part]:
+def _done(taken: Iterable[Taken], texts: PolicyTexts) -> Iterator[Part]:
     for (action, rule), group in groupby(taken, lambda each: (each.action, each.rule)):
-        yield f"{words.reasons[rule]} {words.done[action]}"
-        yield Listing(tuple([_item(each.finding_id, _name(each.guest_id, each.guest, words)) for each in group]))
+        yield f"{texts.reasons[rule]} {texts.done[action]}"
+        yield Listing(tuple([_item(each.finding_id, _name(each.guest_id, each.guest, texts)) for each in group]))
 
 
-def _reminder(each: Reminder, words: PolicyWords) -> str:
-    name = _name(each.guest.id, each.guest, words)
+def _reminder(each: Reminder, texts: PolicyTexts) -> str:
+    name = _name(each.guest.id, each.guest, texts)
     return _item(each.finding_id, f"{each.action_at:%Y-%m-%d %H:%M} UTC, {name}")
 
 
 def _item(finding_id: UUID | None, line: str) -> str:
-    """The name comes last: guests choose it, and nothing of ours may be mistaken for a part of it."""
+    """Format an item.
+
+    The name comes last, because guests choose it and could imitate our text.
+    """
     return line if finding_id is None else f"{finding_id}: {line}"
 
 
-def _name(guest_id: UserId, guest: Guest | None, words: PolicyWords) -> str:
-    """Of somebody who is forgotten there is no name."""
+def _name(guest_id: UserId, guest: Guest | None, texts: PolicyTexts) -> str:
+    """Format a guest's name. Erased guests have none."""
     if guest is None or not guest.display_name.strip():
-        return words.somebody.format(id=guest_id)
+        return texts.unknown_person.format(id=guest_id)
     name = one_line(guest.display_name)
     return name if guest.mail is None else f"{name} ({one_line(guest.mail)})"

@@ -1,7 +1,6 @@
-"""Notices: what people are still to be told by mail, and who of them has it.
+"""SQL of notices.
 
-They are written with what they tell of: about requests by the database itself (sql/notices.sql), about policies by
-policy_reports.py.
+The database writes notices about requests (sql/notices.sql). The policy job writes those about policies.
 """
 
 from collections.abc import Iterable
@@ -15,15 +14,15 @@ FIND: Final = """
 SELECT tenant_id, notice_id, kind, request_id, level, subject_id, at, attempts, told FROM chamberlain.notice
 WHERE tenant_id = $1 AND notice_id = $2
 """
-NOTE_TOLD: Final = """
+SAVE_NOTIFIED: Final = """
 UPDATE chamberlain.notice SET told = told || $3::uuid[] WHERE tenant_id = $1 AND notice_id = $2
 """
-NOTE_ATTEMPT: Final = "UPDATE chamberlain.notice SET attempts = attempts + 1 WHERE tenant_id = $1 AND notice_id = $2"
-REMOVE: Final = "DELETE FROM chamberlain.notice WHERE tenant_id = $1 AND notice_id = $2"
+COUNT_ATTEMPT: Final = "UPDATE chamberlain.notice SET attempts = attempts + 1 WHERE tenant_id = $1 AND notice_id = $2"
+DELETE: Final = "DELETE FROM chamberlain.notice WHERE tenant_id = $1 AND notice_id = $2"
 
 
 async def find(tx: Transaction, notice_id: NoticeId) -> Notice | None:
-    """A notice of the tenant; None when it was told or given up."""
+    """Find a notice. Returns None if it was sent or given up."""
     row = await tx.fetch_row(FIND, tx.tenant_id, notice_id)
     if row is None:
         return None
@@ -33,23 +32,23 @@ async def find(tx: Transaction, notice_id: NoticeId) -> Notice | None:
         about=_about(row),
         at=row["at"],
         attempts=row["attempts"],
-        told=frozenset(map(UserId, row["told"])),
+        notified=frozenset(map(UserId, row["told"])),
     )
 
 
-async def note_told(tx: Transaction, notice_id: NoticeId, users: Iterable[UserId]) -> None:
-    """Put down who has it, or can never get it."""
-    await tx.execute(NOTE_TOLD, tx.tenant_id, notice_id, list(users))
+async def save_notified(tx: Transaction, notice_id: NoticeId, users: Iterable[UserId]) -> None:
+    """Save recipients who got the notice or never can."""
+    await tx.execute(SAVE_NOTIFIED, tx.tenant_id, notice_id, list(users))
 
 
-async def note_attempt(tx: Transaction, notice_id: NoticeId) -> None:
-    """Put down a try that has left somebody out."""
-    await tx.execute(NOTE_ATTEMPT, tx.tenant_id, notice_id)
+async def count_attempt(tx: Transaction, notice_id: NoticeId) -> None:
+    """Count an incomplete attempt."""
+    await tx.execute(COUNT_ATTEMPT, tx.tenant_id, notice_id)
 
 
-async def remove(tx: Transaction, notice_id: NoticeId) -> None:
-    """Forget it: everybody has it, or it is given up."""
-    await tx.execute(REMOVE, tx.tenant_id, notice_id)
+async def delete(tx: Transaction, notice_id: NoticeId) -> None:
+    """Delete a notice that was sent or given up."""
+    await tx.execute(DELETE, tx.tenant_id, notice_id)
 
 
 def _about(row: Record) -> AboutRequest | AboutSubject:

@@ -1,21 +1,25 @@
-"""Which addresses a webhook may stand at: public ones, and those of networks that the operator allows.
+"""Validate the addresses of webhooks.
 
-The lists are written out, because what the standard library calls global depends on its version. They are those of the
-special-purpose address registries of IANA (RFC 6890 and its updates), with whatever leads to another address by
-translation: IPv4-mapped, NAT64, 6to4 and Teredo.
+Allowed are public addresses and the networks that the operator configures. The lists are written out, because the
+standard library's idea of a global address depends on its version. Their source are the special-purpose address
+registries of IANA (RFC 6890 and its updates). Addresses that are translated to others are refused: IPv4-mapped, NAT64,
+6to4 and Teredo.
 """
 
 import asyncio
 import re
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from threading import Thread
+from urllib.parse import urlsplit
+
+from chamberlain.webhooks.models import Reachability
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
-
 _REFUSED = tuple(
     map(
         ip_network,
@@ -44,37 +48,13 @@ _REFUSED = tuple(
         ),
     )
 )
-# All that is given out to the public so far; in it, what is refused above is not.
+# The public range so far. The networks above are refused within it.
 _PUBLIC_6 = IPv6Network("2000::/3")
-
-# What the URL standard of browsers takes for an IPv4 address however it is written: a host whose last part is a number.
+# The URL standard parses a host as an IPv4 address if its last part is a number.
 _ENDS_IN_A_NUMBER = re.compile(r"(?:^|\.)(?:[0-9]+|0[xX][0-9a-fA-F]*)\.?$")
-
-
-def is_allowed(address: Address, allowed: Sequence[Network]) -> bool:
-    """Whether an address may be connected to, beyond public ones those of the networks that are allowed."""
-    if any(address in network for network in allowed):
-        return True
-    if isinstance(address, IPv6Address) and address not in _PUBLIC_6:
-        return False
-    return not any(address in network for network in _REFUSED)
-
-
-def is_disguised(host: str) -> bool:
-    """Whether a host is an IPv4 address that is not written as one: as a whole number, in octal or hexadecimal, or with
-    parts left out."""
-    if _ENDS_IN_A_NUMBER.search(host) is None:
-        return False
-    try:
-        return str(ip_address(host)) != host
-    except ValueError:
-        return True
-
-
-# Waits for a name server, in a thread; what went wrong is given, not raised.
+# Blocks on a name server, in a thread. Returns errors instead of raising them.
 LookUp = Callable[[str], Sequence[Address] | OSError]
-
-# A name server that does not answer keeps a thread for many seconds. No more than so many are asked at a time.
+# A lookup without an answer blocks its thread for many seconds.
 _THREADS = 256
 
 
@@ -87,27 +67,28 @@ def look_up(host: str) -> Sequence[Address] | OSError:
     except ValueError:
         # No name can be like that: it has a null character in it, or a part that is too long.
         return OSError(host)
-    # The zone of a link-local address is of no use here: such an address is refused, or was allowed by its network.
+    # The zone of a link-local address does not matter for the check.
     return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
 
 
 class Resolver:
-    """Looks names up in threads of its own: the event loop's are few, and have to be waited for when the process ends.
+    """Resolve names in threads of its own.
 
-    Calls to one name share a look-up, so that a name that nobody answers for takes one thread and not all of them.
+    The threads of the event loop are few, and the process would wait for them when it ends. Lookups of one name are
+    shared, so that a name without an answer takes one thread only.
     """
 
     def __init__(self, look_up: LookUp = look_up) -> None:
         self._look_up = look_up
-        self._room = asyncio.Semaphore(_THREADS)
-        self._under_way: dict[str, asyncio.Task[Sequence[Address] | OSError]] = {}
+        self._slots = asyncio.Semaphore(_THREADS)
+        self._lookups: dict[str, asyncio.Task[Sequence[Address] | OSError]] = {}
 
     async def __call__(self, host: str, _port: int) -> Sequence[Address]:
         """The addresses of a name. Raises OSError where there are none."""
-        if (task := self._under_way.get(host)) is None:
-            task = self._under_way[host] = asyncio.create_task(self._ask(host))
-            task.add_done_callback(lambda _: self._under_way.pop(host))
-        # Who waits no longer leaves it to the others.
+        if (task := self._lookups.get(host)) is None:
+            task = self._lookups[host] = asyncio.create_task(self._ask(host))
+            task.add_done_callback(lambda _: self._lookups.pop(host))
+        # A caller that gives up must not cancel the lookup for the others.
         answer = await asyncio.shield(task)
         if isinstance(answer, OSError):
             raise OSError(host) from answer
@@ -118,20 +99,70 @@ class Resolver:
         found: asyncio.Future[Sequence[Address] | OSError] = loop.create_future()
 
         def tell(answer: Sequence[Address] | OSError) -> None:
-            self._room.release()
+            self._slots.release()
             if not found.done():
                 found.set_result(answer)
 
         def run() -> None:
             answer = self._look_up(host)
-            # When the loop has ended meanwhile, nobody waits for it any more.
+            # The loop may have ended meanwhile.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(tell, answer)
 
-        await self._room.acquire()
+        await self._slots.acquire()
         try:
             Thread(target=run, name="webhook name", daemon=True).start()
         except RuntimeError as error:
             # The system gives no more threads.
             tell(OSError(str(error)))
         return await found
+
+
+# The addresses of a name. Raises OSError where there are none.
+Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
+# A name server that has not answered by then does not answer.
+LOOKUP_TIMEOUT = timedelta(seconds=5)
+
+
+def is_allowed(address: Address, allowed: Sequence[Network]) -> bool:
+    """Return whether an address is public or in the `allowed` networks."""
+    if any(address in network for network in allowed):
+        return True
+    if isinstance(address, IPv6Address) and address not in _PUBLIC_6:
+        return False
+    return not any(address in network for network in _REFUSED)
+
+
+def is_ambiguous(host: str) -> bool:
+    """Return whether a host is an IPv4 address in an unusual notation.
+
+    Examples are a single number, octal or hexadecimal parts, and missing parts.
+    """
+    if _ENDS_IN_A_NUMBER.search(host) is None:
+        return False
+    try:
+        return str(ip_address(host)) != host
+    except ValueError:
+        return True
+
+
+async def check_address(url: str, resolve: Resolve, *, allowed: Sequence[Network], allow_http: bool) -> Reachability:
+    """Check whether a webhook could be called, by the rules of calls."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna").decode("ascii").lower()
+        port = parts.port or 0
+    except ValueError:
+        return Reachability.NO_NAME
+    if parts.scheme != "https" and not (parts.scheme == "http" and allow_http):
+        return Reachability.NOT_HTTPS
+    if is_ambiguous(host):
+        return Reachability.REFUSED
+    try:
+        async with asyncio.timeout(LOOKUP_TIMEOUT.total_seconds()):
+            addresses = await resolve(host, port)
+    except (OSError, TimeoutError):
+        return Reachability.NO_NAME
+    if not addresses:
+        return Reachability.NO_NAME
+    return Reachability.YES if all(is_allowed(address, allowed) for address in addresses) else Reachability.REFUSED

@@ -31,8 +31,10 @@ from chamberlain.webhooks.wire import (
 
 
 class RotatedSecret(Struct, rename="camel", frozen=True):
-    """A new secret, which is shown here and never again. The one before it signs as well until
-    `previousSecretUntil`, which is null where there was none."""
+    """A new secret. It is shown in this answer only.
+
+    The previous one stays valid until `previousSecretUntil`, which is null if there was none.
+    """
 
     template_id: UUID
     has_secret: bool
@@ -87,41 +89,39 @@ def _render_attempt(attempt: RecordedAttempt) -> bytes:
 
 
 _ROTATING = (
-    "Calls are signed with the new secret and the one before it for 24 hours, so that whoever receives them can take "
-    "up the new one meanwhile. To rotate again within that time ends the oldest at once: there are never three. The "
-    "secret is in this answer and never shown again, not to a repeated call with the same `Idempotency-Key` either. "
-    "The body may be left out."
+    "For 24 hours calls are signed with the new and the previous secret, so that the receiver can change over. There "
+    "are never three secrets: another rotation within that time ends the oldest at once. The secret is in this answer "
+    "only, not even in that of a repeated call with the same `Idempotency-Key`. The body may be left out."
 )
 ABOUT_ROTATE_OF_MAILBOX_TEMPLATE = About(
     id="rotateMailboxTemplateWebhook",
     tag="Webhooks",
-    summary="Make a new secret for the webhook of a mailbox template",
+    summary="Rotate the webhook secret of a mailbox template",
     description=_ROTATING,
     example={"comment": "Yearly change."},
 )
 ABOUT_ROTATE_OF_COLLAB_TEMPLATE = About(
     id="rotateCollabTemplateWebhook",
     tag="Webhooks",
-    summary="Make a new secret for the webhook of a template of groups or teams",
+    summary="Rotate the webhook secret of a template of groups or teams",
     description=_ROTATING,
     example={"comment": "Yearly change."},
 )
 _TESTING = (
-    "One call with an event of the type `webhook.test`, signed as every other, and answered with what came back within "
-    "15 seconds. It is no delivery: it is not made again, and changes nothing, also where the webhook is not active or "
-    "was disabled. An address that may not be called is refused in the same words whatever the reason. The body may be "
-    "left out."
+    "Sends one signed event of the type `webhook.test`, and returns the reply within 15 seconds. It is not a delivery: "
+    "it is not retried and changes no state. The webhook may be inactive or disabled. Addresses that may not be called "
+    "are refused with the same text for every reason. The body may be left out."
 )
 ABOUT_TEST_OF_MAILBOX_TEMPLATE = About(
     id="testMailboxTemplateWebhook",
     tag="Webhooks",
-    summary="Call the webhook of a mailbox template with a test event",
+    summary="Send a test event to the webhook of a mailbox template",
     description=_TESTING,
 )
 ABOUT_TEST_OF_COLLAB_TEMPLATE = About(
     id="testCollabTemplateWebhook",
     tag="Webhooks",
-    summary="Call the webhook of a template of groups or teams with a test event",
+    summary="Send a test event to the webhook of a template of groups or teams",
     description=_TESTING,
 )
 _EXAMPLE: Mapping[str, object] = {
@@ -130,7 +130,7 @@ _EXAMPLE: Mapping[str, object] = {
     "previousSecretUntil": "2026-11-21T09:30:00.000Z",
     "secret": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 }
-_REPLAYED = "`true` when an earlier call with this key did it; this is its answer"
+_REPLAYED = "`true` if this is the answer to an earlier call with the same key"
 _HEADERS: Mapping[str, str] = {
     **CACHE,
     "Idempotency-Replayed": f"{_REPLAYED}, without the secret.",
@@ -149,7 +149,7 @@ _ATTEMPT: Mapping[str, object] = {
     "error": None,
     "answer": "",
 }
-TESTED = (Success(200, "What came back, whatever it was.", Attempt, _TEST_HEADERS, _ATTEMPT),)
+TESTED = (Success(200, "The reply of the receiver, or the error.", Attempt, _TEST_HEADERS, _ATTEMPT),)
 TEST_CODES = (*ROTATE_CODES, "stateDoesNotAllow")
 
 # fmt: off
@@ -171,14 +171,14 @@ ENDPOINTS = EndpointTable(WebhookService, (
 
 
 class DeliveryPage(Struct, rename="camel", frozen=True):
-    """Some deliveries, newest first; `nextCursor` is null on the last page."""
+    """A page of deliveries, newest first. `nextCursor` is null on the last one."""
 
     items: tuple[Delivery, ...]
     next_cursor: str | None
 
 
 class Redelivered(Struct, frozen=True):
-    """How many deliveries are queued again."""
+    """The number of deliveries that are queued again."""
 
     count: int
 
@@ -219,31 +219,28 @@ def _render_count(count: int) -> bytes:
 
 _TAG = "Webhooks"
 _HOW = (
-    "The same `webhook-id` and the same payload are sent, to the address that the webhook has now and signed with the "
-    "secrets that it has now, so that a receiver that keeps the ids of what it has seen can tell. The schedule begins "
-    "anew."
+    "The `webhook-id` and the payload stay the same, so that receivers can deduplicate. The current address and the "
+    "current secrets are used. The retry schedule starts again."
 )
 ABOUT_LIST = About(
     id="listDeliveries",
     tag=_TAG,
     summary="List deliveries of webhooks, newest first",
-    description="Every attempt is on record. Deliveries are kept for 30 days at least.",
+    description="With every attempt. Deliveries are kept for at least 30 days.",
 )
 ABOUT_REDELIVER = About(
     id="redeliverDelivery",
     tag=_TAG,
     summary="Send a delivery again",
-    description=f"Whatever has become of it; one that waits for its next attempt is attempted at once. {_HOW} The body "
-    "may be left out.",
+    description=f"In any state. A pending delivery is attempted at once. {_HOW} The body may be left out.",
     example={"comment": "The receiver is back."},
 )
 ABOUT_REDELIVER_SPAN = About(
     id="redeliverSpan",
     tag=_TAG,
-    summary="Send again all deliveries of a span of time",
-    description="Those that were made from `from` on and before `to`, whatever has become of them; of one template, or "
-    f"of any. Those whose webhook is gone, not active or disabled are left out. {_HOW} A call that was cut short may "
-    "be made again.",
+    summary="Send all deliveries of a span of time again",
+    description="Deliveries created from `from` until `to`, in any state, of one template or any. Those whose webhook "
+    f"is missing, inactive or disabled are left out. {_HOW} An interrupted call may be retried.",
     example={"from": "2026-11-20T00:00:00Z", "to": "2026-11-21T00:00:00Z"},
 )
 FILTERS = (
@@ -275,12 +272,12 @@ _DELIVERY_EXAMPLE: Mapping[str, object] = {
 }
 _KEPT: Mapping[str, str] = {
     **CACHE,
-    "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+    "Idempotency-Replayed": "`true` if this is the answer to an earlier call with the same key.",
 }
 LISTED = (
     Success(200, "A page of deliveries.", DeliveryPage, CACHE, {"items": [_DELIVERY_EXAMPLE], "nextCursor": None}),
 )
-REDELIVERED = (Success(200, "The delivery, which is pending again.", Delivery, _KEPT, _DELIVERY_EXAMPLE),)
+REDELIVERED = (Success(200, "The delivery, now pending.", Delivery, _KEPT, _DELIVERY_EXAMPLE),)
 SPAN_REDELIVERED = (Success(202, "They are queued.", Redelivered, _KEPT, {"count": 42}),)
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
 REDELIVER_CODES = (

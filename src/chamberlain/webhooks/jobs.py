@@ -20,27 +20,15 @@ from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, JobKind
 from chamberlain.queue.worker import JobTable
 from chamberlain.template_admin import webhook_secrets
-from chamberlain.template_admin import webhook_secrets as template_admin_webhook_secrets
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.templates.models import SigningSecrets, WebhookKey
 from chamberlain.webhooks import store
-from chamberlain.webhooks.models import (
-    DeliveryResult,
-    DeliveryState,
-    DueDelivery,
-    Reply,
-    WebhookCall,
-    disabled_by,
-    next_try,
-    reason_to_disable,
-    webhook_disabled,
-)
+from chamberlain.webhooks.models import DeliveryResult, DeliveryState, DueDelivery, Reply, WebhookCall
+from chamberlain.webhooks.rules import disable_change, next_attempt, reason_to_disable, webhook_disabled
 from chamberlain.webhooks.sender import Send
 
 # Error of an attempt that could not be signed.
-UNSIGNED = (
-    "The call could not be signed: the key that its secret is sealed with is missing. The operator has to add it."
-)
+UNSIGNED = "The call could not be signed: the encryption key of its secret is missing. The operator must add the key."
 
 
 # Takes the outcome of a run, and the duration of the call in seconds, or None without a call.
@@ -48,7 +36,7 @@ ObserveDelivery = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class _SignedDelivery:
     """A delivery with its signing secrets."""
 
     delivery: DueDelivery
@@ -81,7 +69,7 @@ class WebhookJobs:
         self._decision_time = decision_time
         self._jitter = jitter
         self._observe = observe
-        self._loads: Batcher[tuple[TenantId, DeliveryId], _Taken | None] = Batcher(self._load)
+        self._loads: Batcher[tuple[TenantId, DeliveryId], _SignedDelivery | None] = Batcher(self._load)
         self._records: Batcher[DeliveryResult, None] = Batcher(self._record)
 
     async def deliver(self, claim: Claim) -> None:
@@ -89,39 +77,40 @@ class WebhookJobs:
 
         Raises Unavailable if the database does not answer. Then the calls are repeated when the lease ends.
         """
-        await asyncio.gather(*[self._deliver(claim.lease_id, job) for job in claim.jobs])
+        await asyncio.gather(*[self._run(claim.lease_id, job) for job in claim.jobs])
 
-    async def _deliver(self, lease_id: UUID, job: Job) -> None:
-        taken = await self._loads.submit((job.tenant_id, DeliveryId(job.subject)))
-        if taken is None:
+    async def _run(self, lease_id: UUID, job: Job) -> None:
+        signed = await self._loads.submit((job.tenant_id, DeliveryId(job.subject)))
+        if signed is None:
             async with self._database.across_tenants() as tx:
                 await queue_jobs.complete(tx, lease_id, [job.id])
             return
-        result = await self._attempt(lease_id, job, taken)
+        result = await self._attempt(lease_id, job, signed)
         await self._records.submit(result)
         outcome = "again" if result.after is not None else str(result.state)
         self._observe(outcome, None if result.reply is None else result.reply.duration.total_seconds())
 
-    async def _attempt(self, lease_id: UUID, job: Job, taken: _Taken) -> DeliveryResult:
+    async def _attempt(self, lease_id: UUID, job: Job, signed: _SignedDelivery) -> DeliveryResult:
         """Make the call, unless the webhook is gone, inactive or disabled."""
-        due = taken.delivery
+        due = signed.delivery
         if due.url is None:
             return DeliveryResult(due, lease_id, job.id, DeliveryState.CANCELLED, None, None)
-        reply = await self._call(due, due.url, taken.secrets)
-        state, after = next_try(reply, tries=due.tries + 1, jitter=self._jitter())
+        if signed.secrets.values:
+            call = WebhookCall(due.url, due.event_id, due.payload, signed.secrets.values, due.trace_id)
+            reply = await self._send(call)
+        else:
+            reply = Reply.unsent(self._now(), UNSIGNED)
+        state, after = next_attempt(reply, tries=due.tries + 1, jitter=self._jitter())
         return DeliveryResult(due, lease_id, job.id, state, reply, after)
 
-    async def _call(self, due: DueDelivery, url: str, secrets: SigningSecrets) -> Reply:
-        if not secrets.values:
-            return Reply.unsent(self._now(), UNSIGNED)
-        return await self._send(WebhookCall(url, due.event_id, due.payload, secrets.values, due.trace_id))
-
-    async def _load(self, wanted: Sequence[tuple[TenantId, DeliveryId]]) -> Sequence[_Taken | None]:
+    async def _load(self, wanted: Sequence[tuple[TenantId, DeliveryId]]) -> Sequence[_SignedDelivery | None]:
         async with self._database.across_tenants() as tx:
-            found = {(each.tenant_id, each.id): each for each in await store.take_up(tx, wanted)}
+            found = {(each.tenant_id, each.id): each for each in await store.load_due(tx, wanted)}
             secrets = await self._signing(tx, {each.webhook for each in found.values() if each.url is not None})
         return [
-            None if (each := found.get(key)) is None else _Taken(each, secrets.get(each.webhook, SigningSecrets()))
+            None
+            if (each := found.get(key)) is None
+            else _SignedDelivery(each, secrets.get(each.webhook, SigningSecrets()))
             for key in wanted
         ]
 
@@ -144,21 +133,21 @@ class WebhookJobs:
 
     async def _write(self, results: Sequence[DeliveryResult]) -> None:
         async with self._database.across_tenants() as tx:
-            await store.record(tx, results)
-            await self._note(tx, [each for each in results if each.was_called])
+            await store.save_results(tx, results)
+            await self._update_webhooks(tx, [each for each in results if each.was_called])
 
-    async def _note(self, tx: Transaction, results: Sequence[DeliveryResult]) -> None:
+    async def _update_webhooks(self, tx: Transaction, results: Sequence[DeliveryResult]) -> None:
         """Update failure states, and disable webhooks that fail too long."""
-        well = {each.delivery.webhook for each in results if each.state is DeliveryState.SUCCEEDED}
-        ill = _worst([each for each in results if each.state is not DeliveryState.SUCCEEDED])
-        await template_admin_webhook_secrets.recover(tx, sorted(well))
+        succeeded = {each.delivery.webhook for each in results if each.state is DeliveryState.SUCCEEDED}
+        failed = _worst([each for each in results if each.state is not DeliveryState.SUCCEEDED])
+        await webhook_secrets.recover(tx, sorted(succeeded))
         # The address may have changed during a call. Then its outcome says nothing about the new receiver.
-        still = await template_admin_webhook_secrets.still_at(
-            tx, {webhook: each.delivery.url or "" for webhook, each in ill.items()}
+        unchanged = await webhook_secrets.still_at(
+            tx, {webhook: each.delivery.url or "" for webhook, each in failed.items()}
         )
         now = await self._decision_time(tx)
-        for webhook, failing_since in (await template_admin_webhook_secrets.fail(tx, sorted(still), at=now)).items():
-            await self._disable_if(tx, ill[webhook], failing_since, now)
+        for webhook, failing_since in (await webhook_secrets.fail(tx, sorted(unchanged), at=now)).items():
+            await self._disable_if(tx, failed[webhook], failing_since, now)
 
     async def _disable_if(
         self, tx: Transaction, result: DeliveryResult, failing_since: datetime, now: datetime
@@ -167,18 +156,18 @@ class WebhookJobs:
         reason = None if result.reply is None else reason_to_disable(result.reply, failing_since, now)
         if reason is None:
             return
-        name = await template_admin_webhook_secrets.disable(tx, due.webhook, reason=reason, at=now)
+        name = await webhook_secrets.disable(tx, due.webhook, reason=reason, at=now)
         if name is None:
             return
         await outbox.cancel_pending(tx, *due.webhook)
         event_id = EventId(self._new_id())
         event = webhook_disabled(event_id, *due.webhook, url=due.url or "", reason=reason, now=now)
-        await record.record(tx, disabled_by(due, event, template_name=name, reason=reason))
+        await record.record(tx, disable_change(due, event, template_name=name, reason=reason))
 
 
-def _worst(failed: Sequence[DeliveryResult]) -> Mapping[WebhookKey, DeliveryResult]:
+def _worst(failures: Sequence[DeliveryResult]) -> Mapping[WebhookKey, DeliveryResult]:
     """Choose one failure of each webhook, preferably one that ends the subscription."""
-    in_order = sorted(failed, key=lambda each: each.reply is not None and each.reply.is_farewell)
+    in_order = sorted(failures, key=lambda each: each.reply is not None and each.reply.is_gone)
     return {each.delivery.webhook: each for each in in_order}
 
 

@@ -27,21 +27,16 @@ from chamberlain.templates.models import TemplateHead, no_webhook
 from chamberlain.templates.rules import TemplateArea
 from chamberlain.templates.webhook import kept_webhook
 from chamberlain.webhooks import store
-from chamberlain.webhooks.models import (
-    BATCH,
-    Attempt,
-    DeliveryFilter,
-    DeliveryRecord,
-    DeliverySpan,
-    WebhookCall,
+from chamberlain.webhooks.models import BATCH, Attempt, DeliveryFilter, DeliveryRecord, DeliverySpan, WebhookCall
+from chamberlain.webhooks.rules import (
+    build_test_attempt,
+    build_test_change,
+    build_test_payload,
     no_secret,
-    only_attempt,
-    payload_of_test,
     present_delivery,
-    redelivered,
+    redelivery_change,
     require_callable,
-    span_redelivered,
-    tested,
+    span_redelivery_change,
 )
 from chamberlain.webhooks.sender import Send
 
@@ -50,9 +45,9 @@ from chamberlain.webhooks.sender import Send
 class WebhookService:
     """List and repeat the deliveries of a tenant, rotate secrets, send tests.
 
-    Every method raises Forbidden for callers without the permission, and Unavailable if the directory has to say who is
-    an administrator and does not answer. `workers` are notified of new jobs. `batch` is the number of deliveries that
-    one transaction queues.
+    Every method raises Forbidden for callers without the permission. It raises Unavailable if the directory does not
+    answer whether the caller is an administrator. `workers` are notified of new jobs. `batch` is the number of
+    deliveries that one transaction queues.
     """
 
     database: Database
@@ -73,10 +68,10 @@ class WebhookService:
     async def redeliver(
         self, caller: Caller, delivery_id: DeliveryId, act: Act, render: Callable[[DeliveryRecord], bytes]
     ) -> KeptAnswer:
-        """Send a delivery again and return what `render` makes of it.
+        """Send a delivery again and return the answer that `render` builds.
 
-        Its state does not matter, and its schedule starts again. Raises NotFound, and Conflict if its webhook is
-        missing, inactive or disabled.
+        Its state does not matter, and its retry schedule starts again. Raises NotFound. Raises Conflict if its webhook
+        is missing, inactive or disabled.
         """
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         editor = await self.authorization.editor(caller, act)
@@ -85,7 +80,7 @@ class WebhookService:
             before = present_delivery(await store.find(tx, delivery_id))
             require_callable(callable_url(await template_admin_records.find(tx, before.template_id)))
             await store.redeliver(tx, delivery_id)
-            await change_record.record(tx, redelivered(before, editor, act.said))
+            await change_record.record(tx, redelivery_change(before, editor, act.said))
             return render(present_delivery(await store.find(tx, delivery_id)))
 
         async with self.database.transaction(caller.tenant_id) as tx:
@@ -98,9 +93,9 @@ class WebhookService:
     ) -> KeptAnswer:
         """Send all deliveries of a span again.
 
-        Returns what `render` makes of their number. They are queued in batches. An interrupted call leaves the queued
-        ones, and may be repeated. Raises NotPossible for an unknown template, and Conflict if its webhook is missing,
-        inactive or disabled.
+        Returns the answer that `render` builds from their number. They are queued in batches. An interrupted call may
+        be retried. Raises NotPossible for an unknown template. Raises Conflict if its webhook is missing, inactive or
+        disabled.
         """
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         editor = await self.authorization.editor(caller, act)
@@ -108,7 +103,7 @@ class WebhookService:
             if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept
             await _require_template(tx, span)
-            await change_record.record(tx, span_redelivered(caller.tenant_id, span, editor))
+            await change_record.record(tx, span_redelivery_change(caller.tenant_id, span, editor))
         count = await self._queue_span(caller, span)
 
         async def answer() -> bytes:
@@ -126,10 +121,10 @@ class WebhookService:
         *,
         area: TemplateArea,
     ) -> KeptAnswer:
-        """Create a new secret and return what `render` makes of it.
+        """Create a new secret and return the answer that `render` builds.
 
-        The previous secret stays valid for a day. The answer that is kept for a repeated key has no secret. Raises
-        NotFound, even for a template without a webhook.
+        The previous secret stays valid for a day. The stored idempotent answer has no secret. Raises NotFound, even for
+        a template without a webhook.
         """
         await self.authorization.require(caller, area.administer)
         editor = await self.authorization.editor(caller, act)
@@ -152,10 +147,10 @@ class WebhookService:
         *,
         area: TemplateArea,
     ) -> KeptAnswer:
-        """Send a test event and return what `render` makes of the attempt.
+        """Send a test event and return the answer that `render` builds.
 
         The webhook may be inactive. No transaction is open during the call. Raises NotFound, even for a template
-        without a webhook, and Conflict if there is no secret to sign with.
+        without a webhook. Raises Conflict if there is no secret to sign with.
         """
         await self.authorization.require(caller, area.administer)
         editor = await self.authorization.editor(caller, act)
@@ -163,23 +158,23 @@ class WebhookService:
             if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept
             prepared = await self._prepare_test(tx, template_id, act, area=area)
-        attempt = only_attempt(await self.send(prepared.call))
+        attempt = build_test_attempt(await self.send(prepared.call))
 
         async def work() -> bytes:
-            await change_record.record(tx, tested(prepared.head, prepared.call.url, attempt, editor))
+            await change_record.record(tx, build_test_change(prepared.head, prepared.call.url, attempt, editor))
             return render(attempt)
 
         async with self.database.transaction(caller.tenant_id) as tx:
             return await idempotency.once(tx, caller, act.idempotency, work)
 
     async def _queue_span(self, caller: Caller, span: DeliverySpan) -> int:
-        count, behind = 0, None
+        count, after = 0, None
         while True:
             async with self.database.transaction(caller.tenant_id) as tx:
-                queued = await store.redeliver_some(tx, span, behind=behind, most=self.batch)
+                queued = await store.redeliver_batch(tx, span, after=after, limit=self.batch)
             self.workers.flag()
             count += len(queued.ids)
-            if (behind := queued.next) is None:
+            if (after := queued.next) is None:
                 return count
 
     async def _rotate(
@@ -206,7 +201,7 @@ class WebhookService:
         secrets = (await webhook_secrets.signing(tx, self.secrets.keyring, [key], now=now))[key].values
         if not secrets:
             raise no_secret()
-        payload = json.encode(payload_of_test(head, now))
+        payload = json.encode(build_test_payload(head, now))
         return _TestCall(head, WebhookCall(webhook.url, EventId(self.new_id()), payload, secrets, act.trace_id))
 
 
@@ -223,6 +218,6 @@ async def _require_template(tx: Transaction, span: DeliverySpan) -> None:
         return
     template = await template_admin_records.find(tx, span.template_id)
     if template is None:
-        detail = f"There is no template {span.template_id}. Leave it out to send again what went to any."
+        detail = f"There is no template {span.template_id}. Leave it out to repeat the deliveries of all templates."
         raise NotPossible((Fault("/templateId", "templateUnknown", detail),))
     require_callable(callable_url(template))

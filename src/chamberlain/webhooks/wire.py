@@ -15,7 +15,10 @@ from chamberlain.webhooks.models import DeliveryRecord, DeliverySpan, DeliverySt
 
 
 class Attempt(Struct, rename="camel", frozen=True):
-    """One call of a webhook: the status that came back with the first 1,024 bytes of the answer, or the error."""
+    """A call of a webhook.
+
+    It has a status and the first 1,024 bytes of the answer, or an error.
+    """
 
     number: int
     at: Time
@@ -26,7 +29,10 @@ class Attempt(Struct, rename="camel", frozen=True):
 
 
 class Delivery(Struct, rename="camel", frozen=True):
-    """What a webhook is told of one event, with the newest 50 attempts. `nextAttemptAt` is null when there is none."""
+    """A delivery of one event to a webhook.
+
+    It has the newest 50 attempts. `nextAttemptAt` is null if no attempt follows.
+    """
 
     id: UUID
     event_id: UUID
@@ -41,7 +47,7 @@ class Delivery(Struct, rename="camel", frozen=True):
 
 
 def delivery_of(record: DeliveryRecord) -> Delivery:
-    """What administrators are sent of a delivery."""
+    """Encode a delivery for administrators."""
     return Delivery(
         id=record.id,
         event_id=record.event_id,
@@ -57,7 +63,7 @@ def delivery_of(record: DeliveryRecord) -> Delivery:
 
 
 def attempt_of(attempt: RecordedAttempt) -> Attempt:
-    """What administrators are sent of an attempt."""
+    """Encode an attempt for administrators."""
     return Attempt(
         number=attempt.number,
         at=time_of(attempt.at),
@@ -69,7 +75,7 @@ def attempt_of(attempt: RecordedAttempt) -> Attempt:
 
 
 class RedeliveryBody(Shape, frozen=True, kw_only=True):
-    """From `from` on and before `to`, by the time at which they were made; of one template, or of any."""
+    """Deliveries created from `from` until `to`, of one template or any."""
 
     since: Moment = field(name="from")
     until: Moment = field(name="to")
@@ -80,8 +86,10 @@ REDELIVERY = Reader(RedeliveryBody)
 
 
 def to_delivery_span(body: RedeliveryBody) -> DeliverySpan:
-    """The span that a body names. Raises BodyInvalid for days that there are not, and for one that ends before it
-    begins."""
+    """Convert a body.
+
+    Raises BodyInvalid for unknown days and for an empty span.
+    """
     since, until = read_moment(body.since, "from"), read_moment(body.until, "to")
     if isinstance(since, Fault) or isinstance(until, Fault):
         raise BodyInvalid([each for each in (since, until) if isinstance(each, Fault)])

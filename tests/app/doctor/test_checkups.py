@@ -21,7 +21,8 @@ from chamberlain.core.checkups import Checkup, CheckupState, doubtful, faulty, h
 from chamberlain.core.ids import TemplateId, TenantId
 from chamberlain.database.migrate import MigrationState, judge_migrations
 from chamberlain.queue.models import MOST_COUNTED
-from chamberlain.webhooks.models import Reach, WebhookTarget, judge_targets
+from chamberlain.webhooks.models import Reachability, WebhookTarget
+from chamberlain.webhooks.rules import check_targets
 
 pytestmark = pytest.mark.pure
 
@@ -175,18 +176,23 @@ def target(
     [
         ([], {}, [OK], "There is no active webhook."),
         ([target("a", active=False)], {}, [OK], "There is no active webhook."),
-        ([target("a")], {"a": Reach.YES}, [OK], "1 of 1"),
-        ([target("a"), target("b")], {"a": Reach.YES, "b": Reach.NO_NAME}, [FAULT, OK], "no address"),
-        ([target("a")], {"a": Reach.NOT_HTTPS}, [FAULT], "without https"),
-        ([target("a")], {"a": Reach.REFUSED}, [FAULT], "may not be called"),
-        ([target("a", failing_since=NOW)], {"a": Reach.YES}, [WARNING], "has failed since 2026-11-21T09:00:00Z"),
-        ([target("a", disabled_reason="It is gone.")], {"a": Reach.NO_NAME}, [WARNING], "disabled: It is gone."),
+        ([target("a")], {"a": Reachability.YES}, [OK], "1 of 1"),
+        (
+            [target("a"), target("b")],
+            {"a": Reachability.YES, "b": Reachability.NO_NAME},
+            [FAULT, OK],
+            "does not resolve",
+        ),
+        ([target("a")], {"a": Reachability.NOT_HTTPS}, [FAULT], "without https"),
+        ([target("a")], {"a": Reachability.REFUSED}, [FAULT], "may not be called"),
+        ([target("a", failing_since=NOW)], {"a": Reachability.YES}, [WARNING], "has failed since 2026-11-21T09:00:00Z"),
+        ([target("a", disabled_reason="It is gone.")], {"a": Reachability.NO_NAME}, [WARNING], "disabled: It is gone."),
     ],
 )
 def test_it_says_whether_webhooks_can_be_called(
-    targets: list[WebhookTarget], reaches: dict[str, Reach], states: list[CheckupState], says: str
+    targets: list[WebhookTarget], reaches: dict[str, Reachability], states: list[CheckupState], says: str
 ) -> None:
-    found = judge_targets(targets, {target(name).url: reach for name, reach in reaches.items()})
+    found = check_targets(targets, {target(name).url: reach for name, reach in reaches.items()})
 
     assert [each.state for each in found] == states
     assert says in found[0].seen

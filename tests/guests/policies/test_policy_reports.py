@@ -1,4 +1,4 @@
-"""What of a run is still told when its report is sent, to whom, and in which words."""
+"""What of a run is still told when its report is sent, to whom, and in which texts."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,9 +27,9 @@ from chamberlain.guests.policies.reports import (
 from chamberlain.guests.policies.timers import Clock, PolicyRule, after_trouble
 from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
 from chamberlain.notifications.models import AboutSubject, Notice
-from chamberlain.notifications.recipients import Candidates, Readers, candidates, question_of, readers
-from chamberlain.notifications.rendering import Letter, PolicyNews, html_of, policy_letter, text_of
-from chamberlain.notifications.words import Language, PlaceKind, policy_words_of
+from chamberlain.notifications.rendering import EmailContent, PolicyNotification, policy_email, to_html, to_text
+from chamberlain.notifications.rules import Candidates, Recipients, candidates, recipients_question, report_recipients
+from chamberlain.notifications.texts import Language, PlaceKind, policy_texts_for
 from chamberlain.tenants.models import Tenant
 
 pytestmark = pytest.mark.pure
@@ -42,7 +42,7 @@ FINDING = UUID("f1d00000-0000-4000-8000-000000000001")
 ADA, BEN, CLEO = UserId(UUID(int=0xADA)), UserId(UUID(int=0xBE)), UserId(UUID(int=0xC1E))
 GIL = Guest(UserId(UUID("9e570000-0000-4000-8000-000000000001")), "gil@partner.example", "Gil Hartmann")
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
-HOSTILE = "</li><script>x</script>\r\nBcc: eve@evil.example\u202e {id} {line} {thing}"
+HOSTILE = "</li><script>x</script>\r\nBcc: eve@evil.example\u202e {id} {line} {target}"
 
 REMINDED = Clock(
     rule=PolicyRule.REVIEW,
@@ -101,9 +101,9 @@ def subject(
     )
 
 
-def letter_of(report: Report, language: Language = Language.ENGLISH, *, are_owners: bool = True) -> Letter:
+def letter_of(report: Report, language: Language = Language.ENGLISH, *, are_owners: bool = True) -> EmailContent:
     notice = Notice(TENANT, NoticeId(uuid4()), AboutSubject(GROUP), NOW, 0, frozenset())
-    return policy_letter(PolicyNews(notice, report, "Estate", are_owners, "https://x/ID/confirm/"), language)
+    return policy_email(PolicyNotification(notice, report, "Estate", are_owners, "https://x/ID/confirm/"), language)
 
 
 def report(*lines: ReportLine, about: PolicyTask | None = None, findings: Findings = ASKED) -> Report:
@@ -177,11 +177,11 @@ def test_it_names_the_first_and_counts_the_others() -> None:
 
 @pytest.mark.parametrize(("language"), list(Language))
 def test_it_works_with_words_for_everything(language: Language) -> None:
-    words = policy_words_of(language)
+    texts = policy_texts_for(language)
 
-    assert set(words.things) == set(PlaceKind)
-    assert set(words.will) == set(words.done) == set(PolicyAction)
-    assert set(words.reminders) == set(words.reasons) == set(PolicyRule) - {PolicyRule.MINIMUM_OWNERS}
+    assert set(texts.targets) == set(PlaceKind)
+    assert set(texts.will) == set(texts.done) == set(PolicyAction)
+    assert set(texts.reminders) == set(texts.reasons) == set(PolicyRule) - {PolicyRule.MINIMUM_OWNERS}
 
 
 @pytest.mark.parametrize("language", list(Language))
@@ -190,18 +190,18 @@ def test_it_works_with_words_for_everything(language: Language) -> None:
 def test_it_says_every_rule_and_action_in_every_language(
     rule: PolicyRule, action: PolicyAction, language: Language
 ) -> None:
-    words = policy_words_of(language)
+    texts = policy_texts_for(language)
     late = Guest(UserId(uuid4()), None, "Ida Sommer")
     clock, over = replace(REMINDED, rule=rule, action=action), replace(REMINDED, rule=rule, guest=late, acted_at=NOW)
     lines = ReportLine(rule, GIL.id), ReportLine(rule, late.id, action)
     findings: Findings = {(rule, late.id): OpenFinding(FINDING, None, None)}
 
-    text = text_of(letter_of(report(*lines, about=task(clock, over), findings=findings), language))
+    text = to_text(letter_of(report(*lines, about=task(clock, over), findings=findings), language))
 
     is_asked = rule is PolicyRule.REVIEW
     reminder = "- 2026-12-04 09:30 UTC, Gil Hartmann (gil@partner.example)"
-    assert f"{words.reminders[rule]} {words.will[action]}\n\n{reminder}\n" in text
-    assert f"{words.reasons[rule]} {words.done[action]}\n\n- {f'{FINDING}: ' if is_asked else ''}Ida Sommer\n" in text
+    assert f"{texts.reminders[rule]} {texts.will[action]}\n\n{reminder}\n" in text
+    assert f"{texts.reasons[rule]} {texts.done[action]}\n\n- {f'{FINDING}: ' if is_asked else ''}Ida Sommer\n" in text
     assert ("chamberlain finding confirm ID" in text) is is_asked
     assert ("https://x/ID/confirm/" in text) is is_asked
 
@@ -226,35 +226,35 @@ def test_it_works_where_no_policy_is_assigned_any_more() -> None:
     line = ReportLine(PolicyRule.EXPIRY, GIL.id, PolicyAction.REMOVE)
     told = report_of([line], subject(policy=None), task(policy_id=None), {})
 
-    assert "None is assigned any more." in text_of(letter_of(told))
+    assert "It is no longer assigned." in to_text(letter_of(told))
 
 
 def test_it_says_why_somebody_is_told() -> None:
     told = report(REMINDER)
 
-    assert "because you own it" in text_of(letter_of(told))
-    assert "because you administer Estate" in text_of(letter_of(told, are_owners=False))
+    assert policy_texts_for(Language.ENGLISH).to_owners in to_text(letter_of(told))
+    assert "because you administer Estate" in to_text(letter_of(told, are_owners=False))
 
 
 def test_it_handles_hostile_names_as_data() -> None:
     clock = replace(REMINDED, guest=replace(GIL, display_name=HOSTILE))
     told = report_of([REMINDER, TOO_FEW], subject(name=HOSTILE, policy=HOSTILE), task(clock), ASKED)
 
-    letter = letter_of(told)
+    content = letter_of(told)
 
-    assert len(letter.subject.splitlines()) == 1
-    assert not any(line.lower().startswith("bcc") for line in text_of(letter).splitlines())
-    assert "\u202e" not in letter.subject + text_of(letter) + html_of(letter)
-    assert "<script" not in html_of(letter)
-    assert "{id} {line} {thing} (gil@partner.example)" in text_of(letter)
+    assert len(content.subject.splitlines()) == 1
+    assert not any(line.lower().startswith("bcc") for line in to_text(content).splitlines())
+    assert "\u202e" not in content.subject + to_text(content) + to_html(content)
+    assert "<script" not in to_html(content)
+    assert "{id} {line} {target} (gil@partner.example)" in to_text(content)
 
 
 def test_it_takes_the_name_of_somebody_who_was_removed_from_the_directory() -> None:
     told = report(ReportLine(PolicyRule.EXPIRY, GIL.id, PolicyAction.REMOVE), about=task())
 
     assert told.unnamed == {GIL.id}
-    assert "- Gil Hartmann (gil@partner.example)" in text_of(letter_of(named(told, {GIL.id: person(GIL.id)})))
-    assert f"- Somebody whom the directory does not know any more ({GIL.id})" in text_of(letter_of(named(told, {})))
+    assert "- Gil Hartmann (gil@partner.example)" in to_text(letter_of(named(told, {GIL.id: person(GIL.id)})))
+    assert f"- A user who is no longer in the directory ({GIL.id})" in to_text(letter_of(named(told, {})))
 
 
 def test_it_lists_those_who_were_removed_by_name() -> None:
@@ -284,7 +284,7 @@ def answer(*owners: UserId, members: Mapping[GroupId, tuple[NamedPerson, ...]] |
 
 
 def test_it_asks_who_owns_it_and_who_administers() -> None:
-    question = question_of(report(REMINDER), house(ADA, groups=frozenset((BOARD,))))
+    question = recipients_question(report(REMINDER), house(ADA, groups=frozenset((BOARD,))))
 
     assert (question.owners_of, question.members_of) == (frozenset((GROUP,)), frozenset((BOARD,)))
 
@@ -319,16 +319,16 @@ def test_it_knows_administrators_by_name_and_by_group() -> None:
 @pytest.mark.parametrize(
     ("owners", "people", "expected"),
     [
-        ((BEN, CLEO), {BEN: person(BEN), CLEO: person(CLEO, None)}, Readers((BEN, CLEO), are_owners=True)),
-        ((CLEO,), {CLEO: person(CLEO, None)}, Readers((ADA,), are_owners=False)),
-        ((CLEO,), {}, Readers((ADA,), are_owners=False)),
+        ((BEN, CLEO), {BEN: person(BEN), CLEO: person(CLEO, None)}, Recipients((BEN, CLEO), are_owners=True)),
+        ((CLEO,), {CLEO: person(CLEO, None)}, Recipients((ADA,), are_owners=False)),
+        ((CLEO,), {}, Recipients((ADA,), are_owners=False)),
         # Owners who are guests confirm nobody.
-        ((BEN, GIL.id), {BEN: person(BEN), GIL.id: guest(GIL.id)}, Readers((BEN,), are_owners=True)),
-        ((GIL.id,), {GIL.id: guest(GIL.id)}, Readers((ADA,), are_owners=False)),
-        ((), {}, Readers((ADA,), are_owners=False)),
+        ((BEN, GIL.id), {BEN: person(BEN), GIL.id: guest(GIL.id)}, Recipients((BEN,), are_owners=True)),
+        ((GIL.id,), {GIL.id: guest(GIL.id)}, Recipients((ADA,), are_owners=False)),
+        ((), {}, Recipients((ADA,), are_owners=False)),
     ],
 )
 def test_it_tells_administrators_where_no_owner_can_be_told(
-    owners: tuple[UserId, ...], people: Mapping[UserId, Person], expected: Readers
+    owners: tuple[UserId, ...], people: Mapping[UserId, Person], expected: Recipients
 ) -> None:
-    assert readers(Candidates(owners, (ADA,)), people) == expected
+    assert report_recipients(Candidates(owners, (ADA,)), people) == expected

@@ -19,7 +19,7 @@ from tests.databases import Databases
 from tests.estates import ADA, ESTATE, LEASE, service_of
 from tests.guests.assignments.stewards import NINETY_DAYS, Steward, steward_of
 from tests.guests.policies.policy_runs import Runs, make_guests, new_group
-from tests.notifications.mailrooms import Mailroom, mailroom_of, open_told
+from tests.notifications.notice_fixture import NoticeFixture, notice_fixture, open_databases_with_notices
 from tests.post_office import PostOffice, Received, open_post_office
 from tests.queue.deadly import Cut, CutDatabase, CutGuests, Killed
 
@@ -65,36 +65,36 @@ SELECT DISTINCT data -> 'subject' ->> 'id' FROM chamberlain.event WHERE type LIK
 
 
 @pytest.fixture
-async def mailroom(example: Databases) -> AsyncIterator[Mailroom]:
-    async with open_told(example) as told, open_post_office(PostOffice()) as office:
-        yield mailroom_of(service_of(told), office)
+async def notices(example: Databases) -> AsyncIterator[NoticeFixture]:
+    async with open_databases_with_notices(example) as told, open_post_office(PostOffice()) as office:
+        yield notice_fixture(service_of(told), office)
 
 
 @pytest.mark.parametrize("action", ["remove", pytest.param("disable", marks=pytest.mark.heavy)])
-async def test_it_tells_once_what_was_cut_short(mailroom: Mailroom, action: str) -> None:
-    steward = steward_of(mailroom.estate)
+async def test_it_tells_once_what_was_cut_short(notices: NoticeFixture, action: str) -> None:
+    steward = steward_of(notices.estate)
     for place in count():
         runs = await new_group(steward)
         await runs.put_policy(NINETY_DAYS, expiry=EXPIRY | {"action": action})
         *two, third = await make_guests(runs, 3)
         await runs.join(two)
         await steward.assign(runs.group_id, policyId=str(NINETY_DAYS))
-        mailroom.office.received.clear()
+        notices.office.received.clear()
 
         cut, was_killed = Cut(place), False
         for day in DAYS:
             if day == 14:
                 await runs.join([third])
             runs.set_day(day)
-            was_killed |= await run_and_kill(runs, mailroom, cut)
-            await mailroom.work()
+            was_killed |= await run_and_kill(runs, notices, cut)
+            await notices.work()
 
-        assert [parts(letter) for letter in mailroom.office.received] == [
+        assert [parts(content) for content in notices.office.received] == [
             ("may stay until Guest 1 Guest 2", ""),
             ("may stay until Guest 3", "is over Guest 1 Guest 2"),
             ("", "is over Guest 3"),
         ], place
-        assert await mailroom.left() == (0, 0), place
+        assert await notices.left() == (0, 0), place
         if not was_killed:
             break
     assert place > FEWEST
@@ -106,20 +106,20 @@ async def test_it_tells_once_what_was_cut_short(mailroom: Mailroom, action: str)
     cuts=st.lists(st.none() | st.builds(Cut, st.integers(0, 30)), min_size=LAST_DAY + 1, max_size=LAST_DAY + 1),
 )
 async def test_there_are_as_many_mails_as_groups_with_something_to_tell(
-    mailroom: Mailroom, groups: Sequence[tuple[Mapping[str, object], int]], cuts: Sequence[Cut | None]
+    notices: NoticeFixture, groups: Sequence[tuple[Mapping[str, object], int]], cuts: Sequence[Cut | None]
 ) -> None:
-    steward = steward_of(mailroom.estate)
+    steward = steward_of(notices.estate)
     everything = [await make_group(steward, rules, guests) for rules, guests in groups]
 
     for day, cut in enumerate(cuts):
-        mailroom.office.received.clear()
-        mailroom.estate.moment = everything[0].began_at + timedelta(days=day)
-        await run_all_and_kill(steward, [runs.group_id for runs in everything], mailroom, cut)
-        await mailroom.work()
+        notices.office.received.clear()
+        notices.estate.moment = everything[0].began_at + timedelta(days=day)
+        await run_all_and_kill(steward, [runs.group_id for runs in everything], notices, cut)
+        await notices.work()
 
-        told = await mailroom.estate.rows(TOLD_OF, mailroom.estate.moment)
-        assert sorted(map(group_of, mailroom.office.received)) == sorted(str(group_id) for (group_id,) in told)
-        assert await mailroom.left() == (0, 0)
+        told = await notices.estate.rows(TOLD_OF, notices.estate.moment)
+        assert sorted(map(group_of, notices.office.received)) == sorted(str(group_id) for (group_id,) in told)
+        assert await notices.left() == (0, 0)
 
 
 async def make_group(steward: Steward, rules: Mapping[str, object], guests: int) -> Runs:
@@ -131,12 +131,14 @@ async def make_group(steward: Steward, rules: Mapping[str, object], guests: int)
     return runs
 
 
-async def run_and_kill(runs: Runs, mailroom: Mailroom, cut: Cut) -> bool:
+async def run_and_kill(runs: Runs, notices: NoticeFixture, cut: Cut) -> bool:
     """Run one group with a worker that is killed at that point; another one takes over. Says whether it was."""
-    return await run_all_and_kill(runs.steward, [runs.group_id], mailroom, cut)
+    return await run_all_and_kill(runs.steward, [runs.group_id], notices, cut)
 
 
-async def run_all_and_kill(steward: Steward, groups: Sequence[GroupId], mailroom: Mailroom, cut: Cut | None) -> bool:
+async def run_all_and_kill(
+    steward: Steward, groups: Sequence[GroupId], notices: NoticeFixture, cut: Cut | None
+) -> bool:
     """The same for several groups together; without a cut nobody is killed."""
     evaluate = steward.evaluate
     deadly = evaluate
@@ -147,7 +149,7 @@ async def run_all_and_kill(steward: Steward, groups: Sequence[GroupId], mailroom
         await deadly.evaluate(await claim(steward, groups))
     except Killed:
         # Mail goes on meanwhile.
-        await mailroom.work()
+        await notices.work()
         await evaluate.evaluate(await claim(steward, groups))
         return True
     return False
@@ -160,9 +162,9 @@ async def claim(steward: Steward, groups: Sequence[GroupId]) -> Claim:
     return Claim(lease_id, tuple([queue_jobs.job_of(row) for row in rows]))
 
 
-def parts(letter: Received) -> tuple[str, str]:
+def parts(content: Received) -> tuple[str, str]:
     """Who is named where: as reminded of, and as at the end of their time."""
-    text = letter.part("plain").replace("\r", "")
+    text = content.part("plain").replace("\r", "")
     found = {"may stay until": "", "is over": ""}
     for phrase in found:
         lists = [listed for said, listed in pairwise(text.split("\n\n")) if phrase in said]
@@ -171,7 +173,7 @@ def parts(letter: Received) -> tuple[str, str]:
     return found["may stay until"], found["is over"]
 
 
-def group_of(letter: Received) -> str:
+def group_of(content: Received) -> str:
     """The id of the group that a mail is about."""
-    (found,) = re.findall(r"^About (\S+) of", letter.part("plain"), re.MULTILINE)
+    (found,) = re.findall(r"^About (\S+) of", content.part("plain"), re.MULTILINE)
     return str(found)

@@ -20,7 +20,14 @@ from tests.estates import ADA, BEN, CLEO, ESTATE, OPERATOR, TRACE, Estate, calle
 from tests.guests.assignments.stewards import GIL, HANDBOOK, ZERO, steward_of
 from tests.guests.findings.findings import inspector_of, rendered
 from tests.guests.policies.policy_runs import Runs, make_guests, new_group
-from tests.notifications.mailrooms import CONFIRM, HAS_MAIL, SPEAKS, Mailroom, mailroom_of, open_told
+from tests.notifications.notice_fixture import (
+    CONFIRM,
+    HAS_MAIL,
+    SPEAKS,
+    NoticeFixture,
+    notice_fixture,
+    open_databases_with_notices,
+)
 from tests.post_office import PostOffice, Received, open_post_office
 from tests.requests.acts import act
 
@@ -50,11 +57,11 @@ class House:
     """All staff, which Ada owns and Gil is a guest of, with a policy; a worker runs that and sends mail."""
 
     runs: Runs
-    mailroom: Mailroom
+    notices: NoticeFixture
 
     @property
     def estate(self) -> Estate:
-        return self.mailroom.estate
+        return self.notices.estate
 
     async def assign(self, **rules: object) -> None:
         await self.runs.put_policy(POLICY, **rules)
@@ -67,12 +74,12 @@ class House:
     async def mail(self, *days: float) -> list[Received]:
         """Run it on these days, and send what is due."""
         await self.run(*days)
-        return await self.mailroom.work()
+        return await self.notices.work()
 
-    async def letter(self, *days: float) -> str:
+    async def content(self, *days: float) -> str:
         """The text of the one mail that comes then."""
-        (letter,) = await self.mail(*days)
-        return letter.part("plain").replace("\r", "")
+        (content,) = await self.mail(*days)
+        return content.part("plain").replace("\r", "")
 
     async def review(self) -> FindingRecord:
         return (await self.runs.steward.found(FindingFilter(kind=FindingKind.REVIEW_DUE)))[0]
@@ -89,7 +96,7 @@ class House:
 
 @pytest.fixture
 async def told(example: Databases) -> AsyncIterator[Databases]:
-    async with open_told(example) as told:
+    async with open_databases_with_notices(example) as told:
         yield told
 
 
@@ -102,7 +109,7 @@ async def office() -> AsyncIterator[PostOffice]:
 @pytest.fixture
 def house(told: Databases, office: PostOffice) -> House:
     estate = service_of(told)
-    return House(Runs(steward_of(estate)), mailroom_of(estate, office))
+    return House(Runs(steward_of(estate)), notice_fixture(estate, office))
 
 
 async def test_it_works(house: House) -> None:
@@ -110,11 +117,11 @@ async def test_it_works(house: House) -> None:
     await house.assign(review=REVIEW)
     assert await house.mail(0, 29) == []
 
-    (letter,) = await house.mail(30)
+    (content,) = await house.mail(30)
 
     finding = await house.review()
-    text = letter.part("plain")
-    assert (letter.to, letter.message["Subject"]) == (
+    text = content.part("plain")
+    assert (content.to, content.message["Subject"]) == (
         "ada@estate.example",
         'Please confirm who stays: group "All staff"',
     )
@@ -125,20 +132,20 @@ async def test_it_works(house: House) -> None:
     assert "chamberlain finding confirm ID" in text
     assert CONFIRM in text
     assert "About 94000000-0000-4000-8000-000000000001 of Example Estate." in text
-    assert f"<li>{finding.id}: {house.at(40)}, Gil Hartmann (gil@partner.example)</li>" in letter.part("html")
-    assert await house.mailroom.left() == (0, 0)
+    assert f"<li>{finding.id}: {house.at(40)}, Gil Hartmann (gil@partner.example)</li>" in content.part("html")
+    assert await house.notices.left() == (0, 0)
     await house.confirm(finding.id, ADA)
     assert await house.mail(37, 40) == []
 
 
 async def test_it_works_in_german(house: House) -> None:
-    await house.mailroom.change(SPEAKS, ADA, "de-CH")
+    await house.notices.change(SPEAKS, ADA, "de-CH")
     await house.assign(review=REVIEW, expiry=EXPIRY, minimumOwners={"count": 2, "action": "notify"})
 
     (owners,) = await house.mail(0)
     (reminder,) = await house.mail(30)
     (disabled,) = await house.mail(40)
-    text = await house.letter(90)
+    text = await house.content(90)
 
     assert owners.message["Subject"] == "Gästerichtlinie: Gruppe „All staff“"
     assert "Es gibt zu wenige Besitzer: 1 statt 2." in owners.part("plain")
@@ -155,21 +162,21 @@ async def test_it_works_in_german(house: House) -> None:
 async def test_it_works_for_what_was_done(house: House) -> None:
     await house.assign(expiry=EXPIRY)
 
-    reminder = await house.letter(0, 76)
-    removal = await house.letter(90)
+    reminder = await house.content(0, 76)
+    removal = await house.content(90)
 
     assert "may stay until the time that stands beside the name. After that they are removed:" in reminder
     assert f"- {house.at(90)}, Gil Hartmann (gil@partner.example)" in reminder
     assert "finding confirm" not in reminder
     assert "The time for which these guests may stay is over. They were removed:\n\n- Gil Hartmann (gil@" in removal
-    assert house.mailroom.office.received[1].message["Subject"] == 'Guest policy: group "All staff"'
+    assert house.notices.office.received[1].message["Subject"] == 'Guest policy: group "All staff"'
 
 
 async def test_it_works_for_an_account_that_was_disabled(house: House) -> None:
     await house.assign(review=REVIEW)
     await house.mail(0, 30, 37)
 
-    text = await house.letter(40)
+    text = await house.content(40)
 
     assert "Nobody has confirmed in time that these guests stay. Their accounts were disabled:" in text
     assert f"- {(await house.review()).id}: Gil Hartmann (gil@partner.example)" in text
@@ -178,7 +185,7 @@ async def test_it_works_for_an_account_that_was_disabled(house: House) -> None:
 async def test_it_works_for_too_few_owners(house: House) -> None:
     await house.assign(minimumOwners={"count": 3, "action": "notify"})
 
-    text = await house.letter(0)
+    text = await house.content(0)
 
     assert "It has too few owners: 1 instead of 3." in text
     assert await house.mail(1, 2) == []
@@ -190,9 +197,9 @@ async def test_it_works_for_a_site(house: House) -> None:
     await runs.steward.assign(HANDBOOK, kind=SubjectType.SITE, policyId=str(POLICY))
 
     await runs.run(0)
-    letters = await house.mailroom.work()
+    contents = await house.notices.work()
 
-    assert {each.message["Subject"] for each in letters} == {'Guest policy: site "Handbook"'}
+    assert {each.message["Subject"] for each in contents} == {'Guest policy: site "Handbook"'}
 
 
 async def test_it_tells_once_what_happens_in_one_run(house: House) -> None:
@@ -204,7 +211,7 @@ async def test_it_tells_once_what_happens_in_one_run(house: House) -> None:
     await house.runs.join([late])
     await house.run(14)
 
-    text = await house.letter(90)
+    text = await house.content(90)
 
     assert "After that they are removed:\n\n- " in text
     assert "Guest 1 (guest1@partner.example)" in text
@@ -221,7 +228,7 @@ async def test_it_waits_for_what_the_directory_puts_off(house: House) -> None:
 
     assert await house.mail(90) == []
     del guests.act_faults[other]
-    text = await house.letter(90.001)
+    text = await house.content(90.001)
 
     assert "Gil Hartmann" in text
     assert "Guest 1" in text
@@ -238,9 +245,9 @@ async def test_it_waits_for_what_an_earlier_portion_has_put_off(house: House) ->
 
     house.runs.set_day(90)
     await replace(steward.evaluate, most_acts=2).evaluate(await house.runs.claim())
-    assert await house.mailroom.work() == []
+    assert await house.notices.work() == []
     del guests.act_faults[first.id]
-    text = await house.letter(90.001)
+    text = await house.content(90.001)
 
     assert all(name in text for name in ("Gil Hartmann", "Guest 1", "Guest 2", "Guest 3"))
 
@@ -254,23 +261,23 @@ async def test_it_tells_what_is_done_when_the_rest_takes_long(house: House) -> N
     guests.act_faults[other] = ActOutcome(None, TryAgain(timedelta(seconds=1), "Not now."))
     assert await house.mail(90) == []
 
-    await house.mailroom.let_pass(timedelta(minutes=5))
-    (letter,) = await house.mailroom.work()
+    await house.notices.let_pass(timedelta(minutes=5))
+    (content,) = await house.notices.work()
 
-    assert "Guest 1" not in letter.part("plain")
+    assert "Guest 1" not in content.part("plain")
 
 
 async def test_it_makes_another_report_while_one_is_on_its_way(house: House) -> None:
     await house.assign(review=REVIEW)
     await house.run(0, 30)
-    first = await house.mailroom.claim()
+    first = await house.notices.claim()
 
     await house.run(37)
 
-    assert len(await house.mailroom.work()) == 1
-    await house.mailroom.send.send(first)
-    assert len(house.mailroom.office.received) == 2
-    assert await house.mailroom.left() == (0, 0)
+    assert len(await house.notices.work()) == 1
+    await house.notices.jobs.send(first)
+    assert len(house.notices.office.received) == 2
+    assert await house.notices.left() == (0, 0)
 
 
 @pytest.mark.parametrize("what", ["confirmed", "accepted", "gone", "unassigned"])
@@ -290,8 +297,8 @@ async def test_it_tells_nobody_what_is_not_so_any_more(house: House, what: str) 
         case _:
             await house.runs.steward.assign(policyId=ZERO)
 
-    assert await house.mailroom.work() == []
-    assert await house.mailroom.left() == (0, 0)
+    assert await house.notices.work() == []
+    assert await house.notices.left() == (0, 0)
 
 
 async def test_it_leaves_out_who_was_confirmed(house: House) -> None:
@@ -302,49 +309,49 @@ async def test_it_leaves_out_who_was_confirmed(house: House) -> None:
     found = await house.runs.steward.found(FindingFilter(kind=FindingKind.REVIEW_DUE))
     await house.confirm(next(each.id for each in found if each.about == str(GIL)), ADA)
 
-    (letter,) = await house.mailroom.work()
+    (content,) = await house.notices.work()
 
-    assert "Gil" not in letter.part("plain")
-    assert "Guest 1" in letter.part("plain")
+    assert "Gil" not in content.part("plain")
+    assert "Guest 1" in content.part("plain")
 
 
 async def test_it_tells_administrators_where_nobody_owns_it(house: House) -> None:
-    await house.mailroom.change(DISOWN, ESTATE, house.runs.group_id)
-    await house.mailroom.change(OWN, ESTATE, HANDBOOK, BEN)
+    await house.notices.change(DISOWN, ESTATE, house.runs.group_id)
+    await house.notices.change(OWN, ESTATE, HANDBOOK, BEN)
     await house.assign(review=REVIEW)
-    await house.mailroom.change(ADMINISTER, ESTATE, HANDBOOK)
+    await house.notices.change(ADMINISTER, ESTATE, HANDBOOK)
 
-    (letter,) = await house.mail(0, 30)
+    (content,) = await house.mail(0, 30)
 
-    assert letter.to == "ben@estate.example"
-    assert "You are told because you administer Example Estate." in letter.part("plain")
+    assert content.to == "ben@estate.example"
+    assert "You are told because you administer Example Estate." in content.part("plain")
 
 
 async def test_it_tells_administrators_where_reviews_are_theirs(house: House) -> None:
-    await house.mailroom.change(DISOWN, ESTATE, house.runs.group_id)
-    await house.mailroom.change(OWN, ESTATE, house.runs.group_id, CLEO)
+    await house.notices.change(DISOWN, ESTATE, house.runs.group_id)
+    await house.notices.change(OWN, ESTATE, house.runs.group_id, CLEO)
     await house.assign(review={**REVIEW, "confirmedBy": "administrators"})
 
     assert [each.to for each in await house.mail(0, 30)] == ["ada@estate.example"]
 
 
 async def test_it_tells_administrators_where_no_owner_has_an_address(house: House) -> None:
-    await house.mailroom.change(DISOWN, ESTATE, house.runs.group_id)
-    await house.mailroom.change(OWN, ESTATE, house.runs.group_id, CLEO)
-    await house.mailroom.change(HAS_MAIL, CLEO, None)
+    await house.notices.change(DISOWN, ESTATE, house.runs.group_id)
+    await house.notices.change(OWN, ESTATE, house.runs.group_id, CLEO)
+    await house.notices.change(HAS_MAIL, CLEO, None)
     await house.assign(review=REVIEW)
 
     assert [each.to for each in await house.mail(0, 30)] == ["ada@estate.example"]
 
 
 async def test_it_tells_no_guest(house: House) -> None:
-    await house.mailroom.change(OWN, ESTATE, house.runs.group_id, GIL)
-    await house.mailroom.change(OWN, ESTATE, house.runs.group_id, BEN)
+    await house.notices.change(OWN, ESTATE, house.runs.group_id, GIL)
+    await house.notices.change(OWN, ESTATE, house.runs.group_id, BEN)
     await house.assign(review=REVIEW)
 
-    letters = await house.mail(0, 30)
+    contents = await house.mail(0, 30)
 
-    assert sorted(each.to for each in letters) == ["ada@estate.example", "ben@estate.example"]
+    assert sorted(each.to for each in contents) == ["ada@estate.example", "ben@estate.example"]
 
 
 async def test_it_names_the_first_and_counts_the_others(house: House) -> None:
@@ -352,7 +359,7 @@ async def test_it_names_the_first_and_counts_the_others(house: House) -> None:
     await house.runs.join(guests)
     await house.assign(review=REVIEW)
 
-    text = await house.letter(0, 30)
+    text = await house.content(0, 30)
 
     assert text.count("\n- ") == MOST_NAMED
     assert "And 12 more, who are not named here." in text
@@ -363,12 +370,12 @@ async def test_it_handles_a_name_as_data(house: House) -> None:
     await house.runs.execute("UPDATE directory.users SET display_name = $2 WHERE id = $1", GIL, hostile)
     await house.assign(review=REVIEW)
 
-    (letter,) = await house.mail(0, 30)
+    (content,) = await house.mail(0, 30)
 
-    assert "<script" not in letter.part("html")
-    assert not any(line.startswith("Bcc") for line in letter.part("plain").splitlines())
-    assert "\u202e" not in letter.part("plain") + letter.part("html")
-    assert "{id} (gil@partner.example)" in letter.part("plain")
+    assert "<script" not in content.part("html")
+    assert not any(line.startswith("Bcc") for line in content.part("plain").splitlines())
+    assert "\u202e" not in content.part("plain") + content.part("html")
+    assert "{id} (gil@partner.example)" in content.part("plain")
 
 
 async def test_it_keeps_no_name_of_somebody_who_is_forgotten(house: House) -> None:
@@ -382,45 +389,45 @@ async def test_it_keeps_no_name_of_somebody_who_is_forgotten(house: House) -> No
         "JOIN chamberlain.report_line l USING (tenant_id, notice_id)"
     )
 
-    (letter,) = await house.mailroom.work()
+    (content,) = await house.notices.work()
 
     assert "Gil" not in str(kept)
-    assert f"Somebody whom the directory does not know any more ({GIL})" in letter.part("plain")
+    assert f"Somebody whom the directory does not know any more ({GIL})" in content.part("plain")
 
 
 async def test_it_handles_a_directory_that_does_not_answer(house: House) -> None:
     await house.assign(review=REVIEW)
     house.estate.people.trouble = TryAgain(timedelta(seconds=1), "Not now.")
     assert await house.mail(0, 30) == []
-    assert await house.mailroom.left() == (1, 1)
+    assert await house.notices.left() == (1, 1)
 
     house.estate.people.trouble = None
-    await house.mailroom.let_pass(timedelta(seconds=10))
+    await house.notices.let_pass(timedelta(seconds=10))
 
-    assert len(await house.mailroom.work()) == 1
+    assert len(await house.notices.work()) == 1
 
 
 async def test_it_tells_nobody_twice_of_a_report_that_was_cut_short(house: House) -> None:
-    await house.mailroom.change(OWN, ESTATE, house.runs.group_id, BEN)
-    house.mailroom.office.refusals["ben@estate.example"] = "450 4.2.0 later"
+    await house.notices.change(OWN, ESTATE, house.runs.group_id, BEN)
+    house.notices.office.refusals["ben@estate.example"] = "450 4.2.0 later"
     await house.assign(review=REVIEW)
     assert [each.to for each in await house.mail(0, 30)] == ["ada@estate.example"]
-    house.mailroom.office.refusals.clear()
+    house.notices.office.refusals.clear()
 
     # The next run does not put its own into a report that somebody has already.
     assert sorted(each.to for each in await house.mail(37)) == ["ada@estate.example", "ben@estate.example"]
-    await house.mailroom.let_pass(timedelta(seconds=10))
+    await house.notices.let_pass(timedelta(seconds=10))
 
-    assert [each.to for each in await house.mailroom.work()] == ["ben@estate.example"]
+    assert [each.to for each in await house.notices.work()] == ["ben@estate.example"]
 
 
 async def test_it_writes_nothing_where_nobody_is_told_by_mail(estate: Estate, office: PostOffice) -> None:
-    house = House(Runs(steward_of(estate)), mailroom_of(estate, office))
+    house = House(Runs(steward_of(estate)), notice_fixture(estate, office))
     await house.assign(review=REVIEW)
 
     assert await house.mail(0, 30, 40) == []
 
-    assert await house.mailroom.left() == (0, 0)
+    assert await house.notices.left() == (0, 0)
 
 
 async def test_it_works_for_several_groups_at_once(house: House) -> None:
@@ -430,7 +437,7 @@ async def test_it_works_for_several_groups_at_once(house: House) -> None:
         await runs.steward.assign(runs.group_id, policyId=str(POLICY))
     await house.runs.steward.run_policies()
 
-    letters = await house.mailroom.work()
+    contents = await house.notices.work()
 
-    assert [each.to for each in letters] == ["ada@estate.example"] * 3
-    assert len({each.message["Message-ID"] for each in letters}) == 3
+    assert [each.to for each in contents] == ["ada@estate.example"] * 3
+    assert len({each.message["Message-ID"] for each in contents}) == 3

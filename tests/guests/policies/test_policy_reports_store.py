@@ -89,11 +89,11 @@ async def test_it_begins_another_one_where_somebody_has_begun_to_send(estate: Es
     first = run(REMINDER)
     await put(estate, first)
     async with estate.databases.worker.transaction(ESTATE) as tx:
-        await notification_store.note_told(tx, first.notice_id, [UserId(uuid4())])
+        await notification_store.save_notified(tx, first.notice_id, [UserId(uuid4())])
     second = run(REMINDER)
     await put(estate, second)
     async with estate.databases.worker.transaction(ESTATE) as tx:
-        await notification_store.note_attempt(tx, second.notice_id)
+        await notification_store.count_attempt(tx, second.notice_id)
 
     await put(estate, run(REMINDER, REMOVAL))
 
@@ -127,7 +127,7 @@ async def test_lines_go_with_their_notice(estate: Estate) -> None:
     await put(estate, report)
 
     async with estate.databases.worker.transaction(ESTATE) as tx:
-        await notification_store.remove(tx, report.notice_id)
+        await notification_store.delete(tx, report.notice_id)
 
     assert await estate.rows("SELECT FROM chamberlain.report_line") == []
 

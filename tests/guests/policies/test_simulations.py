@@ -25,7 +25,7 @@ pytestmark = pytest.mark.pure
 
 FINDING, REMINDER, ACTION = OccurrenceType.FINDING, OccurrenceType.REMINDER, OccurrenceType.ACTION
 EXPIRED, INACTIVE, OWNERS = FindingKind.GUEST_EXPIRED, FindingKind.GUEST_INACTIVE, FindingKind.TOO_FEW_OWNERS
-NOTIFY, REMOVE = PolicyAction.NOTIFY, PolicyAction.REMOVE
+NOTIFY, DELETE = PolicyAction.NOTIFY, PolicyAction.REMOVE
 OTHER = replace(SUBJECT, id=GroupId(UUID(int=7)))
 GROUP = replace(EMPTY, guests=(GIL, HANA))
 SITE = replace(
@@ -41,7 +41,7 @@ def occurrence(
     kind: FindingKind = EXPIRED,
     guest: Guest | None = GIL,
     *,
-    action: PolicyAction = REMOVE,
+    action: PolicyAction = DELETE,
     subject: FindingSubject = SUBJECT,
 ) -> Occurrence:
     return Occurrence(moment(day), type_, kind, subject, guest, action, None)
@@ -68,7 +68,7 @@ def test_it_works() -> None:
     assert (simulation.policy_id, simulation.since, simulation.until) == (POLICY, ASSIGNED_AT, moment(400))
     assert (simulation.subjects, simulation.guests, simulation.reminders) == (2, 3, 2)
     assert simulation.findings == {EXPIRED: 1, INACTIVE: 1}
-    assert list(simulation.actions.items()) == [(NOTIFY, 1), (REMOVE, 2)]
+    assert list(simulation.actions.items()) == [(NOTIFY, 1), (DELETE, 2)]
     assert [(each.at - ASSIGNED_AT, each.type) for each in simulation.occurrences] == [
         (timedelta(days=day), type_)
         for day, type_ in [
@@ -102,7 +102,7 @@ def test_the_earliest_are_told_and_all_are_counted() -> None:
     assert MOST_TOLD == 200
     assert len(simulation.occurrences) == 200
     assert simulation.occurrences[-1].at == moment(149)
-    assert (simulation.findings, simulation.actions) == ({EXPIRED: 150}, {REMOVE: 51})
+    assert (simulation.findings, simulation.actions) == ({EXPIRED: 150}, {DELETE: 51})
     assert not simulation.is_whole
 
 

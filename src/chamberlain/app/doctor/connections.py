@@ -21,9 +21,9 @@ from chamberlain.directory.models import PeopleQuestion
 from chamberlain.embedded.directory.faults import Faults
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
-from chamberlain.webhooks.addresses import Resolver
-from chamberlain.webhooks.models import WebhookTarget, judge_targets
-from chamberlain.webhooks.sender import reach_of
+from chamberlain.webhooks.addresses import Resolver, check_address
+from chamberlain.webhooks.models import WebhookTarget
+from chamberlain.webhooks.rules import check_targets
 
 
 async def look_at_directory(opened: Opened) -> Sequence[Checkup]:
@@ -136,7 +136,7 @@ async def _ask(issuer: str, authority_pem: str | None) -> Checkup:
 
 async def look_at_webhooks(opened: Opened) -> Sequence[Checkup]:
     """Of all tenants. Names are looked up when the database has been left, for that may take its time."""
-    targets: list[WebhookTarget] = []
+    targets = list[WebhookTarget]()
 
     async def read(tx: Transaction) -> Sequence[Checkup]:
         targets.extend(await webhook_targets(tx))
@@ -149,8 +149,8 @@ async def look_at_webhooks(opened: Opened) -> Sequence[Checkup]:
     urls = sorted({target.url for target in targets if target.active})
     reaches = await asyncio.gather(
         *(
-            reach_of(url, resolve, allowed=settings.allowed_networks, allow_http=settings.webhook_allow_http)
+            check_address(url, resolve, allowed=settings.allowed_networks, allow_http=settings.webhook_allow_http)
             for url in urls
         )
     )
-    return judge_targets(targets, dict(zip(urls, reaches, strict=True)))
+    return check_targets(targets, dict(zip(urls, reaches, strict=True)))

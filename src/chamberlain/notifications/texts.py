@@ -1,6 +1,6 @@
-"""The words of notices, in every language that they are written in.
+"""Texts of notices in each language.
 
-What stands in braces is put in once, so that braces in a name are nothing but braces.
+Placeholders are replaced once, so braces in a name stay.
 """
 
 from collections.abc import Mapping
@@ -21,31 +21,34 @@ class Language(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """Everything that a notice can say in one language; `thing` is what was asked for, as `things` call it."""
+class RequestTexts:
+    """Texts about requests in one language. `target` is the requested object."""
 
-    things: Mapping[RequestKind, str]
+    targets: Mapping[RequestKind, str]
     subjects: Mapping[NoticeKind, str]
-    news: Mapping[NoticeKind, str]
+    notification: Mapping[NoticeKind, str]
     from_template: str
     modes: Mapping[ApprovalMode, str]
     level: str
     deadline: str
     decided_by: str
     cause: str
-    what_next: Mapping[NoticeKind, str]
+    next_steps: Mapping[NoticeKind, str]
     open_request: str
-    somebody: str
+    unknown_person: str
     footer: str
 
 
 def language_of(tag: str | None) -> Language:
-    """The language for somebody who prefers this one (RFC 5646, such as `de-CH`); English where it is none of ours."""
+    """Choose the language for a tag such as `de-CH` (RFC 5646).
+
+    The default is English.
+    """
     primary = (tag or "").replace("_", "-").split("-")[0].strip().lower()
     return Language.GERMAN if primary == "de" else Language.ENGLISH
 
 
-def words_of(language: Language) -> Words:
+def texts_for(language: Language) -> RequestTexts:
     """The words of a language."""
     match language:
         case Language.ENGLISH:
@@ -54,8 +57,8 @@ def words_of(language: Language) -> Words:
             return _GERMAN
 
 
-_ENGLISH = Words(
-    things={
+_ENGLISH = RequestTexts(
+    targets={
         RequestKind.SHARED: 'shared mailbox "{name}"',
         RequestKind.EQUIPMENT: 'equipment mailbox "{name}"',
         RequestKind.ROOM: 'room mailbox "{name}"',
@@ -64,42 +67,43 @@ _ENGLISH = Words(
         RequestKind.ASSIGNMENT: 'guest rules of "{name}"',
     },
     subjects={
-        NoticeKind.APPROVAL_REQUIRED: "Your approval is needed: {thing}",
-        NoticeKind.APPROVED: "Approved: {thing}",
-        NoticeKind.REJECTED: "Rejected: {thing}",
-        NoticeKind.EXPIRED: "Expired: {thing}",
-        NoticeKind.FAILED: "Failed: {thing}",
+        NoticeKind.APPROVAL_REQUIRED: "Your approval is needed: {target}",
+        NoticeKind.APPROVED: "Approved: {target}",
+        NoticeKind.REJECTED: "Rejected: {target}",
+        NoticeKind.EXPIRED: "Expired: {target}",
+        NoticeKind.FAILED: "Failed: {target}",
     },
-    news={
-        NoticeKind.APPROVAL_REQUIRED: "{requester} has asked for the {thing}. It is made when it is approved, and you "
-        "are one of those who may approve or reject it.",
-        NoticeKind.APPROVED: "Your request for the {thing} was approved. It is being carried out now.",
-        NoticeKind.REJECTED: "Your request for the {thing} was rejected. Nothing was made.",
-        NoticeKind.EXPIRED: "Your request for the {thing} has expired: nobody decided on it in time. Nothing was made.",
-        NoticeKind.FAILED: "Your request for the {thing} could not be carried out.",
+    notification={
+        NoticeKind.APPROVAL_REQUIRED: "{requester} requested the {target}. You are one of the approvers who can "
+        "approve or reject the request.",
+        NoticeKind.APPROVED: "Your request for the {target} was approved. It is being processed.",
+        NoticeKind.REJECTED: "Your request for the {target} was rejected. Nothing was created.",
+        NoticeKind.EXPIRED: "Your request for the {target} has expired, because no approver decided in time. "
+        "Nothing was created.",
+        NoticeKind.FAILED: "Your request for the {target} could not be completed.",
     },
     from_template='Its template is "{template}".',
     modes={
         ApprovalMode.ANY: "One approval is enough.",
-        ApprovalMode.ALL: "Everybody who is asked has to approve it; one rejection rejects it.",
+        ApprovalMode.ALL: "All approvers must approve it. One rejection rejects it.",
     },
     level="This is level {level} of {levels}.",
     deadline="Without a decision it expires on {deadline} UTC.",
     decided_by="{name} wrote:",
     cause="The reason:",
-    what_next={
+    next_steps={
         NoticeKind.APPROVAL_REQUIRED: "Please approve or reject it.",
         NoticeKind.REJECTED: "Its name and address are free again.",
-        NoticeKind.EXPIRED: "Its name and address are free again. If you still need it, ask for it again.",
-        NoticeKind.FAILED: "You may retry the request, or cancel it.",
+        NoticeKind.EXPIRED: "Its name and address are free again. If you still need it, request it again.",
+        NoticeKind.FAILED: "You can retry or cancel the request.",
     },
     open_request="Open the request",
-    somebody="Somebody",
-    footer="Request {request_id} of {tenant}. This message was written by Chamberlain; nobody reads answers to it.",
+    unknown_person="A user",
+    footer="Request {request_id} of {tenant}. This is an automatic message of Chamberlain. Replies are not read.",
 )
 
-_GERMAN = Words(
-    things={
+_GERMAN = RequestTexts(
+    targets={
         RequestKind.SHARED: "freigegebenes Postfach „{name}“",
         RequestKind.EQUIPMENT: "Gerätepostfach „{name}“",
         RequestKind.ROOM: "Raumpostfach „{name}“",
@@ -108,20 +112,20 @@ _GERMAN = Words(
         RequestKind.ASSIGNMENT: "Gästeregeln von „{name}“",
     },
     subjects={
-        NoticeKind.APPROVAL_REQUIRED: "Ihre Genehmigung ist gefragt: {thing}",
-        NoticeKind.APPROVED: "Genehmigt: {thing}",
-        NoticeKind.REJECTED: "Abgelehnt: {thing}",
-        NoticeKind.EXPIRED: "Abgelaufen: {thing}",
-        NoticeKind.FAILED: "Fehlgeschlagen: {thing}",
+        NoticeKind.APPROVAL_REQUIRED: "Ihre Genehmigung ist gefragt: {target}",
+        NoticeKind.APPROVED: "Genehmigt: {target}",
+        NoticeKind.REJECTED: "Abgelehnt: {target}",
+        NoticeKind.EXPIRED: "Abgelaufen: {target}",
+        NoticeKind.FAILED: "Fehlgeschlagen: {target}",
     },
-    news={
-        NoticeKind.APPROVAL_REQUIRED: "Ein Antrag von {requester} wartet auf Genehmigung: {thing}. Sie gehören zu "
+    notification={
+        NoticeKind.APPROVAL_REQUIRED: "Ein Antrag von {requester} wartet auf Genehmigung: {target}. Sie gehören zu "
         "denen, die ihn genehmigen oder ablehnen können.",
-        NoticeKind.APPROVED: "Ihr Antrag wurde genehmigt: {thing}. Er wird jetzt ausgeführt.",
-        NoticeKind.REJECTED: "Ihr Antrag wurde abgelehnt: {thing}. Es wurde nichts angelegt.",
-        NoticeKind.EXPIRED: "Ihr Antrag ist abgelaufen, weil niemand rechtzeitig entschieden hat: {thing}. Es wurde "
+        NoticeKind.APPROVED: "Ihr Antrag wurde genehmigt: {target}. Er wird jetzt ausgeführt.",
+        NoticeKind.REJECTED: "Ihr Antrag wurde abgelehnt: {target}. Es wurde nichts angelegt.",
+        NoticeKind.EXPIRED: "Ihr Antrag ist abgelaufen, weil niemand rechtzeitig entschieden hat: {target}. Es wurde "
         "nichts angelegt.",
-        NoticeKind.FAILED: "Ihr Antrag konnte nicht ausgeführt werden: {thing}.",
+        NoticeKind.FAILED: "Ihr Antrag konnte nicht ausgeführt werden: {target}.",
     },
     from_template="Die Vorlage ist „{template}“.",
     modes={
@@ -132,7 +136,7 @@ _GERMAN = Words(
     deadline="Ohne Entscheidung läuft er am {deadline} UTC ab.",
     decided_by="{name} schreibt:",
     cause="Der Grund:",
-    what_next={
+    next_steps={
         NoticeKind.APPROVAL_REQUIRED: "Bitte genehmigen Sie den Antrag, oder lehnen Sie ihn ab.",
         NoticeKind.REJECTED: "Name und Adresse sind wieder frei.",
         NoticeKind.EXPIRED: "Name und Adresse sind wieder frei. Stellen Sie den Antrag neu, wenn Sie ihn "
@@ -140,14 +144,14 @@ _GERMAN = Words(
         NoticeKind.FAILED: "Sie können den Antrag wiederholen oder abbrechen.",
     },
     open_request="Antrag öffnen",
-    somebody="Jemand",
+    unknown_person="Jemand",
     footer="Antrag {request_id} von {tenant}. Diese Nachricht hat Chamberlain geschrieben; Antworten "
     "darauf liest niemand.",
 )
 
 
 class PlaceKind(StrEnum):
-    """What a policy is assigned to."""
+    """The kinds of objects that a policy is assigned to."""
 
     GROUP = "group"
     TEAM = "team"
@@ -155,16 +159,17 @@ class PlaceKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyWords:
-    """Everything that a report can say in one language; `thing` is the group, team or site, as `things` call it.
+class PolicyTexts:
+    """Texts of policy reports in one language.
 
-    What is said of reminders is `reminders` and then `will`, of actions `reasons` and then `done`, with the guests in a
-    list below.
+    `target` is the group or site.
+
+    A reminder consists of `reminders` and `will`, an action of `reasons` and `done`, each with a list of guests.
     """
 
-    things: Mapping[PlaceKind, str]
-    asks: str
-    tells: str
+    targets: Mapping[PlaceKind, str]
+    confirm_subject: str
+    report_subject: str
     policy: str
     no_policy: str
     to_owners: str
@@ -176,11 +181,11 @@ class PolicyWords:
     how_to_confirm: str
     more: str
     too_few_owners: str
-    somebody: str
+    unknown_person: str
     footer: str
 
 
-def policy_words_of(language: Language) -> PolicyWords:
+def policy_texts_for(language: Language) -> PolicyTexts:
     """The words of a language."""
     match language:
         case Language.ENGLISH:
@@ -189,49 +194,49 @@ def policy_words_of(language: Language) -> PolicyWords:
             return _POLICY_GERMAN
 
 
-_POLICY_ENGLISH = PolicyWords(
-    things={PlaceKind.GROUP: 'group "{name}"', PlaceKind.TEAM: 'team "{name}"', PlaceKind.SITE: 'site "{name}"'},
-    asks="Please confirm who stays: {thing}",
-    tells="Guest policy: {thing}",
-    policy='This is what the guest policy "{policy}" does to the {thing}.',
-    no_policy="This is what a guest policy has done to the {thing}. None is assigned any more.",
-    to_owners="You are told because you own it.",
-    to_administrators="You are told because you administer {tenant}.",
+_POLICY_ENGLISH = PolicyTexts(
+    targets={PlaceKind.GROUP: 'group "{name}"', PlaceKind.TEAM: 'team "{name}"', PlaceKind.SITE: 'site "{name}"'},
+    confirm_subject="Please confirm who stays: {target}",
+    report_subject="Guest policy: {target}",
+    policy='The guest policy "{policy}" applies to the {target}.',
+    no_policy="A guest policy applied to the {target}. It is no longer assigned.",
+    to_owners="You receive this message as an owner.",
+    to_administrators="You receive this message because you administer {tenant}.",
     reminders={
-        PolicyRule.REVIEW: "These guests stay only if somebody confirms it by the time that stands beside the name.",
-        PolicyRule.EXPIRY: "These guests may stay until the time that stands beside the name.",
-        PolicyRule.INACTIVITY: "These guests have given no sign for long. Without one they may stay until the time "
-        "that stands beside the name.",
+        PolicyRule.REVIEW: "These guests stay only if they are confirmed by the time next to their name.",
+        PolicyRule.EXPIRY: "These guests may stay until the time next to their name.",
+        PolicyRule.INACTIVITY: "These guests have been inactive for a long time. If they stay inactive, they may "
+        "stay until the time next to their name.",
     },
     will={
         PolicyAction.REMOVE: "After that they are removed:",
         PolicyAction.DISABLE: "After that their accounts are disabled:",
-        PolicyAction.NOTIFY: "After that this is told again, and nothing else is done:",
+        PolicyAction.NOTIFY: "After that this is reported again, and nothing else is done:",
     },
     reasons={
-        PolicyRule.REVIEW: "Nobody has confirmed in time that these guests stay.",
+        PolicyRule.REVIEW: "These guests were not confirmed in time.",
         PolicyRule.EXPIRY: "The time for which these guests may stay is over.",
-        PolicyRule.INACTIVITY: "These guests have given no sign for too long.",
+        PolicyRule.INACTIVITY: "These guests have been inactive for too long.",
     },
     done={
         PolicyAction.REMOVE: "They were removed:",
         PolicyAction.DISABLE: "Their accounts were disabled:",
-        PolicyAction.NOTIFY: "This is told, and nothing else is done:",
+        PolicyAction.NOTIFY: "This is reported, and nothing else is done:",
     },
-    how_to_confirm="Whoever shall stay is confirmed by the id that stands before the name: by the command chamberlain "
-    "finding confirm ID, or by POST {address}. An account that was disabled stays so.",
-    more="And {number} more, who are not named here.",
-    too_few_owners="It has too few owners: {owners} instead of {wanted}. Please name more of them in the directory.",
-    somebody="Somebody whom the directory does not know any more ({id})",
-    footer="About {id} of {tenant}. This message was written by Chamberlain; nobody reads answers to it.",
+    how_to_confirm="To confirm a guest, use the ID before the name: run the command chamberlain finding confirm ID, "
+    "or call POST {address}. A disabled account stays disabled.",
+    more="And {number} more guests.",
+    too_few_owners="It has too few owners: {owners} instead of {wanted}. Please add owners in the directory.",
+    unknown_person="A user who is no longer in the directory ({id})",
+    footer="About {id} of {tenant}. This is an automatic message of Chamberlain. Replies are not read.",
 )
 
-_POLICY_GERMAN = PolicyWords(
-    things={PlaceKind.GROUP: "Gruppe „{name}“", PlaceKind.TEAM: "Team „{name}“", PlaceKind.SITE: "Website „{name}“"},
-    asks="Bitte bestätigen Sie, wer bleibt: {thing}",
-    tells="Gästerichtlinie: {thing}",
-    policy="Das tut die Gästerichtlinie „{policy}“ hier: {thing}.",
-    no_policy="Das hat eine Gästerichtlinie hier getan: {thing}. Inzwischen ist keine mehr zugewiesen.",
+_POLICY_GERMAN = PolicyTexts(
+    targets={PlaceKind.GROUP: "Gruppe „{name}“", PlaceKind.TEAM: "Team „{name}“", PlaceKind.SITE: "Website „{name}“"},
+    confirm_subject="Bitte bestätigen Sie, wer bleibt: {target}",
+    report_subject="Gästerichtlinie: {target}",
+    policy="Das tut die Gästerichtlinie „{policy}“ hier: {target}.",
+    no_policy="Das hat eine Gästerichtlinie hier getan: {target}. Inzwischen ist keine mehr zugewiesen.",
     to_owners="Sie erfahren das als Besitzerin oder Besitzer.",
     to_administrators="Sie erfahren das, weil Sie {tenant} verwalten.",
     reminders={
@@ -260,6 +265,6 @@ _POLICY_GERMAN = PolicyWords(
     "finding confirm ID oder mit POST {address}. Ein gesperrtes Konto bleibt gesperrt.",
     more="Und {number} weitere, die hier nicht genannt sind.",
     too_few_owners="Es gibt zu wenige Besitzer: {owners} statt {wanted}. Bitte bestimmen Sie weitere im Verzeichnis.",
-    somebody="Jemand, den das Verzeichnis nicht mehr kennt ({id})",
+    unknown_person="Jemand, den das Verzeichnis nicht mehr kennt ({id})",
     footer="Zu {id} von {tenant}. Diese Nachricht hat Chamberlain geschrieben; Antworten darauf liest niemand.",
 )

@@ -7,8 +7,7 @@ from datetime import timedelta
 
 from chamberlain.database.transactions import open_database
 from chamberlain.notifications.jobs import NoticeJobs
-from chamberlain.notifications.mail_server import MailServer, read_address
-from chamberlain.notifications.messages import Sender
+from chamberlain.notifications.mail_server import MailServer, Sender, parse_smtp_url
 from chamberlain.queue.models import Claim, JobKind
 from tests.databases import Databases
 from tests.estates import Estate
@@ -24,12 +23,12 @@ HAS_MAIL = "UPDATE directory.users SET mail = $2 WHERE id = $1"
 
 
 @dataclass
-class Mailroom:
+class NoticeFixture:
     """A worker that sends notices, and where they arrive."""
 
     estate: Estate
     office: PostOffice
-    send: NoticeJobs
+    jobs: NoticeJobs
 
     async def claim(self) -> Claim:
         """Lease the notices that are due, as a worker does."""
@@ -38,7 +37,7 @@ class Mailroom:
     async def work(self) -> list[Received]:
         """Send what is due, once, and give what has come of it at the mail server."""
         before = len(self.office.received)
-        await self.send.send(await self.claim())
+        await self.jobs.send(await self.claim())
         return self.office.received[before:]
 
     async def change(self, statement: str, *values: object) -> None:
@@ -58,10 +57,10 @@ class Mailroom:
         return len(notices), len(await self.estate.rows("SELECT FROM chamberlain.job WHERE kind = 'noticeSend'"))
 
 
-def mailroom_of(estate: Estate, office: PostOffice) -> Mailroom:
+def notice_fixture(estate: Estate, office: PostOffice) -> NoticeFixture:
     """The parts of one process."""
-    server = MailServer(read_address(office.url), SENDER)
-    send = NoticeJobs(
+    server = MailServer(parse_smtp_url(office.url), SENDER)
+    jobs = NoticeJobs(
         estate.databases.worker,
         estate.people,
         server,
@@ -69,11 +68,11 @@ def mailroom_of(estate: Estate, office: PostOffice) -> Mailroom:
         CONFIRM,
         estate.read_time,
     )
-    return Mailroom(estate, office, send)
+    return NoticeFixture(estate, office, jobs)
 
 
 @asynccontextmanager
-async def open_told(databases: Databases) -> AsyncIterator[Databases]:
+async def open_databases_with_notices(databases: Databases) -> AsyncIterator[Databases]:
     """The same database, for processes that tell people by mail."""
     addresses = databases.addresses
     application = await open_database(addresses.application, most=4, name="test application", notices=True)
