@@ -4,8 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from chamberlain.adoptions.cli_adopting import Rule, show_preview
 from chamberlain.cli.calls import calls
+from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.listing import show
 from chamberlain.cli.options import All, Key, Limit, most
+from chamberlain.cli.prompts import agreed
+from chamberlain_client import operations
 
 if TYPE_CHECKING:
     from chamberlain.cli.calls_call import Call
@@ -31,7 +36,6 @@ def preview(
     call: "Call", *, kind: Kind, template: Template, prefix: Prefix = None, domain: Domain = None, id_: Ids = None
 ) -> None:
     """Show who would be taken, and what stands against the others. Nothing is changed."""
-    from chamberlain.adoptions.cli_adopting import Rule, show_preview
 
     show_preview(call, Rule(kind, template, prefix, domain, tuple(id_ or ())))
 
@@ -53,7 +57,7 @@ def confirm(
     idempotency_key: Key = None,
 ) -> None:
     """Take those whom the preview shows."""
-    from chamberlain.adoptions.cli_adopting import Rule, confirm
+    from chamberlain.adoptions.cli_adopting import confirm
 
     rule = Rule(kind, template, prefix, domain, tuple(id_ or ()))
     confirm(call, rule, digest, idempotency_key, yes=yes)
@@ -70,9 +74,10 @@ def undo(
     idempotency_key: Key = None,
 ) -> None:
     """Give all of an adoption back: marks and records go, everything else in the directory stays as it is."""
-    from chamberlain.adoptions.cli_adopting import undo
-
-    undo(call, adoption, comment, idempotency_key, yes=yes)
+    agreed("Take marks and records of this adoption away again?", yes=yes)
+    body = {} if comment is None else {"comment": comment}
+    with call.service(Area.ADMIN) as service:
+        show(call, service.post(operations.UNDO_ADOPTION, adoption, body=body, key=idempotency_key))
 
 
 @adoptions.command("show")

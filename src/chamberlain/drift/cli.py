@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chamberlain.cli.calls import calls
+from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.listing import show
 from chamberlain.cli.options import Key
+from chamberlain_client import operations
 
 if TYPE_CHECKING:
     from chamberlain.cli.calls_call import Call
@@ -29,6 +32,6 @@ def check_drift(
     idempotency_key: Key = None,
 ) -> None:
     """Compare what was asked for with the directory now; `finding list` shows what differs. For administrators."""
-    from chamberlain.drift.cli_checking import check
-
-    check(call, comment, idempotency_key)
+    body = {} if comment is None else {"comment": comment}
+    with call.service(Area.ADMIN) as service:
+        show(call, service.post(operations.CHECK_DRIFT, body=body, key=idempotency_key))

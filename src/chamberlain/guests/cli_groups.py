@@ -5,9 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chamberlain.cli.calls import calls
+from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.errors_misuse import Misused
+from chamberlain.cli.listing import show
 from chamberlain.cli.options_shared import takes_options
+from chamberlain.cli.output import Column, say
 from chamberlain.groups.cli_group_options import GroupOptions
+from chamberlain.guests.cli import GROUP, _body, list_managed, show_group_of_request, show_managed
 from chamberlain.guests.cli_managed_options import AssignmentOptions, ManagedListOptions
+from chamberlain.requests.cli_waiting import hint_at, wait_for
 
 if TYPE_CHECKING:
     from chamberlain.cli.calls_call import Call
@@ -30,8 +36,7 @@ def create_group(call: "Call", *, options: GroupOptions) -> None:
 @takes_options(ManagedListOptions)
 def list_groups(call: "Call", *, options: ManagedListOptions) -> None:
     """List the groups of the directory by name, with the guest rules that they have. For administrators."""
-    from chamberlain.cli.output import Column
-    from chamberlain.guests.cli import GROUP, list_managed
+    from chamberlain.guests.cli import GROUP
 
     list_managed(call, GROUP.list, options, (Column("MAIL", "mail"), Column("TEAM", "isTeam")))
 
@@ -51,8 +56,7 @@ def show_group(
     ] = "chamberlain",
 ) -> None:
     """Show a group with its guest rules and their effects; or, as the directory shows it, the group of a request."""
-    from chamberlain.cli.errors_misuse import Misused
-    from chamberlain.guests.cli import GROUP, show_group_of_request, show_managed
+    from chamberlain.guests.cli import GROUP
 
     if (group is None) == (request is None):
         raise Misused("Name either the GROUP, or the --request that has made it.")
@@ -72,6 +76,16 @@ def assign_to_group(
     options: AssignmentOptions,
 ) -> None:
     """Assign a guest template and a guest policy to a group, or take them away. What is not named stays."""
-    from chamberlain.guests.cli import GROUP, assign
-
-    assign(call, group, options, GROUP)
+    with call.service(Area.ADMIN) as service:
+        id_ = GROUP.id_of(service, group)
+        before = service.read(GROUP.read, id_)
+        record = service.change(GROUP.change, id_, body=_body(service, options), if_match=options.if_match)
+        request_id = record["assignmentRequestId"]
+        if request_id == before["assignmentRequestId"]:
+            say("It was assigned so already.")
+        elif options.wait:
+            wait_for(call, str(request_id), options.timeout)
+            record = service.read(GROUP.read, id_)
+        show(call, record)
+    if not options.wait and request_id != before["assignmentRequestId"]:
+        hint_at(request_id)

@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chamberlain.cli.calls import calls
+from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.listing import show
 from chamberlain.cli.options import All, Comment, Key, Limit, most
+from chamberlain.cli.output import show_record
+from chamberlain.requests.cli_waiting import must_have_succeeded, read_request, watch
+from chamberlain.requests.cli_watching import _show_event
 
 if TYPE_CHECKING:
     from chamberlain.cli.calls_call import Call
@@ -67,46 +72,52 @@ def watch_request(
     ] = None,
 ) -> None:
     """Look on until a request has ended, and end as it does: with 0 when it has succeeded."""
-    from chamberlain.requests.cli_watching import watch_request
-
-    watch_request(call, request, timeout)
+    watch(call, request, timeout, also=_show_event if call.as_json else None)
+    found_request = read_request(call, request)
+    if not call.as_json:
+        show_record(found_request)
+    must_have_succeeded(found_request)
 
 
 @requests.command("approve")
 @calls
 def approve_request(call: "Call", request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Say yes, as an approver whose turn it is."""
-    from chamberlain.requests.cli_deciding import act
     from chamberlain_client.operations import APPROVE_REQUEST
 
-    act(call, APPROVE_REQUEST, request, comment, idempotency_key)
+    body = {} if comment is None else {"comment": comment}
+    with call.service(Area.REQUESTS) as service:
+        show(call, service.post(APPROVE_REQUEST, request, body=body, key=idempotency_key))
 
 
 @requests.command("reject")
 @calls
 def reject_request(call: "Call", request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Say no, as an approver whose turn it is. That ends the request."""
-    from chamberlain.requests.cli_deciding import act
     from chamberlain_client.operations import REJECT_REQUEST
 
-    act(call, REJECT_REQUEST, request, comment, idempotency_key)
+    body = {} if comment is None else {"comment": comment}
+    with call.service(Area.REQUESTS) as service:
+        show(call, service.post(REJECT_REQUEST, request, body=body, key=idempotency_key))
 
 
 @requests.command("cancel")
 @calls
 def cancel_request(call: "Call", request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """End a request that is not through."""
-    from chamberlain.requests.cli_deciding import act
     from chamberlain_client.operations import CANCEL_REQUEST
 
-    act(call, CANCEL_REQUEST, request, comment, idempotency_key)
+    body = {} if comment is None else {"comment": comment}
+    with call.service(Area.REQUESTS) as service:
+        show(call, service.post(CANCEL_REQUEST, request, body=body, key=idempotency_key))
 
 
 @requests.command("retry")
 @calls
 def retry_request(call: "Call", request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Let a request that has failed go on where it failed."""
-    from chamberlain.requests.cli_deciding import act
     from chamberlain_client.operations import RETRY_REQUEST
 
-    act(call, RETRY_REQUEST, request, comment, idempotency_key)
+    body = {} if comment is None else {"comment": comment}
+    with call.service(Area.REQUESTS) as service:
+        show(call, service.post(RETRY_REQUEST, request, body=body, key=idempotency_key))

@@ -2,19 +2,8 @@
 
 import msgspec
 
-from chamberlain.cli.calls_call import Call
-from chamberlain.cli.output import show_json, show_record
-from chamberlain.requests.cli_waiting import must_have_succeeded, read_request, watch
-from chamberlain_client.events import ApprovalChanged, Happening, StateChanged, StepChanged
-
-
-def watch_request(call: Call, request_id: str, within: float | None) -> None:
-    """Show what happens to a request until it has ended, and then the request; as JSON, a line for each event."""
-    watch(call, request_id, within, also=_show_event if call.as_json else None)
-    request = read_request(call, request_id)
-    if not call.as_json:
-        show_record(request)
-    must_have_succeeded(request)
+from chamberlain.cli.output import show_json
+from chamberlain_client.models.requests import ApprovalChanged, Happening, StateChanged, StepChanged
 
 
 def _show_event(happening: Happening) -> None:

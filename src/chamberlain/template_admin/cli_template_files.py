@@ -3,15 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chamberlain.cli.bodies import read_document
 from chamberlain.cli.calls_call import Area, Call
 from chamberlain.cli.calls_service import Service
 from chamberlain.cli.errors_exit_codes import ExitCode
 from chamberlain.cli.errors_refusals import ended
-from chamberlain.cli.listing import show, show_records
 from chamberlain.cli.names import id_of_name
-from chamberlain.cli.output import Column, Record, say
-from chamberlain.cli.prompts import agreed
+from chamberlain.cli.output import Record
 from chamberlain_client import operations
 from chamberlain_client.errors import Forbidden, NotFound
 from chamberlain_client.operations import Operation
@@ -55,47 +52,6 @@ COLLAB = Shelf(
     operations.ROTATE_COLLAB_TEMPLATE_WEBHOOK,
 )
 _MAILBOX_KINDS = {"shared", "equipment", "room"}
-
-
-def list_templates(call: Call, kind: str | None, *, administer: bool) -> None:
-    """Show those that one may use, or all of the tenant."""
-    columns = [Column("ID", "id"), Column("KIND", "kind"), Column("NAME", "name")]
-    columns.append(Column("ACTIVE", "active") if administer else Column("APPROVAL", "approvalRequired"))
-    columns.append(Column("DESCRIPTION", "description"))
-    found = (each for shelf in (MAIL, COLLAB) for each in _listed(call, shelf, administer=administer))
-    show_records(call, (each for each in found if kind is None or each["kind"] == kind), columns)
-
-
-def show_template(call: Call, written: str) -> None:
-    """Show one."""
-    with call.service(Area.ADMIN) as service:
-        _, template = find_template(service, written)
-        show(call, template)
-
-
-def create_template(call: Call, file: str, key: str | None) -> None:
-    """Make one of a file."""
-    body, _ = read_document(file)
-    shelf = MAIL if body.get("kind") in _MAILBOX_KINDS else COLLAB
-    with call.service(Area.ADMIN) as service:
-        show(call, service.post(shelf.create, body=body, key=key))
-
-
-def replace_template(call: Call, written: str, file: str, if_match: str | None) -> None:
-    """Put what a file says in the place of what one says."""
-    body, etag = read_document(file)
-    with call.service(Area.ADMIN) as service:
-        shelf, template = find_template(service, written)
-        show(call, service.change(shelf.replace, str(template["id"]), body=body, if_match=if_match or etag))
-
-
-def delete_template(call: Call, written: str, if_match: str | None, *, yes: bool) -> None:
-    """Remove one, when somebody agrees."""
-    with call.service(Area.ADMIN) as service:
-        shelf, template = find_template(service, written)
-        agreed(f"This removes the template {template['name']} ({template['id']}). Do it?", yes=yes)
-        service.change(shelf.delete, str(template["id"]), if_match=if_match)
-    say(f"{template['name']} ({template['id']}) is removed.")
 
 
 def find_template(service: Service, written: str) -> tuple[Shelf, Record]:

@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chamberlain.cli.calls import calls
+from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.errors_exit_codes import ExitCode
+from chamberlain.cli.listing import show
 from chamberlain.cli.options import Key
+from chamberlain.cli.output import say
+from chamberlain.template_admin.cli_template_files import find_template
 
 if TYPE_CHECKING:
     from chamberlain.cli.calls_call import Call
@@ -21,15 +26,21 @@ Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="The template 
 @calls
 def try_webhook(call: "Call", template: Template, *, idempotency_key: Key = None) -> None:
     """Call it once with an event of no meaning, and show what it answers; 1 when that is no success."""
-    from chamberlain.webhooks.cli_webhook_calls import try_webhook
-
-    try_webhook(call, template, idempotency_key)
+    with call.service(Area.ADMIN) as service:
+        shelf, found = find_template(service, template)
+        attempt = service.post(shelf.test_webhook, str(found["id"]), body={}, key=idempotency_key)
+    show(call, attempt)
+    status = attempt.get("status")
+    if not isinstance(status, int) or not 200 <= status < 300:
+        say("The webhook did not take it.")
+        raise typer.Exit(ExitCode.FAILED)
 
 
 @webhooks.command("rotate")
 @calls
 def rotate_webhook(call: "Call", template: Template, *, idempotency_key: Key = None) -> None:
     """Make a new secret, and show it: this once. The old one is good for another 24 hours."""
-    from chamberlain.webhooks.cli_webhook_calls import rotate_webhook
-
-    rotate_webhook(call, template, idempotency_key)
+    with call.service(Area.ADMIN) as service:
+        shelf, found = find_template(service, template)
+        show(call, service.post(shelf.rotate_webhook, str(found["id"]), body={}, key=idempotency_key))
+    say("The secret is shown this once. The one before it is good for another 24 hours.")

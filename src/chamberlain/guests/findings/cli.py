@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chamberlain.cli.calls import calls
+from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.listing import show
 from chamberlain.cli.options import All, Key, Limit, most
+from chamberlain.cli.output import written_time
+from chamberlain_client import operations
 
 if TYPE_CHECKING:
     from chamberlain.cli.calls_call import Call
@@ -48,9 +52,9 @@ def accept_finding(
     idempotency_key: Key = None,
 ) -> None:
     """Let a finding stand, for good or until a moment. For administrators."""
-    from chamberlain.guests.findings.cli_accepting import accept
-
-    accept(call, finding, reason, until, idempotency_key)
+    body = {"reason": reason} if until is None else {"reason": reason, "until": written_time(until)}
+    with call.service(Area.ADMIN) as service:
+        show(call, service.post(operations.ACCEPT_FINDING, finding, body=body, key=idempotency_key))
 
 
 @findings.command("confirm")

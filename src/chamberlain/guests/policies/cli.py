@@ -1,11 +1,21 @@
 """Guest policies: listed, shown, written."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from chamberlain.cli.bodies import read_document
 from chamberlain.cli.calls import calls
+from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.listing import show, show_list, show_records
+from chamberlain.cli.names import id_of_name
 from chamberlain.cli.options import Document, IfMatch, Key, Yes
+from chamberlain.cli.output import Column, say
+from chamberlain.cli.prompts import agreed
+from chamberlain.guests.cli import GROUP, SITE
+from chamberlain.guests.policies.cli_policy_files import _id
+from chamberlain.guests.policies.cli_simulating import _COLUMNS, _counted
+from chamberlain_client import operations
 
 if TYPE_CHECKING:
     from chamberlain.cli.calls_call import Call
@@ -21,36 +31,40 @@ Policy = Annotated[str, typer.Argument(metavar="POLICY", help="By name or id.")]
 @calls
 def list_policies(call: "Call") -> None:
     """List all of them."""
-    from chamberlain.guests.policies.cli_policy_files import list_policies
-
-    list_policies(call)
+    columns = (
+        Column("ID", "id"),
+        Column("NAME", "name"),
+        Column("ACTIVE", "active"),
+        Column("DESCRIPTION", "description"),
+    )
+    show_list(call, Area.ADMIN, operations.LIST_POLICIES, filters={}, columns=columns, most=None)
 
 
 @policies.command("show")
 @calls
 def show_policy(call: "Call", policy: Policy) -> None:
     """Show a policy with its rules."""
-    from chamberlain.guests.policies.cli_policy_files import show_policy
-
-    show_policy(call, policy)
+    with call.service(Area.ADMIN) as service:
+        show(call, service.read(operations.READ_POLICY, _id(service, policy)))
 
 
 @policies.command("create")
 @calls
 def create_policy(call: "Call", *, body: Document, idempotency_key: Key = None) -> None:
     """Make a policy of a file."""
-    from chamberlain.guests.policies.cli_policy_files import create_policy
-
-    create_policy(call, body, idempotency_key)
+    document, _ = read_document(body)
+    with call.service(Area.ADMIN) as service:
+        show(call, service.post(operations.CREATE_POLICY, body=document, key=idempotency_key))
 
 
 @policies.command("replace")
 @calls
 def replace_policy(call: "Call", policy: Policy, *, body: Document, if_match: IfMatch = None) -> None:
     """Put the content of a file in the place of what a policy says."""
-    from chamberlain.guests.policies.cli_policy_files import replace_policy
-
-    replace_policy(call, policy, body, if_match)
+    document, etag = read_document(body)
+    with call.service(Area.ADMIN) as service:
+        policy_id = _id(service, policy)
+        show(call, service.change(operations.REPLACE_POLICY, policy_id, body=document, if_match=if_match or etag))
 
 
 @policies.command("simulate")
@@ -69,15 +83,26 @@ def simulate_policy(
     ] = None,
 ) -> None:
     """Show what a policy would do from now on, to some groups and sites or to all. Nothing is done."""
-    from chamberlain.guests.policies.cli_simulating import simulate_policy
-
-    simulate_policy(call, policy, group, site)
+    chosen = (("groupIds", GROUP, group), ("siteIds", SITE, site))
+    with call.service(Area.ADMIN) as service:
+        body = {name: [managed.id_of(service, each) for each in named] for name, managed, named in chosen if named}
+        policy_id = id_of_name(service, policy, (operations.LIST_POLICIES,), "policy")
+        # The members of an answer may be anything.
+        simulated: Any = service.post(operations.SIMULATE_POLICY, policy_id, body=body)
+    if call.as_json:
+        show(call, simulated)
+        return
+    show_records(call, simulated["items"], _COLUMNS)
+    more = "" if simulated["isWhole"] else f" The first {len(simulated['items'])} are shown."
+    say(f"Until {simulated['to']}: {_counted(simulated)}.{more}")
 
 
 @policies.command("delete")
 @calls
 def delete_policy(call: "Call", policy: Policy, *, if_match: IfMatch = None, yes: Yes = False) -> None:
     """Remove a policy. Asks first."""
-    from chamberlain.guests.policies.cli_policy_files import delete_policy
-
-    delete_policy(call, policy, if_match, yes=yes)
+    with call.service(Area.ADMIN) as service:
+        found_policy = service.read(operations.READ_POLICY, _id(service, policy))
+        agreed(f"This removes the policy {found_policy['name']} ({found_policy['id']}). Do it?", yes=yes)
+        service.change(operations.DELETE_POLICY, str(found_policy["id"]), if_match=if_match)
+    say(f"{found_policy['name']} ({found_policy['id']}) is removed.")
