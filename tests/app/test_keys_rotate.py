@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from chamberlain.app.commands.keys_sealed_keys import IdentityKeys
+from chamberlain.app.commands.keys import IdentityKeys
 from chamberlain.app.keys import KeyService, KeyUse, Rotation, add_key
 from chamberlain.core.errors import Conflict, NotFound
 from chamberlain.core.ids import TemplateId

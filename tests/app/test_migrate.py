@@ -1,6 +1,6 @@
 import pytest
 
-from chamberlain.cli.errors_exit_codes import ExitCode
+from chamberlain.cli.errors import ExitCode
 from tests.commands import run_here
 
 # What nobody can reach, so that whoever tries says so.

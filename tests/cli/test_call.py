@@ -6,16 +6,17 @@ import httpx2
 import pytest
 import typer
 
-from chamberlain.cli.calls_call import Area, is_loopback, scopes_of
-from chamberlain.cli.calls_service import Service as Caller
+from chamberlain.cli.calls import Area, is_loopback, scopes_of
+from chamberlain.cli.calls import Service as Caller
 from chamberlain.cli.names import id_of_name, user_id
 from chamberlain.cli.sign_ins import Profile, SignIns, SignInsUnreadable
-from chamberlain.requests.cli_waiting import must_have_succeeded
+from chamberlain.requests.cli import must_have_succeeded
+from chamberlain_client.clocks import Clock
 from chamberlain_client.errors import AnswerNotUnderstood
 from chamberlain_client.operations import LIST_MAILBOX_TEMPLATES, READ_REQUEST, Server
+from chamberlain_client.retries import Retries
 from chamberlain_client.synchronous.transport import Transport
-from chamberlain_client.timing import Clock, Retries
-from tests.client.scripted_server import answer, scripted
+from tests.client.scripted import answer, scripted
 from tests.services import BEN, GRAPH, TLS, Service
 
 MAIL, COLLAB = ("https://api.example/mail/App.ReadWrite.All",), ("https://api.example/collab/App.ReadWrite.All",)

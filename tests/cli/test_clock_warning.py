@@ -6,7 +6,7 @@ from email.utils import format_datetime
 import httpx2
 import pytest
 
-from chamberlain.cli.sign_in_clock_warning import ClockWarning
+from chamberlain.cli.sign_in import ClockWarning
 
 
 def answer(difference: timedelta) -> httpx2.Response:

@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from chamberlain.cli.errors_exit_codes import ExitCode
+from chamberlain.cli.errors import ExitCode
 from tests.cli.shell import Shell
 from tests.services import API, free_port
 

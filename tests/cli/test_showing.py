@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chamberlain.cli.output import show_json, show_record, value_at, written
-from chamberlain.cli.output_plain_text import escaped, lines
+from chamberlain.cli.output import escaped, lines, show_json, show_record, value_at, written
 from chamberlain.core.text import one_line
 from tests.cli.shell import Shell
 

@@ -8,7 +8,7 @@ from typer.core import TyperArgument, TyperGroup
 
 import dev
 from chamberlain.app.cli import app
-from chamberlain.cli.errors_exit_codes import ExitCode
+from chamberlain.cli.errors import ExitCode
 from tests.docs.pages import REFERENCE, named, rows, section
 
 PAGE = REFERENCE / "commands.md"

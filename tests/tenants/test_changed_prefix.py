@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chamberlain.app.commands.configuration_plan import print_plan
+from chamberlain.app.commands.configuration import print_plan
 from chamberlain.configuration.rules import Noun, Plan, PlannedChange, Verb
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.subjects.models import SubjectFilter

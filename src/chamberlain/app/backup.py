@@ -18,7 +18,7 @@ import msgspec
 
 import chamberlain
 from chamberlain.app.clock_and_ids import now
-from chamberlain.app.commands.keys_sealed_keys import IdentityKeys
+from chamberlain.app.commands.keys import IdentityKeys
 from chamberlain.app.data_folder import DataFolder, open_data_folder
 from chamberlain.app.databases import migration_sets, opened_at_hand
 from chamberlain.app.doctor import store as doctor_store

@@ -6,28 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chamberlain.adoptions.cli import adoptions
-from chamberlain.app.commands.audit import audit
-from chamberlain.app.commands.jobs import jobs
-from chamberlain.app.commands.keys_key_commands import keys
-from chamberlain.app.commands.retention_retention_commands import retention
-from chamberlain.app.commands.tenants_tenant_commands import tenants
-from chamberlain.cli.calls import calls
-from chamberlain.cli.options_machine import DataDir, settings_of
-from chamberlain.drift.cli import drift
-from chamberlain.groups.cli import teams
-from chamberlain.guests.cli_groups import groups
-from chamberlain.guests.cli_sites import sites
-from chamberlain.guests.findings.cli import findings
-from chamberlain.guests.policies.cli import policies
-from chamberlain.mailboxes.cli import mailboxes
-from chamberlain.requests.cli import requests
-from chamberlain.template_admin.cli import templates
-from chamberlain.webhooks.cli import webhooks
-from chamberlain.webhooks.cli_deliveries import deliveries
+from chamberlain.cli.lazy import lazy_group
+from chamberlain.cli.options import DataDir, calls, settings_of
 
 if TYPE_CHECKING:
-    from chamberlain.cli.calls_call import Call
+    from chamberlain.cli.calls import Call
 
 app = typer.Typer(
     name="chamberlain",
@@ -36,10 +19,49 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+# The groups of commands by the name of their table in a module: name, module and help.
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "mailboxes": ("mailbox", "chamberlain.mailboxes.cli", "Ask for mailboxes, and look at them."),
+    "groups": ("group", "chamberlain.guests.cli", "Ask for groups, look at them, assign guest rules."),
+    "teams": ("team", "chamberlain.groups.cli", "Ask for teams. A team is a group: `group` shows it."),
+    "sites": ("site", "chamberlain.guests.cli", "Look at managed sites, and assign guest rules to them."),
+    "requests": ("request", "chamberlain.requests.cli", "Follow what was asked for, and decide on it."),
+    "templates": ("template", "chamberlain.template_admin.cli", "Look at templates, and write them."),
+    "policies": (
+        "policy",
+        "chamberlain.guests.policies.cli",
+        "Look at guest policies, and write them. For administrators.",
+    ),
+    "findings": ("finding", "chamberlain.guests.findings.cli", "What is against the rules, and what becomes of it."),
+    "drift": ("drift", "chamberlain.drift.cli", "What was changed in the directory behind the service's back."),
+    "adoptions": (
+        "adoption",
+        "chamberlain.adoptions.cli",
+        "Take existing mailboxes and groups under management. For administrators.",
+    ),
+    "deliveries": (
+        "delivery",
+        "chamberlain.webhooks.cli",
+        "What webhooks were told, and telling it again. For administrators.",
+    ),
+    "webhooks": ("webhook", "chamberlain.webhooks.cli", "Try webhooks, and renew their secrets. For administrators."),
+    "tenants": ("tenant", "chamberlain.app.commands.tenants", "Show, suspend, export and delete tenants."),
+    "audit": ("audit", "chamberlain.app.commands.audit", "List and verify the audit trail."),
+    "jobs": ("jobs", "chamberlain.app.commands.jobs", "Show and release jobs that are held."),
+    "keys": ("keys", "chamberlain.app.commands.keys", "Show, rotate and drop the keys that seal what is stored."),
+    "retention": ("retention", "chamberlain.app.commands.retention", "Let retention go on after a gap in time."),
+}
+
 Port = Annotated[int | None, typer.Option(help="Port of the http listener; https is on the next one. Default 8365.")]
 Host = Annotated[str | None, typer.Option(help="Address to listen on. Default 127.0.0.1.")]
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILES", help="Configuration files, together one configuration.")]
+
+
+def group_of(attribute: str) -> typer.Typer:
+    """Return a group of commands that is imported when it is used."""
+    name, module, help_text = COMMANDS[attribute]
+    return lazy_group(name, module, attribute, help_text)
 
 
 def main() -> None:
@@ -152,18 +174,15 @@ def whoami(call: "Call") -> None:
     whoami(call)
 
 
-nouns = (
-    mailboxes, groups, teams, sites, requests, templates, policies, findings, drift, adoptions, deliveries, webhooks,
-)  # fmt: skip
-for noun in nouns:
-    app.add_typer(noun)
+for noun in list(COMMANDS)[:12]:
+    app.add_typer(group_of(noun))
 
 
 @app.command()
 def plan(files: Files, data_dir: DataDir = None) -> None:
     """Show what configuration files would create, change and remove. The exit code is 0 when that is nothing, 2 when it
     is something, 1 when it cannot be done."""
-    from chamberlain.app.commands.configuration_plan import show_plan
+    from chamberlain.app.commands.configuration import show_plan
 
     show_plan(settings_of(data_dir=data_dir), files)
 
@@ -188,14 +207,14 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Write a configuration file with tenants, templates and policies as they are."""
-    from chamberlain.app.commands.configuration_export import export_files
+    from chamberlain.app.commands.configuration import export_files
     from chamberlain.app.commands.tenants import tenant_id_of
 
     export_files(settings_of(data_dir=data_dir), None if tenant is None else tenant_id_of(tenant), file)
 
 
-app.add_typer(tenants)
-app.add_typer(audit)
+app.add_typer(group_of("tenants"))
+app.add_typer(group_of("audit"))
 
 
 @app.command()
@@ -207,7 +226,7 @@ def erase(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Empty what is kept of a user who is to be forgotten: names, bodies of requests, rows of the audit trail."""
-    from chamberlain.app.commands.audit_erase import erase as erase_user
+    from chamberlain.app.commands.audit import erase as erase_user
     from chamberlain.app.commands.tenants import tenant_id_of
 
     erase_user(settings_of(data_dir=data_dir), user, None if tenant is None else tenant_id_of(tenant), yes=yes)
@@ -228,7 +247,7 @@ def doctor(
     examine_installation(settings_of(host=host, port=port, data_dir=data_dir), as_json=as_json)
 
 
-app.add_typer(jobs)
+app.add_typer(group_of("jobs"))
 
 
 @app.command()
@@ -253,8 +272,8 @@ def restore(
     restore_backup(settings_of(data_dir=data_dir), file)
 
 
-app.add_typer(keys)
-app.add_typer(retention)
+app.add_typer(group_of("keys"))
+app.add_typer(group_of("retention"))
 
 
 def _rest_while_building() -> None:

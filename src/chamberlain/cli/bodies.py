@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from chamberlain.cli.errors_misuse import Misused
+from chamberlain.cli.errors import Misused
 
 # Longer than the service takes; a file that was meant for something else is not read to its end.
 _LONGEST = 1024 * 1024

@@ -1,64 +1,239 @@
 """What all commands have in common that call the service: options that are said once, and how they end."""
 
-import inspect
-from collections.abc import Callable
-from functools import wraps
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from enum import Enum
+from ipaddress import ip_address
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
 
-import typer
+import httpx2
 
-_COMMON: dict[str, object] = {
-    "server": Annotated[str | None, typer.Option(metavar="URL", help="Address of the service.")],
-    "port": Annotated[int | None, typer.Option(help="Port of the service, when it runs on this machine.")],
-    "data_dir": Annotated[Path | None, typer.Option(help="Data folder of the service, when it runs on this machine.")],
-    "ca": Annotated[Path | None, typer.Option(metavar="FILE", help="Certificates to trust beside the system's.")],
-    "as_json": Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else on standard output.")],
-}
-_DEFAULTS: dict[str, object] = dict.fromkeys(_COMMON, None) | {"as_json": False}
+from chamberlain.cli.errors import ExitCode, Misused, ended
+from chamberlain.cli.output import Record
+from chamberlain.cli.sign_in import ClockWarning, SignInEnded, find_token
+from chamberlain.cli.sign_ins import SignIns
+from chamberlain.settings import Settings, SettingsInvalid, read_settings
+from chamberlain_client.answers import decoded, items_of, page_of, require_next
+from chamberlain_client.asynchronous.requests import AsyncRequests
+from chamberlain_client.asynchronous.transport import AsyncTransport
+from chamberlain_client.calls import Call as SdkCall
+from chamberlain_client.calls import QueryValue, changing, id_of, posting, reading
+from chamberlain_client.clocks import AsyncClock, Clock
+from chamberlain_client.errors import AnswerNotUnderstood
+from chamberlain_client.operations import FIND_GROUP, Operation, Server
+from chamberlain_client.retries import Retries
+from chamberlain_client.synchronous.transport import Transport
 
-
-def calls(command: Callable[..., None]) -> Callable[..., None]:
-    """Make a command of a function whose first parameter is what it calls the service with.
-
-    The command has the options of all such commands beside those of the function, and its exit codes.
-    """
-
-    @wraps(command)
-    def run(
-        *,
-        server: str | None,
-        port: int | None,
-        data_dir: Path | None,
-        ca: Path | None,
-        as_json: bool,
-        **options: object,
-    ) -> None:
-        from chamberlain.cli.calls_call import Call
-        from chamberlain.cli.errors_refusals import told_refusals
-
-        with told_refusals():
-            _require_text(server, *options.values())
-            command(Call.from_options(server=server, port=port, data_dir=data_dir, ca=ca, as_json=as_json), **options)
-
-    signature = inspect.signature(command)
-    own = list(signature.parameters.values())[1:]
-    common = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS[name], annotation=annotation)
-        for name, annotation in _COMMON.items()
-    ]
-    # What typer reads of a function.
-    run.__signature__ = signature.replace(parameters=[*own, *common])  # type: ignore[attr-defined]  # As wraps() does.
-    run.__annotations__ = {each.name: each.annotation for each in (*own, *common)} | {"return": None}
-    return run
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 
-def _require_text(*given: object) -> None:
-    """Nothing, when all that was typed can be sent. Bytes that are no text come from the shell as half characters."""
-    from chamberlain.cli.errors_misuse import Misused
+# As long as a page of the API may be.
+_PAGE = 200
 
-    for each in given:
-        if isinstance(each, list):
-            _require_text(*each)
-        elif isinstance(each, str) and not each.isascii() and any("\ud800" <= one <= "\udfff" for one in each):
-            raise Misused(f"{each!a} is not text in UTF-8.")
+
+class Service:
+    """Reads, lists and changes. Every method raises the errors of the SDK."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def read(self, operation: Operation, *ids: str, query: Mapping[str, QueryValue] | None = None) -> Record:
+        """One thing."""
+        return self._sent(reading(operation, *ids, query=query))
+
+    def items(self, operation: Operation, query: Mapping[str, QueryValue], most: int | None) -> Iterator[Record]:
+        """The items of a list, page by page as they are needed; `most` is how many, all where it is `None`."""
+        return islice(self._items(operation, query, most), most)
+
+    def find_group(self, request_id: str, prefix: str) -> Record | None:
+        """What the directory shows of a request; `None` as long as that is nothing. `prefix` is the tenant's."""
+        query = {"$filter": f"{prefix}_group/requestId eq '{id_of(request_id)}'"}
+        found = self.read(FIND_GROUP, query=query)["value"]
+        return found[0] if isinstance(found, list) and found else None
+
+    def post(
+        self, operation: Operation, *ids: str, body: Record, key: str | None = None, dry_run: bool = False
+    ) -> Record:
+        """What a POST answers."""
+        return self._sent(posting(operation, *ids, body=body, key=key, dry_run=dry_run))
+
+    def change(
+        self, operation: Operation, *ids: str, body: Record | None = None, if_match: str | None = None
+    ) -> Record:
+        """What a PUT, PATCH or DELETE answers; nothing is an empty object."""
+        return self._sent(changing(operation, *ids, body=body, if_match=if_match))
+
+    def _items(self, operation: Operation, query: Mapping[str, QueryValue], most: int | None) -> Iterator[Record]:
+        size = min(most or _PAGE, _PAGE)
+        cursor: str | None = None
+        while True:
+            answer = self._transport.send(reading(operation, query={**query, "limit": size, "cursor": cursor}))
+            page = page_of(answer, items_of(dict[str, object]))
+            require_next(page, answer, cursor)
+            yield from map(_Members, page.items)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def _sent(self, call: SdkCall) -> Record:
+        answer = self._transport.send(call)
+        if not answer.content:
+            return _Members()
+        members = _Members(decoded(answer, dict[str, object]))
+        etag = answer.headers.get("etag")
+        return members if etag is None else _Members(members, etag=etag)
+
+
+class _Members(dict[str, object]):
+    """The members of an answer. Where one is missing that a command cannot do without, somebody else has answered."""
+
+    def __missing__(self, name: str) -> object:
+        raise AnswerNotUnderstood(200, f"it has no {name}")
+
+
+# Somebody looks on: a service that is away is told of after a few attempts.
+_RETRIES = Retries(attempts=3, within=20)
+# Who waits for a request waits for a service that restarts, too.
+_PATIENT = Retries(attempts=7, within=60)
+# Seconds in which an answer has to come.
+_TIMEOUT = 30.0
+# What `settings` may name that says where the service of this machine is.
+_HERE = {"host", "port", "base_url"}
+
+
+class Area(Enum):
+    """What a call is about. A platform may know these as resources of their own, each with a token of its own."""
+
+    MAIL = "mail/"
+    COLLAB = "collab/"
+    ADMIN = "admin/"
+    REQUESTS = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a command calls the service with, and whether its result is wanted as JSON."""
+
+    settings: Settings
+    sign_ins: SignIns
+    server: str
+    certificates: Path | None
+    as_json: bool
+
+    @classmethod
+    def from_options(
+        cls, *, server: str | None, port: int | None, data_dir: Path | None, ca: Path | None, as_json: bool
+    ) -> Self:
+        """The call that the options of a command ask for, and the settings where they say nothing."""
+        if server is not None and port is not None:
+            raise Misused("Name either the --server or the --port.")
+        named = {"server": server, "port": port, "data_dir": data_dir}
+        try:
+            settings = read_settings(**{name: value for name, value in named.items() if value is not None})
+        except SettingsInvalid as error:
+            raise ended(ExitCode.SETTINGS, str(error)) from None
+        sign_ins = SignIns(settings.config_dir)
+        return cls(settings, sign_ins, _server(settings, sign_ins, port), ca, as_json)
+
+    @contextmanager
+    def service(self, area: Area) -> Iterator[Service]:
+        """The service, for what a call is about."""
+        with httpx2.Client(
+            verify=self.tls(), trust_env=self._is_elsewhere(), event_hooks={"response": [ClockWarning()]}
+        ) as client:
+            tokens = dict.fromkeys(Server, lambda: self.token(area))
+            tokens[Server.GRAPH] = self.directory_token
+            yield Service(
+                Transport(client, self._addresses(), tokens, timeout=_TIMEOUT, retries=_RETRIES, clock=Clock())
+            )
+
+    @asynccontextmanager
+    async def requests(self) -> "AsyncIterator[AsyncRequests]":
+        """Requests, to be watched."""
+        async with httpx2.AsyncClient(verify=self.tls(), trust_env=self._is_elsewhere()) as client:
+            tokens = dict.fromkeys(Server, lambda: self.token(Area.REQUESTS))
+            clock = AsyncClock()
+            yield AsyncRequests(
+                AsyncTransport(client, self._addresses(), tokens, timeout=_TIMEOUT, retries=_PATIENT, clock=clock)
+            )
+
+    def token(self, area: Area) -> str:
+        """The token for what a call is about. Raises SignInEnded."""
+        return self.settings.token.get_secret_value() if self.settings.token else self._token(area.value)
+
+    def directory_token(self) -> str:
+        """The token of the directory. Raises SignInEnded."""
+        return self.settings.token.get_secret_value() if self.settings.token else self._token(None)
+
+    def tls(self) -> ssl.SSLContext:
+        """Whom to trust: the system's certificates, those that were named, and those of the service of this machine."""
+        context = ssl.create_default_context()
+        profile = self.sign_ins.profile(self.server)
+        named = self.certificates or (Path(profile.certificates) if profile and profile.certificates else None)
+        if named is not None:
+            try:
+                context.load_verify_locations(cafile=named)
+            except OSError as error:  # An ssl.SSLError is one too.
+                raise Misused(f"--ca {named} cannot be used ({error.strerror or error}).") from error
+        else:
+            # Where there is none, or none that one may read, no service of this machine is meant.
+            with suppress(OSError):
+                context.load_verify_locations(cafile=self.settings.data_dir / "ca.pem")
+        return context
+
+    def _token(self, word: str | None) -> str:
+        profile = self.sign_ins.profile(self.server)
+        if profile is None:
+            raise SignInEnded(f"Nobody is signed in at {self.server}.")
+        scopes = scopes_of(profile.scopes, word)
+        if scopes is None:
+            raise SignInEnded(f"The sign-in at {self.server} is not for the directory: name a --scope of it.")
+        return find_token(profile, scopes, self.sign_ins, self.tls)
+
+    def _addresses(self) -> dict[Server, str]:
+        # The settings name the other addresses of one service. Another one gets all calls where it is: each address
+        # serves every path, and a token is not to go elsewhere.
+        insiders = self.settings.insiders_base_url if self.server == self.settings.base_url else self.server
+        is_named = "graph_url" in self.settings.model_fields_set
+        graph = self.settings.graph_url if is_named else f"{self.server}/graph"
+        return {Server.BASE: self.server, Server.INSIDERS: insiders, Server.GRAPH: graph}
+
+    def _is_elsewhere(self) -> bool:
+        # What runs on this machine is not reached through a proxy that the environment names.
+        return not is_loopback(self.server)
+
+
+def is_loopback(server: str) -> bool:
+    """Whether an address is one of this machine that nobody else can reach."""
+    host = urlsplit(server).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def scopes_of(groups: Sequence[tuple[str, ...]], word: str | None) -> tuple[str, ...] | None:
+    """What the token is asked for that has permissions of this area; without a word, of none of ours."""
+    if word is None:
+        return next((group for group in groups if not any(_is_ours(scope) for scope in group)), None)
+    return next((group for group in groups if any(f"/{word}" in f"/{scope}" for scope in group)), groups[0])
+
+
+def _server(settings: Settings, sign_ins: SignIns, port: int | None) -> str:
+    if port is not None:
+        return f"http://127.0.0.1:{port}"
+    if settings.server is not None:
+        return settings.server
+    # Who has set a port, a host or a base address means the service of this machine.
+    last = None if settings.model_fields_set & _HERE else sign_ins.last_server()
+    return last or settings.base_url
+
+
+def _is_ours(scope: str) -> bool:
+    return any(f"/{area.value}" in f"/{scope}" for area in Area if area.value)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.calls import Area, Call
 from chamberlain.cli.output import Column, Record, say, show_json, show_record, show_table
 from chamberlain_client.calls import QueryValue
 from chamberlain_client.operations import Operation

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from chamberlain.cli.calls_call import Area, Call, is_loopback
-from chamberlain.cli.errors_misuse import Misused
+from chamberlain.cli.calls import Area, Call, is_loopback
+from chamberlain.cli.errors import Misused
 from chamberlain.cli.listing import show
 from chamberlain.cli.output import say, show_json
 from chamberlain.cli.sign_in import (

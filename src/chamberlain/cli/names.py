@@ -4,9 +4,8 @@ users by mail address."""
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from chamberlain.cli.calls_service import Service
-from chamberlain.cli.errors_exit_codes import ExitCode
-from chamberlain.cli.errors_refusals import ended
+from chamberlain.cli.calls import Service
+from chamberlain.cli.errors import ExitCode, ended
 from chamberlain.cli.output import Record
 from chamberlain_client.errors import Forbidden
 from chamberlain_client.operations import Operation, Server

@@ -10,8 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from chamberlain.cli.output_plain_text import escaped, lines
-from chamberlain.core.text import one_line
+from chamberlain.core.text import CONTROLS, one_line
+
+
+def lines(text: str) -> str:
+    """The text with its line breaks, without other control characters."""
+    return "\n".join(one_line(line) for line in text.split("\n"))
+
+
+def escaped(document: str) -> str:
+    """A JSON document with control characters as escapes, where JSON would let them stand as they are."""
+    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
+
 
 # An object of a JSON document, as it came.
 Record = Mapping[str, object]

@@ -2,9 +2,8 @@
 
 import typer
 
-from chamberlain.cli.errors_exit_codes import ExitCode
-from chamberlain.cli.errors_refusals import ended
-from chamberlain.cli.output_plain_text import lines
+from chamberlain.cli.errors import ExitCode, ended
+from chamberlain.cli.output import lines
 
 
 def agreed(question: str, *, yes: bool) -> None:

@@ -6,19 +6,91 @@ REQUESTS_CA_BUNDLE come before them.
 
 import json
 import ssl
+import sys
 import time
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from email.utils import parsedate_to_datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import TracebackType
+from typing import Any, Protocol, Self
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 import msal  # type: ignore[import-untyped]  # It comes without types.
 from msal.exceptions import MsalServiceError  # type: ignore[import-untyped]  # As above.
 
-from chamberlain.cli.sign_in_loopback import Loopback
 from chamberlain.cli.sign_ins import Profile, SignIns
+
+# What whoever signed in sees. What the provider said is shown at the command line alone.
+_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>Chamberlain</title>'
+    "<h1>{title}</h1><p>You can close this page and go back to the command line.</p></html>"
+)
+
+
+class Loopback:
+    """A listener on a free port, for one answer."""
+
+    def __init__(self) -> None:
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._server.server_close()
+
+    @property
+    def address(self) -> str:
+        """What the browser is sent back to."""
+        return f"http://localhost:{self._server.server_address[1]}"
+
+    def wait(self, state: str, within: float) -> Mapping[str, str] | None:
+        """What the browser brings that was sent away with this state; `None` when it does not come within seconds."""
+        self._server.state = state
+        end = time.monotonic() + within
+        while self._server.brought is None and (left := end - time.monotonic()) > 0:
+            # Short, so that Ctrl-C is heard in between.
+            self._server.timeout = min(left, 1.0)
+            self._server.handle_request()
+        return self._server.brought
+
+
+class _Server(HTTPServer):
+    state: str = ""
+    brought: Mapping[str, str] | None = None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    # A browser may open a connection and send nothing.
+    timeout = 2
+
+    def do_GET(self) -> None:
+        """Take what the browser brings, when it is what was asked for: any page could send a browser here."""
+        brought = dict(parse_qsl(urlsplit(self.path).query))
+        if not brought.get("state") or brought["state"] != self.server.state:
+            self._answer(400, "This is no answer to the sign-in that waits here.")
+            return
+        self._answer(200, "You are signed in." if "code" in brought else "You are not signed in.")
+        self.server.brought = brought
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - As the standard library has it.
+        """Say nothing; the address holds a code."""
+
+    def _answer(self, status: int, title: str) -> None:
+        page = _PAGE.format(title=title).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Content-Security-Policy", "default-src 'none'")
+        self.end_headers()
+        self.wfile.write(page)
+
 
 # A token that ends sooner than this is replaced before it is used, since a call takes its time.
 _LEFT = 300.0
@@ -284,3 +356,26 @@ def _told(issuer: str) -> Iterator[None]:
 
 def _not_a_provider(issuer: str, error: Exception) -> str:
     return f"{issuer} does not answer as an OpenID provider does ({error})."
+
+
+# As between the service and its database. The header counts whole seconds.
+_MOST_DIFFERENCE = 30.0
+
+
+class ClockWarning:
+    """Compares the time of each answer with this machine's, and warns once."""
+
+    def __init__(self) -> None:
+        self._is_given = False
+
+    def __call__(self, response: httpx2.Response) -> None:
+        """Look at the Date header of an answer."""
+        try:
+            answered = parsedate_to_datetime(response.headers["date"]).timestamp()
+        except (KeyError, ValueError):
+            return
+        difference = time.time() - answered
+        if abs(difference) <= _MOST_DIFFERENCE or self._is_given:
+            return
+        self._is_given = True
+        print(f"This machine's clock differs from the service's by {difference:.0f} seconds.", file=sys.stderr)

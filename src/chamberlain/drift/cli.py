@@ -1,21 +1,15 @@
 """Drift: what was changed in the directory behind the service's back is looked for."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from chamberlain.cli.calls import calls
-from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.calls import Area, Call
 from chamberlain.cli.listing import show
-from chamberlain.cli.options import Key
+from chamberlain.cli.options import Key, calls
 from chamberlain_client import operations
 
-if TYPE_CHECKING:
-    from chamberlain.cli.calls_call import Call
-
-drift = typer.Typer(
-    name="drift", help="What was changed in the directory behind the service's back.", no_args_is_help=True
-)
+drift = typer.Typer()
 
 
 @drift.callback()
@@ -26,7 +20,7 @@ def _group() -> None:
 @drift.command("check")
 @calls
 def check_drift(
-    call: "Call",
+    call: Call,
     *,
     comment: Annotated[str | None, typer.Option(help="A sentence for the audit trail.")] = None,
     idempotency_key: Key = None,
@@ -35,3 +29,10 @@ def check_drift(
     body = {} if comment is None else {"comment": comment}
     with call.service(Area.ADMIN) as service:
         show(call, service.post(operations.CHECK_DRIFT, body=body, key=idempotency_key))
+
+
+def check(call: Call, comment: str | None, key: str | None) -> None:
+    """Ask for one, and show when those before it began and ended."""
+    body = {} if comment is None else {"comment": comment}
+    with call.service(Area.ADMIN) as service:
+        show(call, service.post(operations.CHECK_DRIFT, body=body, key=key))

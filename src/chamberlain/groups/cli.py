@@ -1,24 +1,99 @@
 """Teams: asked for."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import typer
 
-from chamberlain.cli.calls import calls
-from chamberlain.cli.options_shared import takes_options
-from chamberlain.groups.cli_group_options import GroupOptions
+from chamberlain.cli.bodies import body_of, metadata_of
+from chamberlain.cli.calls import Area, Call, Service
+from chamberlain.cli.errors import Misused
+from chamberlain.cli.names import id_of_name, user_ids
+from chamberlain.cli.options import (
+    PATIENCE,
+    Body,
+    Description,
+    DryRun,
+    GroupName,
+    GroupTemplate,
+    Key,
+    Label,
+    MemberShip,
+    Metadata,
+    People,
+    Timeout,
+    Wait,
+    calls,
+    takes_options,
+)
+from chamberlain.cli.output import Record, value_at
+from chamberlain.requests.cli import Manner, submit
+from chamberlain_client import operations
 
-if TYPE_CHECKING:
-    from chamberlain.cli.calls_call import Call
 
-teams = typer.Typer(name="team", help="Ask for teams. A team is a group: `group` shows it.", no_args_is_help=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOptions:
+    """The properties, and how it is asked for."""
+
+    display_name: GroupName = None
+    template: GroupTemplate = None
+    description: Description = None
+    membership: MemberShip = None
+    owner: People = None
+    member: People = None
+    label: Label = None
+    metadata: Metadata = None
+    body: Body = None
+    dry_run: DryRun = False
+    idempotency_key: Key = None
+    wait: Wait = False
+    timeout: Timeout = PATIENCE
+
+
+# As the API numbers them.
+_MEMBERSHIPS = {"private": 0, "public": 1, "dynamic": 2}
+
+
+def submit_group(call: Call, kind: str, options: GroupOptions) -> None:
+    """Ask for it, and show what came of it; `kind` is group or team."""
+    if options.membership is not None and options.membership not in _MEMBERSHIPS:
+        raise Misused(f"--membership {options.membership} is not known: {', '.join(_MEMBERSHIPS)} are.")
+    metadata = metadata_of(options.metadata or ())
+
+    def make_body(service: Service) -> Mapping[str, object]:
+        return body_of(options.body, {**_properties(service, kind, options), "metadata": metadata})
+
+    manner = Manner(options.dry_run, options.idempotency_key, options.wait, options.timeout)
+    submit(call, Area.COLLAB, operations.CREATE_GROUP, make_body, manner=manner, finished=_with_group)
+
+
+def _properties(service: Service, kind: str, options: GroupOptions) -> dict[str, object]:
+    offered = (operations.LIST_OFFERED_GROUP_TEMPLATES,)
+    template = options.template
+    return {
+        "displayName": options.display_name,
+        "templateId": template and id_of_name(service, template, offered, "template", (kind,)),
+        "description": options.description,
+        "memberShipType": options.membership and _MEMBERSHIPS[options.membership],
+        "owners": user_ids(service, options.owner or ()),
+        "members": user_ids(service, options.member or ()),
+        "labelId": options.label,
+    }
+
+
+def _with_group(_: Service, answer: Record, request: Record) -> Record:
+    """The answer as the API gives it to who waits in the call."""
+    group = {name: value_at(request, f"result.{name}") for name in ("id", "displayName", "mail")}
+    return {**answer, "group": group}
+
+
+teams = typer.Typer()
 
 
 @teams.command("create")
 @calls
 @takes_options(GroupOptions)
-def create_team(call: "Call", *, options: GroupOptions) -> None:
+def create_team(call: Call, *, options: GroupOptions) -> None:
     """Ask for a team. Whoever asks is an owner, and needs a licence for teams."""
-    from chamberlain.groups.cli_group_orders import submit_group
 
     submit_group(call, "team", options)

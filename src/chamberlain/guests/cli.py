@@ -2,20 +2,62 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from chamberlain.cli.calls_call import Area, Call
-from chamberlain.cli.calls_service import Service
-from chamberlain.cli.errors_exit_codes import ExitCode
-from chamberlain.cli.errors_misuse import Misused
-from chamberlain.cli.errors_refusals import ended
+import typer
+
+from chamberlain.cli.calls import Area, Call, Service
+from chamberlain.cli.errors import ExitCode, Misused, ended
 from chamberlain.cli.listing import show, show_list
 from chamberlain.cli.names import id_of_managed, id_of_name
-from chamberlain.cli.options import most
+from chamberlain.cli.options import (
+    PATIENCE,
+    All,
+    Assigned,
+    GuestPolicy,
+    GuestTemplate,
+    IfMatch,
+    Limit,
+    NoPolicy,
+    NoTemplate,
+    Query,
+    Timeout,
+    Wait,
+    calls,
+    most,
+    takes_options,
+)
 from chamberlain.cli.output import Column, Record, say
-from chamberlain.guests.cli_managed_options import AssignmentOptions, ManagedListOptions
-from chamberlain.requests.cli_waiting import hint_at, wait_for
+from chamberlain.groups.cli import GroupOptions
+from chamberlain.requests.cli import hint_at, wait_for
 from chamberlain_client import operations
 from chamberlain_client.operations import Operation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagedListOptions:
+    """Which groups or sites are listed, and how many."""
+
+    assigned: Assigned = None
+    template: GuestTemplate = None
+    policy: GuestPolicy = None
+    query: Query = None
+    limit: Limit = 50
+    everything: All = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentOptions:
+    """What is to be assigned, by name or id, what is to be taken away, and whether its effects are waited for."""
+
+    template: GuestTemplate = None
+    policy: GuestPolicy = None
+    if_match: IfMatch = None
+    no_template: NoTemplate = False
+    no_policy: NoPolicy = False
+    wait: Wait = False
+    timeout: Timeout = PATIENCE
+
 
 # What clears a field (docs/reference/groups-and-sites.md).
 _NONE = "00000000-0000-0000-0000-000000000000"
@@ -101,3 +143,116 @@ def _template(service: Service, written: str | None) -> str | None:
 
 def _policy(service: Service, written: str | None) -> str | None:
     return written and id_of_name(service, written, (operations.LIST_POLICIES,), "policy")
+
+
+groups = typer.Typer()
+
+
+@groups.command("create")
+@calls
+@takes_options(GroupOptions)
+def create_group(call: Call, *, options: GroupOptions) -> None:
+    """Ask for a group. Whoever asks is an owner."""
+    from chamberlain.groups.cli import submit_group
+
+    submit_group(call, "group", options)
+
+
+@groups.command("list")
+@calls
+@takes_options(ManagedListOptions)
+def list_groups(call: Call, *, options: ManagedListOptions) -> None:
+    """List the groups of the directory by name, with the guest rules that they have. For administrators."""
+
+    list_managed(call, GROUP.list, options, (Column("MAIL", "mail"), Column("TEAM", "isTeam")))
+
+
+@groups.command("show")
+@calls
+def show_group(
+    call: Call,
+    group: Annotated[
+        str | None, typer.Argument(metavar="GROUP", help="By name, mail address or id. For administrators.")
+    ] = None,
+    request: Annotated[
+        str | None, typer.Option(metavar="ID", help="Look into the directory for what this request has made.")
+    ] = None,
+    extension_prefix: Annotated[
+        str, typer.Option(metavar="NAME", help="The tenant's, with --request, where it has another one.")
+    ] = "chamberlain",
+) -> None:
+    """Show a group with its guest rules and their effects; or, as the directory shows it, the group of a request."""
+
+    if (group is None) == (request is None):
+        raise Misused("Name either the GROUP, or the --request that has made it.")
+    if group is not None:
+        show_managed(call, group, GROUP)
+    elif request is not None:
+        show_group_of_request(call, request, extension_prefix)
+
+
+@groups.command("assign")
+@calls
+@takes_options(AssignmentOptions)
+def assign_to_group(
+    call: Call,
+    *,
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="By name, mail address or id.")],
+    options: AssignmentOptions,
+) -> None:
+    """Assign a guest template and a guest policy to a group, or take them away. What is not named stays."""
+    with call.service(Area.ADMIN) as service:
+        id_ = GROUP.id_of(service, group)
+        before = service.read(GROUP.read, id_)
+        record = service.change(GROUP.change, id_, body=_body(service, options), if_match=options.if_match)
+        request_id = record["assignmentRequestId"]
+        if request_id == before["assignmentRequestId"]:
+            say("It was assigned so already.")
+        elif options.wait:
+            wait_for(call, str(request_id), options.timeout)
+            record = service.read(GROUP.read, id_)
+        show(call, record)
+    if not options.wait and request_id != before["assignmentRequestId"]:
+        hint_at(request_id)
+
+
+sites = typer.Typer()
+
+Site = Annotated[str, typer.Argument(metavar="SITE", help="By name, address, or the id of its security group.")]
+
+
+@sites.command("list")
+@calls
+@takes_options(ManagedListOptions)
+def list_sites(call: Call, *, options: ManagedListOptions) -> None:
+    """List managed sites by name, with the guest rules that they have. For administrators."""
+
+    list_managed(call, SITE.list, options, (Column("SITE", "siteUrl"), Column("SHARING", "sharingCapability")))
+
+
+@sites.command("show")
+@calls
+def show_site(call: Call, site: Site) -> None:
+    """Show a managed site with its guest rules and their effects. For administrators."""
+    with call.service(Area.ADMIN) as service:
+        show(call, service.read(SITE.read, SITE.id_of(service, site)))
+
+
+@sites.command("assign")
+@calls
+@takes_options(AssignmentOptions)
+def assign_to_site(call: Call, *, site: Site, options: AssignmentOptions) -> None:
+    """Assign a guest template and a guest policy to a site, or take them away. What is not named stays."""
+    with call.service(Area.ADMIN) as service:
+        id_ = SITE.id_of(service, site)
+        before = service.read(SITE.read, id_)
+        record = service.change(SITE.change, id_, body=_body(service, options), if_match=options.if_match)
+        request_id = record["assignmentRequestId"]
+        if request_id == before["assignmentRequestId"]:
+            say("It was assigned so already.")
+        elif options.wait:
+            wait_for(call, str(request_id), options.timeout)
+            record = service.read(SITE.read, id_)
+        show(call, record)
+    if not options.wait and request_id != before["assignmentRequestId"]:
+        hint_at(request_id)

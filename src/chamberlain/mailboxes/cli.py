@@ -1,19 +1,88 @@
 """Mailboxes: asked for, listed and shown."""
 
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chamberlain.cli.calls import calls
-from chamberlain.cli.options import PATIENCE, All, Body, DryRun, Key, Limit, Metadata, Timeout, Wait, most
-from chamberlain.mailboxes.cli_properties import Property, object_of, takes
+from chamberlain.cli.calls import Call
+from chamberlain.cli.options import PATIENCE, All, Body, DryRun, Key, Limit, Metadata, Timeout, Wait, calls, most
 
 if TYPE_CHECKING:
-    from chamberlain.cli.calls_call import Call
-    from chamberlain.cli.calls_service import Service
+    from chamberlain.cli.calls import Service
 
-mailboxes = typer.Typer(name="mailbox", help="Ask for mailboxes, and look at them.", no_args_is_help=True)
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property by the name that the API gives it, joined by a dot where it is one of an object's.
+
+    `type` is str, int, bool or list; the last is for an option that may be repeated.
+    """
+
+    name: str
+    help: str
+    type: type = str
+    option: str | None = None
+    metavar: str | None = None
+
+    @property
+    def parameter(self) -> str:
+        """The option's name as Python spells it."""
+        spelled = self.option or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", self.name)
+        return spelled.lower().replace("-", "_")
+
+
+def takes(properties: Sequence[Property]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each; the function gets those that were given as `properties`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(*arguments: object, **options: object) -> None:
+            given = {each.name: options.pop(each.parameter) for each in properties}
+            wanted = {name: value for name, value in given.items() if value is not None and value != []}
+            command(*arguments, properties=wanted, **options)
+
+        signature = inspect.signature(command)
+        own = [each for each in signature.parameters.values() if each.name != "properties"]
+        added = [_parameter(each) for each in properties]
+        # What is read of a function to make a command of it.
+        run.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]  # As wraps() does.
+        return run
+
+    return decorate
+
+
+def object_of(properties: Mapping[str, object]) -> dict[str, object]:
+    """The object that has these properties, those with a dot in objects of their own."""
+    body = {name: value for name, value in properties.items() if "." not in name}
+    for outer in dict.fromkeys(name.partition(".")[0] for name in properties if "." in name):
+        inner = {name.partition(".")[2]: value for name, value in properties.items() if name.startswith(f"{outer}.")}
+        body[outer] = inner
+    return body
+
+
+def _parameter(declared: Property) -> inspect.Parameter:
+    option = typer.Option(help=declared.help, metavar=declared.metavar)
+    annotations: dict[type, object] = {
+        str: Annotated[str | None, option],
+        int: Annotated[int | None, option],
+        bool: Annotated[bool | None, option],
+        list: Annotated[list[str] | None, option],
+    }
+    return inspect.Parameter(
+        declared.parameter,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=annotations[declared.type],
+    )
+
+
+mailboxes = typer.Typer()
 
 # Seconds that are enough for some thousands of mailboxes.
 IMPORT_PATIENCE = 600.0
@@ -58,7 +127,7 @@ User = Annotated[str | None, typer.Option(metavar="USER", help="A user of the te
 @calls
 @takes(PROPERTIES)
 def create_mailbox(
-    call: "Call",
+    call: Call,
     *,
     template: Annotated[str | None, typer.Option(help="By name or id. Without it the default of the type.")] = None,
     permission: Annotated[
@@ -77,9 +146,9 @@ def create_mailbox(
 ) -> None:
     """Ask for a shared mailbox, for equipment or for a room; the template decides which."""
     from chamberlain.cli.bodies import body_of, metadata_of, permissions_of
-    from chamberlain.cli.calls_call import Area
+    from chamberlain.cli.calls import Area
     from chamberlain.cli.names import id_of_name, user_id
-    from chamberlain.requests.cli_submitting import Manner, submit
+    from chamberlain.requests.cli import Manner, submit
     from chamberlain_client import operations
 
     permissions, keys = permissions_of(permission or []), metadata_of(metadata or [])
@@ -109,7 +178,7 @@ def create_mailbox(
 @mailboxes.command("list")
 @calls
 def list_mailboxes(
-    call: "Call",
+    call: Call,
     *,
     type: Annotated[str | None, typer.Option(help="shared, equipment or room.")] = None,  # noqa: A002 - The API's word.
     state: Annotated[str | None, typer.Option(help="A provisioning state, such as active or failed.")] = None,
@@ -118,7 +187,7 @@ def list_mailboxes(
     everything: All = False,
 ) -> None:
     """List mailboxes, the newest first: those that one may read."""
-    from chamberlain.cli.calls_call import Area
+    from chamberlain.cli.calls import Area
     from chamberlain.cli.listing import show_list
     from chamberlain.cli.output import Column
     from chamberlain_client.operations import LIST_MAILBOXES
@@ -137,9 +206,9 @@ def list_mailboxes(
 
 @mailboxes.command("show")
 @calls
-def show_mailbox(call: "Call", mailbox: Annotated[str, typer.Argument(metavar="ID", help="Its id.")]) -> None:
+def show_mailbox(call: Call, mailbox: Annotated[str, typer.Argument(metavar="ID", help="Its id.")]) -> None:
     """Show a mailbox and its state."""
-    from chamberlain.cli.calls_call import Area
+    from chamberlain.cli.calls import Area
     from chamberlain.cli.listing import show_one
     from chamberlain_client.operations import READ_MAILBOX
 
@@ -149,7 +218,7 @@ def show_mailbox(call: "Call", mailbox: Annotated[str, typer.Argument(metavar="I
 @mailboxes.command("import")
 @calls
 def import_mailboxes(
-    call: "Call",
+    call: Call,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV in UTF-8; its first row names properties.")],
     *,
     template: Annotated[

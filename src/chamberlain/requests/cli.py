@@ -1,21 +1,201 @@
 """Requests: listed, shown, watched, decided, cancelled, retried."""
 
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Protocol, Self
 
+import msgspec
 import typer
 
-from chamberlain.cli.calls import calls
-from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.calls import Area, Call, Service
+from chamberlain.cli.errors import ExitCode, ended
 from chamberlain.cli.listing import show
-from chamberlain.cli.options import All, Comment, Key, Limit, most
-from chamberlain.cli.output import show_record
-from chamberlain.requests.cli_waiting import must_have_succeeded, read_request, watch
-from chamberlain.requests.cli_watching import _show_event
+from chamberlain.cli.options import All, Comment, Key, Limit, calls, most
+from chamberlain.cli.output import Record, say, show_json, show_record, value_at
+from chamberlain.cli.sign_in import SignInEnded
+from chamberlain.core.text import one_line
+from chamberlain_client import operations
+from chamberlain_client.errors import ChamberlainError, Unauthenticated, Unavailable, Unreachable
+from chamberlain_client.models.requests import ApprovalChanged, Happening, RequestStep, StateChanged, StepChanged
+from chamberlain_client.operations import Operation
 
 if TYPE_CHECKING:
-    from chamberlain.cli.calls_call import Call
+    from rich.text import Text
 
-requests = typer.Typer(name="request", help="Follow what was asked for, and decide on it.", no_args_is_help=True)
+
+class Progress(Protocol):
+    """Something that shows what happens, for as long as a block runs."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None: ...
+    def show(self, happening: Happening) -> None:
+        """Show what has happened."""
+
+
+def progress() -> Progress:
+    """What fits where standard error leads."""
+    return _OnTerminal() if sys.stderr.isatty() else _InLines()
+
+
+def told(happening: Happening) -> str:
+    """What has happened, in one line."""
+    match happening:
+        case StateChanged(request=request):
+            reason = f": {request.waiting.reason}" if request.waiting else ""
+            blocked = ", and nobody was found who may decide" if request.blocked else ""
+            return one_line(f"{request.display_name}: {request.state}{blocked}{reason}")
+        case StepChanged(step=step):
+            return one_line(_of_step(step))
+        case ApprovalChanged(approval=approval):
+            names = ", ".join(approver.display_name for approver in approval.approvers) or "nobody"
+            return one_line(f"  approval {approval.level}: {approval.state} ({names})")
+
+
+def _of_step(step: RequestStep) -> str:
+    why = step.error or step.reason
+    return f"  {step.title}: {step.state}" + (f": {why}" if why else "")
+
+
+class _InLines:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Nothing to put away."""
+
+    def show(self, happening: Happening) -> None:
+        say(told(happening))
+
+
+class _OnTerminal:
+    """The state on top, below it every step and level of approval as it is now."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._state = ""
+        self._parts: dict[str, str] = {}
+        console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self._live = Live(console=console, refresh_per_second=10, get_renderable=self._picture)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._live.stop()
+
+    def show(self, happening: Happening) -> None:
+        match happening:
+            case StateChanged():
+                self._state = told(happening)
+            case StepChanged(step=step):
+                self._parts[step.name] = told(happening)
+            case ApprovalChanged(approval=approval):
+                self._parts[f"approval {approval.level}"] = told(happening)
+        self._live.refresh()
+
+    def _picture(self) -> "Text":
+        from rich.text import Text
+
+        return Text("\n".join((self._state, *self._parts.values())))
+
+
+def wait_for(call: Call, request_id: str, within: float | None) -> Record:
+    """The request, when it has succeeded. Any other end, and none in time, ends the command; as JSON its id at least is
+    there, however the waiting ends."""
+    try:
+        watch(call, request_id, within)
+        request = read_request(call, request_id)
+    except (typer.Exit, ChamberlainError, SignInEnded):
+        if call.as_json:
+            show_json({"requestId": request_id})
+        raise
+    if call.as_json and request["state"] != "succeeded":
+        show_json(request)
+    must_have_succeeded(request)
+    return request
+
+
+def read_request(call: Call, request_id: str) -> Record:
+    """The request as it is now."""
+    with call.service(Area.REQUESTS) as service:
+        return service.read(operations.READ_REQUEST, request_id)
+
+
+def must_have_succeeded(request: Record) -> None:
+    """End the command when the request has ended in another way, and say why."""
+    if request["state"] != "succeeded":
+        raise ended(ExitCode.FAILED, *_why(request))
+
+
+def watch(
+    call: Call, request_id: str, within: float | None, *, also: Callable[[Happening], None] | None = None
+) -> None:
+    """Show what happens to a request until it has ended. After so many seconds without an end the command ends."""
+    hint = f"chamberlain request watch {request_id}"
+    try:
+        asyncio.run(_watch(call, request_id, within, also))
+    except TimeoutError as error:
+        sentence = f"Request {request_id} is not finished within {within:g} s, and goes on. Look again: {hint}"
+        raise ended(ExitCode.NOT_FINISHED, sentence) from error
+    except KeyboardInterrupt as error:
+        sentence = f"Nobody waits any more, and request {request_id} goes on. Look again: {hint}"
+        raise ended(ExitCode.INTERRUPTED, sentence) from error
+    except (Unreachable, Unavailable, Unauthenticated, SignInEnded):
+        say(f"Nobody looks on any more, whatever becomes of request {request_id}. Look again: {hint}")
+        raise
+
+
+async def _watch(call: Call, request_id: str, within: float | None, also: Callable[[Happening], None] | None) -> None:
+    async with asyncio.timeout(within), call.requests() as requests:
+        with progress() as shown:
+            async for happening in requests.watch(request_id):
+                shown.show(happening)
+                if isinstance(happening, StateChanged) and happening.request.state == "pendingApproval":
+                    # Who has to decide is no event before somebody has.
+                    request = await requests.get(request_id)
+                    for approval in request.approvals:
+                        if approval.state in {"pending", "blocked"}:
+                            shown.show(ApprovalChanged(happening.number, approval))
+                if also is not None:
+                    also(happening)
+
+
+def _why(request: Record) -> tuple[str, ...]:
+    request_id, state = request["requestId"], request["state"]
+    detail = value_at(request, "error.detail")
+    told = f"Request {request_id} is {state}" + (f": {detail}" if detail else ".")
+    faults = value_at(request, "error.errors")
+    lines = [f"  {fault['pointer'] or '/'}: {fault['detail']}" for fault in faults] if isinstance(faults, list) else []
+    actions = request.get("actions")
+    if isinstance(actions, list) and "retry" in actions:
+        lines.append(f"When its cause is mended: chamberlain request retry {request_id}")
+    return told, *lines
+
+
+def hint_at(request_id: object) -> None:
+    """Say how one can see what becomes of a request."""
+    say(f"To see how it comes along: chamberlain request watch {request_id}")
+
+
+def _show_event(happening: Happening) -> None:
+    match happening:
+        case StateChanged(number=number, request=request):
+            show_json({"id": number, "event": "state", "data": msgspec.to_builtins(request)})
+        case StepChanged(number=number, step=step):
+            show_json({"id": number, "event": "step", "data": msgspec.to_builtins(step)})
+        case ApprovalChanged(number=number, approval=approval):
+            show_json({"id": number, "event": "approval", "data": msgspec.to_builtins(approval)})
+
+
+requests = typer.Typer()
 
 Request = Annotated[str, typer.Argument(metavar="ID", help="The id of the request.")]
 
@@ -23,7 +203,7 @@ Request = Annotated[str, typer.Argument(metavar="ID", help="The id of the reques
 @requests.command("list")
 @calls
 def list_requests(
-    call: "Call",
+    call: Call,
     *,
     state: Annotated[str | None, typer.Option(help="Such as waiting, failed or pendingApproval.")] = None,
     kind: Annotated[str | None, typer.Option(help="Such as room, team or assignment.")] = None,
@@ -33,7 +213,7 @@ def list_requests(
     everything: All = False,
 ) -> None:
     """List requests, the newest first: one's own; for administrators all."""
-    from chamberlain.cli.calls_call import Area
+    from chamberlain.cli.calls import Area
     from chamberlain.cli.listing import show_list
     from chamberlain.cli.output import Column
     from chamberlain_client.operations import LIST_REQUESTS
@@ -53,9 +233,9 @@ def list_requests(
 
 @requests.command("show")
 @calls
-def show_request(call: "Call", request: Request) -> None:
+def show_request(call: Call, request: Request) -> None:
     """Show a request: its state, its steps and approvals, why it waits or has failed."""
-    from chamberlain.cli.calls_call import Area
+    from chamberlain.cli.calls import Area
     from chamberlain.cli.listing import show_one
     from chamberlain_client.operations import READ_REQUEST
 
@@ -65,7 +245,7 @@ def show_request(call: "Call", request: Request) -> None:
 @requests.command("watch")
 @calls
 def watch_request(
-    call: "Call",
+    call: Call,
     request: Request,
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0, help="How long to look on. Without it to the end.")
@@ -81,7 +261,7 @@ def watch_request(
 
 @requests.command("approve")
 @calls
-def approve_request(call: "Call", request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
+def approve_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Say yes, as an approver whose turn it is."""
     from chamberlain_client.operations import APPROVE_REQUEST
 
@@ -92,7 +272,7 @@ def approve_request(call: "Call", request: Request, comment: Comment = None, ide
 
 @requests.command("reject")
 @calls
-def reject_request(call: "Call", request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
+def reject_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Say no, as an approver whose turn it is. That ends the request."""
     from chamberlain_client.operations import REJECT_REQUEST
 
@@ -103,7 +283,7 @@ def reject_request(call: "Call", request: Request, comment: Comment = None, idem
 
 @requests.command("cancel")
 @calls
-def cancel_request(call: "Call", request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
+def cancel_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """End a request that is not through."""
     from chamberlain_client.operations import CANCEL_REQUEST
 
@@ -114,10 +294,60 @@ def cancel_request(call: "Call", request: Request, comment: Comment = None, idem
 
 @requests.command("retry")
 @calls
-def retry_request(call: "Call", request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
+def retry_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Let a request that has failed go on where it failed."""
     from chamberlain_client.operations import RETRY_REQUEST
 
     body = {} if comment is None else {"comment": comment}
     with call.service(Area.REQUESTS) as service:
         show(call, service.post(RETRY_REQUEST, request, body=body, key=idempotency_key))
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How it is asked for. `timeout` is how many seconds it is waited, when it is."""
+
+    dry_run: bool
+    key: str | None
+    wait: bool
+    timeout: float
+
+
+def submit(
+    call: Call,
+    area: Area,
+    operation: Operation,
+    make_body: Callable[[Service], Mapping[str, object]],
+    *,
+    manner: Manner,
+    finished: Callable[[Service, Record, Record], Record],
+) -> None:
+    """Send the body, and show the answer; with waiting, what `finished` makes of the answer and the ended request."""
+    with call.service(area) as service:
+        body = make_body(service)
+        answer = service.post(operation, body=body, key=manner.key, dry_run=manner.dry_run)
+        if manner.dry_run:
+            _show_rehearsal(call, answer)
+        elif manner.wait:
+            request = wait_for(call, str(answer["requestId"]), manner.timeout)
+            show(call, finished(service, answer, request))
+        else:
+            show(call, answer)
+            if answer["approvalRequired"]:
+                say("It has to be approved before anything is made.")
+            hint_at(answer["requestId"])
+
+
+def _show_rehearsal(call: Call, rehearsal: Record) -> None:
+    show(call, rehearsal)
+    if rehearsal.get("conflicts"):
+        say("It would be refused: see conflicts.")
+        raise typer.Exit(ExitCode.FAILED)
+    say("Nothing was done.")
+
+
+def act(call: Call, operation: Operation, request_id: str, comment: str | None, key: str | None) -> None:
+    """Do it, and show the thing as it is then."""
+    body = {} if comment is None else {"comment": comment}
+    with call.service(Area.REQUESTS) as service:
+        show(call, service.post(operation, request_id, body=body, key=key))

@@ -1,22 +1,86 @@
 """Templates: listed, shown, written."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
 from chamberlain.cli.bodies import read_document
-from chamberlain.cli.calls import calls
-from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.calls import Area, Call, Service
+from chamberlain.cli.errors import ExitCode, ended
 from chamberlain.cli.listing import show, show_records
-from chamberlain.cli.options import Document, IfMatch, Key, Yes
-from chamberlain.cli.output import Column, say
+from chamberlain.cli.names import id_of_name
+from chamberlain.cli.options import Document, IfMatch, Key, Yes, calls
+from chamberlain.cli.output import Column, Record, say
 from chamberlain.cli.prompts import agreed
-from chamberlain.template_admin.cli_template_files import _MAILBOX_KINDS, COLLAB, MAIL, _listed, find_template
+from chamberlain_client import operations
+from chamberlain_client.errors import Forbidden, NotFound
+from chamberlain_client.operations import Operation
 
-if TYPE_CHECKING:
-    from chamberlain.cli.calls_call import Call
 
-templates = typer.Typer(name="template", help="Look at templates, and write them.", no_args_is_help=True)
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The calls of one of the two lists."""
+
+    area: Area
+    offer: Operation
+    list: Operation
+    read: Operation
+    create: Operation
+    replace: Operation
+    delete: Operation
+    test_webhook: Operation
+    rotate_webhook: Operation
+
+
+MAIL = Shelf(
+    Area.MAIL,
+    operations.LIST_OFFERED_MAILBOX_TEMPLATES,
+    operations.LIST_MAILBOX_TEMPLATES,
+    operations.READ_MAILBOX_TEMPLATE,
+    operations.CREATE_MAILBOX_TEMPLATE,
+    operations.REPLACE_MAILBOX_TEMPLATE,
+    operations.DELETE_MAILBOX_TEMPLATE,
+    operations.TEST_MAILBOX_TEMPLATE_WEBHOOK,
+    operations.ROTATE_MAILBOX_TEMPLATE_WEBHOOK,
+)
+COLLAB = Shelf(
+    Area.COLLAB,
+    operations.LIST_OFFERED_GROUP_TEMPLATES,
+    operations.LIST_COLLAB_TEMPLATES,
+    operations.READ_COLLAB_TEMPLATE,
+    operations.CREATE_COLLAB_TEMPLATE,
+    operations.REPLACE_COLLAB_TEMPLATE,
+    operations.DELETE_COLLAB_TEMPLATE,
+    operations.TEST_COLLAB_TEMPLATE_WEBHOOK,
+    operations.ROTATE_COLLAB_TEMPLATE_WEBHOOK,
+)
+_MAILBOX_KINDS = {"shared", "equipment", "room"}
+
+
+def find_template(service: Service, written: str) -> tuple[Shelf, Record]:
+    """The template of this id or name, as administrators see it, and the list that it stands in."""
+    template_id = id_of_name(service, written, (MAIL.list, COLLAB.list), "template")
+    for shelf in (MAIL, COLLAB):
+        try:
+            return shelf, service.read(shelf.read, template_id)
+        except NotFound:
+            continue
+    raise ended(ExitCode.NOT_THERE, f"There is no template {written}. chamberlain template list shows those there are.")
+
+
+def _listed(call: Call, shelf: Shelf, *, administer: bool) -> Iterator[Record]:
+    with call.service(Area.ADMIN if administer else shelf.area) as service:
+        try:
+            yield from service.items(shelf.list if administer else shelf.offer, {}, None)
+        except Forbidden:
+            # Whoever may ask for mailboxes alone sees their templates, and the other way round.
+            if administer or shelf is COLLAB:
+                raise
+
+
+templates = typer.Typer()
 
 Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="By name or id.")]
 
@@ -24,7 +88,7 @@ Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="By name or id
 @templates.command("list")
 @calls
 def list_templates(
-    call: "Call",
+    call: Call,
     *,
     kind: Annotated[str | None, typer.Option(help="shared, equipment, room, group, team or guest.")] = None,
     administer: Annotated[
@@ -41,7 +105,7 @@ def list_templates(
 
 @templates.command("show")
 @calls
-def show_template(call: "Call", template: Template) -> None:
+def show_template(call: Call, template: Template) -> None:
     """Show a template with all that it says. For administrators."""
     with call.service(Area.ADMIN) as service:
         _, found_template = find_template(service, template)
@@ -50,7 +114,7 @@ def show_template(call: "Call", template: Template) -> None:
 
 @templates.command("create")
 @calls
-def create_template(call: "Call", *, body: Document, idempotency_key: Key = None) -> None:
+def create_template(call: Call, *, body: Document, idempotency_key: Key = None) -> None:
     """Make a template of a file; its `kind` says of what. For administrators."""
     document, _ = read_document(body)
     shelf = MAIL if document.get("kind") in _MAILBOX_KINDS else COLLAB
@@ -60,7 +124,7 @@ def create_template(call: "Call", *, body: Document, idempotency_key: Key = None
 
 @templates.command("replace")
 @calls
-def replace_template(call: "Call", template: Template, *, body: Document, if_match: IfMatch = None) -> None:
+def replace_template(call: Call, template: Template, *, body: Document, if_match: IfMatch = None) -> None:
     """Put the content of a file in the place of what a template says. For administrators."""
     document, etag = read_document(body)
     with call.service(Area.ADMIN) as service:
@@ -70,7 +134,7 @@ def replace_template(call: "Call", template: Template, *, body: Document, if_mat
 
 @templates.command("delete")
 @calls
-def delete_template(call: "Call", template: Template, *, if_match: IfMatch = None, yes: Yes = False) -> None:
+def delete_template(call: Call, template: Template, *, if_match: IfMatch = None, yes: Yes = False) -> None:
     """Remove a template. Asks first. For administrators."""
     with call.service(Area.ADMIN) as service:
         shelf, found_template = find_template(service, template)

@@ -1,30 +1,27 @@
 """Webhooks of templates: tried, and given a new secret."""
 
-from typing import TYPE_CHECKING, Annotated
+from datetime import datetime
+from typing import Annotated
 
 import typer
 
-from chamberlain.cli.calls import calls
-from chamberlain.cli.calls_call import Area, Call
-from chamberlain.cli.errors_exit_codes import ExitCode
-from chamberlain.cli.listing import show
-from chamberlain.cli.options import Key
-from chamberlain.cli.output import say
-from chamberlain.template_admin.cli_template_files import find_template
+from chamberlain.cli.calls import Area, Call, Service
+from chamberlain.cli.errors import ExitCode
+from chamberlain.cli.listing import show, show_list
+from chamberlain.cli.names import id_of_name
+from chamberlain.cli.options import All, Key, Limit, calls, most
+from chamberlain.cli.output import Column, say, written_time
+from chamberlain.template_admin.cli import COLLAB, MAIL, find_template
+from chamberlain_client import operations
 
-if TYPE_CHECKING:
-    from chamberlain.cli.calls_call import Call
-
-webhooks = typer.Typer(
-    name="webhook", help="Try webhooks, and renew their secrets. For administrators.", no_args_is_help=True
-)
+webhooks = typer.Typer()
 
 Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="The template that it belongs to, by name or id.")]
 
 
 @webhooks.command("test")
 @calls
-def try_webhook(call: "Call", template: Template, *, idempotency_key: Key = None) -> None:
+def try_webhook(call: Call, template: Template, *, idempotency_key: Key = None) -> None:
     """Call it once with an event of no meaning, and show what it answers; 1 when that is no success."""
     with call.service(Area.ADMIN) as service:
         shelf, found = find_template(service, template)
@@ -38,9 +35,99 @@ def try_webhook(call: "Call", template: Template, *, idempotency_key: Key = None
 
 @webhooks.command("rotate")
 @calls
-def rotate_webhook(call: "Call", template: Template, *, idempotency_key: Key = None) -> None:
+def rotate_webhook(call: Call, template: Template, *, idempotency_key: Key = None) -> None:
     """Make a new secret, and show it: this once. The old one is good for another 24 hours."""
     with call.service(Area.ADMIN) as service:
         shelf, found = find_template(service, template)
         show(call, service.post(shelf.rotate_webhook, str(found["id"]), body={}, key=idempotency_key))
+    say("The secret is shown this once. The one before it is good for another 24 hours.")
+
+
+def _show_deliveries(
+    call: Call, state: str | None, template: str | None, request: str | None, most: int | None
+) -> None:
+    """Show what webhooks were told."""
+    columns = (
+        Column("ID", "id"),
+        Column("STATE", "state"),
+        Column("TYPE", "type"),
+        Column("REQUEST", "requestId"),
+        Column("ADDRESS", "url"),
+        Column("AT", "createdAt"),
+    )
+    with call.service(Area.ADMIN) as service:
+        filters = {"state": state, "templateId": _template(service, template), "requestId": request}
+    show_list(call, Area.ADMIN, operations.LIST_DELIVERIES, filters=filters, columns=columns, most=most)
+
+
+def redeliver_one(call: Call, delivery_id: str, key: str | None) -> None:
+    """Tell one again, and show it."""
+    with call.service(Area.ADMIN) as service:
+        show(call, service.post(operations.REDELIVER_DELIVERY, delivery_id, body={}, key=key))
+
+
+def redeliver_span(call: Call, since: datetime, until: datetime, template: str | None, key: str | None) -> None:
+    """Tell all of a span of time again, and show how many they are."""
+    with call.service(Area.ADMIN) as service:
+        body: dict[str, object] = {"from": written_time(since), "to": written_time(until)}
+        if template is not None:
+            body["templateId"] = _template(service, template)
+        show(call, service.post(operations.REDELIVER_SPAN, body=body, key=key))
+
+
+def _template(service: Service, written: str | None) -> str | None:
+    return written and id_of_name(service, written, (MAIL.list, COLLAB.list), "template")
+
+
+deliveries = typer.Typer()
+
+OfTemplate = Annotated[str | None, typer.Option(help="Only for the webhook of this template, by name or id.")]
+Time = Annotated[datetime | None, typer.Option(metavar="TIME", help="Such as 2026-11-20T09:30:00; the time is UTC.")]
+
+
+@deliveries.command("list")
+@calls
+def list_deliveries(
+    call: Call,
+    *,
+    state: Annotated[str | None, typer.Option(help="pending, succeeded, failed or cancelled.")] = None,
+    template: OfTemplate = None,
+    request: Annotated[str | None, typer.Option(metavar="ID", help="Only those of a request.")] = None,
+    limit: Limit = 50,
+    everything: All = False,
+) -> None:
+    """List deliveries, the newest first."""
+
+    _show_deliveries(call, state, template, request, most(limit, everything=everything))
+
+
+@deliveries.command("redeliver")
+@calls
+def redeliver(
+    call: Call,
+    delivery: Annotated[str | None, typer.Argument(metavar="ID", help="The id of one delivery.")] = None,
+    *,
+    from_: Annotated[
+        datetime | None, typer.Option("--from", metavar="TIME", help="Instead of the ID: all since then.")
+    ] = None,
+    to: Annotated[datetime | None, typer.Option(metavar="TIME", help="With --from: all before then.")] = None,
+    template: OfTemplate = None,
+    idempotency_key: Key = None,
+) -> None:
+    """Tell it again: one delivery, or all of a span of time."""
+    from chamberlain.cli.errors import Misused
+
+    if delivery is not None and (from_, to, template) == (None, None, None):
+        redeliver_one(call, delivery, idempotency_key)
+    elif delivery is None and from_ is not None and to is not None:
+        redeliver_span(call, from_, to, template, idempotency_key)
+    else:
+        raise Misused("Name either the ID of a delivery, or a span of time by --from and --to.")
+
+
+def _rotate(call: Call, template: str, key: str | None) -> None:
+    """Give it a new secret, and show that."""
+    with call.service(Area.ADMIN) as service:
+        shelf, found = find_template(service, template)
+        show(call, service.post(shelf.rotate_webhook, str(found["id"]), body={}, key=key))
     say("The secret is shown this once. The one before it is good for another 24 hours.")

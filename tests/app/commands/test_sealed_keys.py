@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from chamberlain.app.commands.keys_sealed_keys import IdentityKeys
+from chamberlain.app.commands.keys import IdentityKeys
 from chamberlain.core.errors import Unavailable
 from chamberlain.database.transactions import open_database
 from tests.databases import Databases

@@ -1,24 +1,124 @@
 """The audit trail at the command line: listed over HTTP, and verified by whoever has the database."""
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+from uuid import UUID
 
 import typer
 
-from chamberlain.cli.calls import calls
-from chamberlain.cli.options import All, Limit, most
-from chamberlain.cli.options_machine import DataDir, settings_of
+from chamberlain.app.clock_and_ids import command_line
+from chamberlain.app.databases import opened_at_hand
+from chamberlain.app.errors import expected_faults
+from chamberlain.audit.erasure import Erasure, UserEraser
+from chamberlain.audit.seals import AuditFault, AuditVerdict, Head, head_of
+from chamberlain.audit.verification import AuditVerifier, Report
+from chamberlain.cli.calls import Area, Call
+from chamberlain.cli.errors import failed, told_faults
+from chamberlain.cli.listing import show_list
+from chamberlain.cli.options import All, DataDir, Limit, calls, most, settings_of
+from chamberlain.cli.output import Column, written_time
+from chamberlain.core.ids import WRITTEN_ID, TenantId, UserId
+from chamberlain.http.calls import new_trace_id
+from chamberlain.settings import Settings
+from chamberlain_client.operations import LIST_AUDIT
 
-if TYPE_CHECKING:
-    from chamberlain.cli.calls_call import Call
 
-audit = typer.Typer(name="audit", help="List and verify the audit trail.", no_args_is_help=True)
+async def verify_trail(
+    settings: Settings, tenant_id: TenantId | None, kept: Head | None, report: Report
+) -> Sequence[AuditVerdict]:
+    """Return the verdict on one tenant, or on each.
+
+    `report` gets each fault. Raises CannotStart and NotFound.
+    """
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await AuditVerifier(database, report).verify(tenant_id, kept)
+
+
+async def erase_user(settings: Settings, user_id: UserId, tenant_id: TenantId | None) -> Sequence[Erasure]:
+    """Erase a user, and return the erasure in each tenant.
+
+    Raises CannotStart and NotFound.
+    """
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await UserEraser(database).erase(user_id, tenant_id, actor=command_line(), trace_id=new_trace_id())
+
+
+def verify(settings: Settings, tenant_id: TenantId | None, written_head: str | None) -> None:
+    """Print each fault and a line for each tenant; any fault ends the command with 1."""
+    kept = None if written_head is None else _head(written_head, tenant_id)
+    with told_faults():
+        verdicts = asyncio.run(verify_trail(settings, tenant_id, kept, _tell))
+    for verdict in verdicts:
+        print(_line(verdict))
+    if not verdicts:
+        print("There is no tenant.")
+    if any(verdict.faults for verdict in verdicts):
+        raise typer.Exit(1)
+
+
+def _head(written: str, tenant_id: TenantId | None) -> Head:
+    head = head_of(written)
+    if head is None:
+        raise failed(f"{written} is no head. The log has them as POSITION:sha256: and 64 hexadecimal digits.")
+    if tenant_id is None:
+        raise failed("A head belongs to the chain of one tenant: name its --tenant.")
+    return head
+
+
+def _tell(tenant_id: TenantId, fault: AuditFault) -> None:
+    print(f"{fault.kind:8}  {tenant_id}  {fault.detail}")
+
+
+def _line(verdict: AuditVerdict) -> str:
+    state = "well" if not verdict.faults else "1 fault" if verdict.faults == 1 else f"{verdict.faults} faults"
+    rows = f"{verdict.head.position} rows sealed, {verdict.erased} erased, {verdict.waiting} to be sealed"
+    if verdict.waiting_since is not None:
+        rows += f" since {verdict.waiting_since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"{state:8}  {verdict.tenant_id}  {rows}, head {verdict.head}"
+
+
+def print_audit(
+    call: Call,
+    *,
+    subject: str | None,
+    actor: str | None,
+    action: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    most: int | None,
+) -> None:
+    """Show what was done, by whom, to what."""
+    columns = (
+        Column("AT", "at"),
+        Column("ACTION", "action"),
+        Column("BY", "actor.displayName"),
+        Column("SUBJECT", "subject.displayName"),
+        Column("SUBJECT ID", "subject.id"),
+        Column("SEQUENCE", "sequence"),
+        Column("ADDRESS", "clientAddress"),
+    )
+    filters = {
+        "subjectId": subject,
+        "actorId": actor,
+        "action": action,
+        "from": since and written_time(since),
+        "to": until and written_time(until),
+    }
+    show_list(call, Area.ADMIN, LIST_AUDIT, filters=filters, columns=columns, most=most)
+
+
+audit = typer.Typer()
 
 
 @audit.command("list")
 @calls
 def list_audit(
-    call: "Call",
+    call: Call,
     *,
     subject: Annotated[str | None, typer.Option(metavar="ID", help="Only what was done to this.")] = None,
     actor: Annotated[str | None, typer.Option(metavar="ID", help="Only what this one has done.")] = None,
@@ -29,10 +129,9 @@ def list_audit(
     everything: All = False,
 ) -> None:
     """List what was done, the newest first. For administrators."""
-    from chamberlain.app.commands.audit_audit_rows import list_audit
 
     at_most = most(limit, everything=everything)
-    list_audit(call, subject=subject, actor=actor, action=action, since=from_, until=to, most=at_most)
+    print_audit(call, subject=subject, actor=actor, action=action, since=from_, until=to, most=at_most)
 
 
 @audit.command("verify")
@@ -43,7 +142,44 @@ def verify_audit(
 ) -> None:
     """Find rows of the audit trail that were changed, removed, inserted or cut off. The exit code is 1 when there are
     any."""
-    from chamberlain.app.commands.audit_audit import verify
+
     from chamberlain.app.commands.tenants import tenant_id_of
 
     verify(settings_of(data_dir=data_dir), None if tenant is None else tenant_id_of(tenant), head)
+
+
+def erase(settings: Settings, written_user: str, tenant_id: TenantId | None, *, yes: bool) -> None:
+    """Empty what is kept of a user, and say what that was."""
+    if not WRITTEN_ID.fullmatch(written_user):
+        raise failed(f"{written_user} is no id of a user. The directory shows it; it is a UUID.")
+    user_id = UserId(UUID(written_user))
+    if not yes:
+        _ask(user_id, tenant_id)
+    with told_faults():
+        erasures = asyncio.run(erase_user(settings, user_id, tenant_id))
+    for erasure in erasures:
+        print(_erased_line(erasure))
+        if erasure.bodies_left:
+            print(
+                f"{erasure.bodies_left} requests have not ended, and their bodies are needed. Cancel them or wait, and "
+                "run this again."
+            )
+    if not erasures:
+        print(f"Nothing is kept of user {user_id}.")
+
+
+def _ask(user_id: UserId, tenant_id: TenantId | None) -> None:
+    where = "all tenants" if tenant_id is None else f"tenant {tenant_id}"
+    print(f"What is kept of user {user_id} in {where} will be emptied for good.")
+    print("yes, to go on: ", end="", flush=True)
+    if sys.stdin.readline().strip() != "yes":
+        print()
+        raise failed("Nothing was erased.")
+
+
+def _erased_line(erasure: Erasure) -> str:
+    return (
+        f"Tenant {erasure.tenant_id}: {erasure.audit_rows} rows of the audit trail and {erasure.bodies} bodies of "
+        f"requests were emptied; the name was taken out of {erasure.requests} requests, {erasure.mailboxes} mailboxes, "
+        f"{erasure.events} events and {erasure.others} other places."
+    )

@@ -1,17 +1,123 @@
 """Applying configuration files, all or nothing."""
 
 import asyncio
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
+import msgspec
 import typer
 
-from chamberlain.app.commands.configuration_configuration_files import read_files
-from chamberlain.app.commands.configuration_configurations import apply_configuration, plan_to_apply
-from chamberlain.app.commands.configuration_plan import print_plan, print_sections
+from chamberlain.app.clock_and_ids import command_line
+from chamberlain.app.databases import opened_at_hand, opened_or_made
+from chamberlain.app.errors import expected_faults
 from chamberlain.cli.errors import failed, told_faults
+from chamberlain.configuration.files import Configuration, ConfigurationFile, read_configurations
 from chamberlain.configuration.rules import Plan, PlannedChange, Verb
+from chamberlain.configuration.service import ConfigurationService
+from chamberlain.configuration.yaml import MOST_BYTES
+from chamberlain.core.ids import TenantId
+from chamberlain.core.values import Json
+from chamberlain.http.calls import new_trace_id
 from chamberlain.settings import Settings
+
+
+def read_files(paths: Sequence[Path]) -> Configuration:
+    """What the files say together; one that cannot be used ends the command."""
+    with told_faults():
+        return read_configurations([_read(path) for path in paths])
+
+
+def _read(path: Path) -> ConfigurationFile:
+    try:
+        with path.open("rb") as file:
+            # One byte more than may be read tells that there are too many.
+            return ConfigurationFile(str(path), file.read(MOST_BYTES + 1))
+    except OSError as error:
+        raise failed(f"{path} cannot be read ({error.strerror}).") from error
+
+
+async def plan_configuration(settings: Settings, configuration: Configuration) -> Plan:
+    """What would be done; nothing is, so that there has to be a database. Raises CannotStart, and what the use case
+    raises."""
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await ConfigurationService(database).plan(configuration)
+
+
+async def plan_to_apply(settings: Settings, configuration: Configuration) -> Plan:
+    """What is about to be done; an embedded database is made where there is none yet. Raises CannotStart, and what the
+    use case raises."""
+    with expected_faults():
+        async with opened_or_made(settings) as database:
+            return await ConfigurationService(database).plan(configuration)
+
+
+async def apply_configuration(settings: Settings, configuration: Configuration, agreed: Plan) -> Plan:
+    """What was done. Raises CannotStart, and what the use case raises."""
+    with expected_faults():
+        async with opened_or_made(settings) as database:
+            service = ConfigurationService(database)
+            return await service.apply(configuration, actor=command_line(), trace_id=new_trace_id(), agreed=agreed)
+
+
+async def export_configuration(settings: Settings, tenant_id: TenantId | None) -> str:
+    """A configuration file. Raises CannotStart, and what the use case raises."""
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await ConfigurationService(database).export(tenant_id)
+
+
+# There is something to do. What else can happen has 0 and 1.
+SOMETHING_TO_DO = 2
+
+_ABOUT_PREFIXES = (
+    "New requests mark groups and mailboxes with the new prefix. Those that carry an earlier prefix keep it,",
+    "and the service still finds them. Programs that search the directory by the prefix must look for both.",
+)
+
+
+def show_plan(settings: Settings, paths: Sequence[Path]) -> None:
+    """Print what would be done; the exit code says whether there is anything."""
+    configuration = read_files(paths)
+    with told_faults():
+        plan = asyncio.run(plan_configuration(settings, configuration))
+    print_plan(plan)
+    print_sections(configuration)
+    if plan.changes:
+        raise typer.Exit(SOMETHING_TO_DO)
+
+
+def print_plan(plan: Plan) -> None:
+    """Print every change, tenant by tenant."""
+    for tenant_id, changes in groupby(plan.changes, key=lambda change: change.tenant_id):
+        print(f"Tenant {tenant_id}")
+        for change in changes:
+            for line in _lines(change):
+                print(f"  {line}")
+    counts = ", ".join(f"{plan.count(verb)} to {verb}" for verb in Verb)
+    print(f"{counts}." if plan.changes else "Nothing to do.")
+
+
+def print_sections(configuration: Configuration) -> None:
+    """Say of sections that were read and are no part of a plan that they are not."""
+    if configuration.directory or configuration.clients:
+        print("The sections directory and clients are for the embedded products and are no part of this.")
+
+
+def _lines(change: PlannedChange) -> Iterator[str]:
+    yield f"{change.verb:6}  {change.noun:8}  {change.id}  {change.name}"
+    if change.verb is Verb.CHANGE and change.before is not None and change.after is not None:
+        for member, before in change.before.items():
+            yield f"          {member}: {_written(before)} -> {_written(change.after[member])}"
+        if "extensionPrefix" in change.before:
+            for line in _ABOUT_PREFIXES:
+                yield f"          {line}"
+
+
+def _written(value: Json) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def apply_files(settings: Settings, paths: Sequence[Path], *, yes: bool) -> None:
@@ -44,3 +150,29 @@ def _ask(plan: Plan) -> None:
 
 def _called(loss: PlannedChange) -> str:
     return f"{loss.noun} {loss.name}" if loss.verb is Verb.REMOVE else f"issuers of {loss.noun} {loss.name}"
+
+
+def export_files(settings: Settings, tenant_id: TenantId | None, path: Path | None) -> None:
+    """Write the file, or print it where none is named. The file is there whole, or as it was before."""
+    with told_faults():
+        text = asyncio.run(export_configuration(settings, tenant_id))
+    if path is None:
+        print(text, end="")
+        return
+    try:
+        _write(path.resolve(), text)
+    except OSError as error:
+        raise failed(f"{path} cannot be written ({error.strerror}).") from error
+
+
+def _write(path: Path, text: str) -> None:
+    if path.exists() and not path.is_file():
+        # A pipe or a terminal, which nothing may be put in the place of.
+        path.write_text(text, encoding="utf-8")
+        return
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -2,12 +2,36 @@
 
 import asyncio
 
-from chamberlain.app.commands.retention_clocks_by_hand import confirm_clock
+import typer
+
+from chamberlain.app.clock_and_ids import command_line, local_now
+from chamberlain.app.databases import opened_at_hand
+from chamberlain.app.errors import expected_faults
 from chamberlain.cli.errors import told_faults
+from chamberlain.cli.options import DataDir, settings_of
+from chamberlain.core.errors import CannotStart
+from chamberlain.database import clock
+from chamberlain.database.clock import MOST_CLOCK_DIFFERENCE, ClockReading
 from chamberlain.settings import Settings
 
 
-def confirm(settings: Settings) -> None:
+async def confirm_clock(settings: Settings) -> ClockReading:
+    """Trust the database's clock as it is. Returns the reading before. Raises CannotStart.
+
+    Refused while this machine's clock differs: then one of the two is wrong.
+    """
+    with expected_faults():
+        async with opened_at_hand(settings) as database, database.across_tenants() as tx:
+            reading = await clock.observe(tx)
+            if abs(reading.now - local_now()) > MOST_CLOCK_DIFFERENCE:
+                raise CannotStart(
+                    f"The database's clock shows {reading.now:%Y-%m-%dT%H:%M:%SZ}, this machine's "
+                    f"{local_now():%Y-%m-%dT%H:%M:%SZ}. One of them is wrong: correct it, then run this again."
+                )
+            return await clock.confirm(tx, by=command_line().display_name)
+
+
+def print_confirmation(settings: Settings) -> None:
     """Trust the database's clock as it is, and print both times."""
     with told_faults():
         reading = asyncio.run(confirm_clock(settings))
@@ -17,3 +41,18 @@ def confirm(settings: Settings) -> None:
         return
     print(f"The database's clock shows {present}. The last trusted reading was {trusted}.")
     print("The clock is trusted from now on. Retention goes on with its next run, within the hour.")
+
+
+retention = typer.Typer()
+
+
+@retention.callback()
+def _group() -> None:
+    """Let retention go on after a gap in time."""
+
+
+@retention.command("confirm")
+def confirm(data_dir: DataDir = None) -> None:
+    """Confirm that the database's clock is right, so that retention removes old rows again."""
+
+    print_confirmation(settings_of(data_dir=data_dir))

@@ -4,19 +4,95 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from pathlib import Path
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
+import typer
 
-from chamberlain.app.commands import tenants_tenants_by_hand as tenants
+from chamberlain.app.clock_and_ids import command_line
+from chamberlain.app.databases import opened_at_hand
+from chamberlain.app.errors import expected_faults
 from chamberlain.cli.errors import failed, told_faults
+from chamberlain.cli.options import DataDir, settings_of
 from chamberlain.core.ids import WRITTEN_ID, TenantId
+from chamberlain.http.calls import new_trace_id
 from chamberlain.settings import Settings
-from chamberlain.tenant_admin.models import TenantRow
+from chamberlain.tenant_admin.models import DeletedTenant, RemovedRows, TenantRow
+from chamberlain.tenant_admin.service import TenantOperations
 from chamberlain.tenants.models import Tenant
+
+
+async def read_tenants(settings: Settings) -> Sequence[Tenant]:
+    """List tenants, oldest first. Raises CannotStart."""
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await TenantOperations(database).list()
+
+
+async def list_deleted_tenants(settings: Settings) -> Sequence[DeletedTenant]:
+    """List deleted tenants in the order of their deletion.
+
+    Raises CannotStart.
+    """
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await TenantOperations(database).list_deleted()
+
+
+async def suspend_in_database(settings: Settings, tenant_id: TenantId) -> Tenant:
+    """Suspend a tenant and return its previous state.
+
+    Raises CannotStart and NotFound.
+    """
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await TenantOperations(database).suspend(tenant_id, actor=command_line(), trace_id=new_trace_id())
+
+
+async def resume_in_database(settings: Settings, tenant_id: TenantId) -> Tenant:
+    """Resume a tenant and return its previous state.
+
+    Raises CannotStart and NotFound.
+    """
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await TenantOperations(database).resume(tenant_id, actor=command_line(), trace_id=new_trace_id())
+
+
+async def export_in_database(settings: Settings, tenant_id: TenantId, take: Callable[[TenantRow], None]) -> int:
+    """Pass every row of a tenant to `take`, and return their number.
+
+    Raises CannotStart and NotFound.
+    """
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await TenantOperations(database).export(
+                tenant_id, take, actor=command_line(), trace_id=new_trace_id()
+            )
+
+
+async def deletable_tenant(settings: Settings, tenant_id: TenantId) -> Tenant:
+    """Return the tenant if it can be deleted.
+
+    Raises CannotStart, NotFound and Conflict.
+    """
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await TenantOperations(database).require_deletable(tenant_id)
+
+
+async def delete_in_database(settings: Settings, tenant_id: TenantId) -> Sequence[RemovedRows]:
+    """Delete every row of a tenant, and return the number by table.
+
+    Raises CannotStart, NotFound and Conflict.
+    """
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await TenantOperations(database).delete(tenant_id, actor=command_line(), trace_id=new_trace_id())
 
 
 def tenant_id_of(written: str) -> TenantId:
@@ -26,10 +102,10 @@ def tenant_id_of(written: str) -> TenantId:
     return TenantId(UUID(written))
 
 
-def list_tenants(settings: Settings) -> None:
+def print_tenants(settings: Settings) -> None:
     """Print one line for each."""
     with told_faults():
-        found = asyncio.run(tenants.list_tenants(settings))
+        found = asyncio.run(read_tenants(settings))
     for tenant in found:
         state = "suspended" if tenant.suspended else "served"
         print(f"{tenant.id}  {state:9}  {tenant.name}  {', '.join(tenant.domains)}")
@@ -40,7 +116,7 @@ def list_tenants(settings: Settings) -> None:
 def list_deleted(settings: Settings) -> None:
     """Print one line for each that was deleted: when, which, the last head of its audit trail, and by whom."""
     with told_faults():
-        found = asyncio.run(tenants.list_deleted_tenants(settings))
+        found = asyncio.run(list_deleted_tenants(settings))
     for each in found:
         when = f"{each.deleted_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
         print(f"{when}  {each.id}  {each.name}  head {each.head}  {each.deleted_by}")
@@ -51,7 +127,7 @@ def list_deleted(settings: Settings) -> None:
 def suspend(settings: Settings, tenant_id: TenantId) -> None:
     """Serve it no longer."""
     with told_faults():
-        before = asyncio.run(tenants.suspend_tenant(settings, tenant_id))
+        before = asyncio.run(suspend_in_database(settings, tenant_id))
     if before.suspended:
         print(f"{before.name} is suspended already.")
     else:
@@ -61,7 +137,7 @@ def suspend(settings: Settings, tenant_id: TenantId) -> None:
 def resume(settings: Settings, tenant_id: TenantId) -> None:
     """Serve it again."""
     with told_faults():
-        before = asyncio.run(tenants.resume_tenant(settings, tenant_id))
+        before = asyncio.run(resume_in_database(settings, tenant_id))
     print(f"{before.name} is served again." if before.suspended else f"{before.name} is not suspended.")
 
 
@@ -88,10 +164,10 @@ def export(settings: Settings, tenant_id: TenantId, path: Path | None) -> None:
 def delete(settings: Settings, tenant_id: TenantId) -> None:
     """Remove everything of it, when its name is typed."""
     with told_faults():
-        tenant = asyncio.run(tenants.deletable_tenant(settings, tenant_id))
+        tenant = asyncio.run(deletable_tenant(settings, tenant_id))
     _ask(tenant)
     with told_faults():
-        removed = asyncio.run(tenants.delete_tenant(settings, tenant_id))
+        removed = asyncio.run(delete_in_database(settings, tenant_id))
     for each in removed:
         print(f"{each.count:10}  {each.table}")
     rows = sum(each.count for each in removed)
@@ -106,7 +182,7 @@ def _export(settings: Settings, tenant_id: TenantId, write: Callable[[str], obje
         write(f'{{"table":{json.dumps(row.table)},"row":{content}}}')
 
     with told_faults():
-        return asyncio.run(tenants.export_tenant(settings, tenant_id, take))
+        return asyncio.run(export_in_database(settings, tenant_id, take))
 
 
 def _ask(tenant: Tenant) -> None:
@@ -115,3 +191,54 @@ def _ask(tenant: Tenant) -> None:
     if sys.stdin.readline().rstrip("\r\n") != tenant.name:
         print()
         raise failed("That is not its name. Nothing was removed.")
+
+
+TenantArgument = Annotated[str, typer.Argument(metavar="ID", help="The id of the tenant, as `tenant list` shows it.")]
+
+tenants = typer.Typer()
+
+
+@tenants.command("list")
+def list_tenants(
+    data_dir: DataDir = None,
+    *,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted, in their stead.")] = False,
+) -> None:
+    """Print all tenants, the oldest first."""
+
+    if deleted:
+        list_deleted(settings_of(data_dir=data_dir))
+    else:
+        print_tenants(settings_of(data_dir=data_dir))
+
+
+@tenants.command("suspend")
+def suspend_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
+    """Serve a tenant no longer: its tokens are refused, its jobs rest, and nothing of it goes."""
+
+    suspend(settings_of(data_dir=data_dir), tenant_id_of(tenant))
+
+
+@tenants.command("resume")
+def resume_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
+    """Serve a suspended tenant again."""
+
+    resume(settings_of(data_dir=data_dir), tenant_id_of(tenant))
+
+
+@tenants.command("export")
+def export_tenant(
+    tenant: TenantArgument,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to write it; else it is printed.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Write everything that is kept of a tenant, as lines of JSON and without secrets."""
+
+    export(settings_of(data_dir=data_dir), tenant_id_of(tenant), file)
+
+
+@tenants.command("delete")
+def delete_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
+    """Remove everything of a suspended tenant, for good. Asks for its name."""
+
+    delete(settings_of(data_dir=data_dir), tenant_id_of(tenant))

@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from chamberlain.app.doctor.examine import examine
-from chamberlain.cli.errors_exit_codes import ExitCode
+from chamberlain.cli.errors import ExitCode
 from chamberlain.cli.output import show_json
 from chamberlain.core.checkups import Checkup, CheckupState, has_fault
 from chamberlain.core.text import one_line

@@ -1,21 +1,40 @@
 """Findings: listed, accepted and confirmed."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from chamberlain.cli.calls import calls
-from chamberlain.cli.calls_call import Area, Call
-from chamberlain.cli.listing import show
-from chamberlain.cli.options import All, Key, Limit, most
-from chamberlain.cli.output import written_time
+from chamberlain.cli.calls import Area, Call
+from chamberlain.cli.listing import show, show_list
+from chamberlain.cli.options import All, Key, Limit, calls, most
+from chamberlain.cli.output import Column, written_time
 from chamberlain_client import operations
 
-if TYPE_CHECKING:
-    from chamberlain.cli.calls_call import Call
 
-findings = typer.Typer(name="finding", help="What is against the rules, and what becomes of it.", no_args_is_help=True)
+def _show_findings(call: Call, state: str | None, kind: str | None, subject: str | None, most: int | None) -> None:
+    """Show what was found."""
+    columns = (
+        Column("ID", "id"),
+        Column("STATE", "state"),
+        Column("KIND", "kind"),
+        Column("ABOUT", "subject.displayName"),
+        Column("FINDING", "detail"),
+        Column("ACTION", "action"),
+        Column("AT", "actionAt"),
+    )
+    filters = {"state": state, "kind": kind, "subjectId": subject}
+    show_list(call, Area.ADMIN, operations.LIST_FINDINGS, filters=filters, columns=columns, most=most)
+
+
+def accept(call: Call, finding_id: str, reason: str, until: datetime | None, key: str | None) -> None:
+    """Let one stand, and show it."""
+    body = {"reason": reason} if until is None else {"reason": reason, "until": written_time(until)}
+    with call.service(Area.ADMIN) as service:
+        show(call, service.post(operations.ACCEPT_FINDING, finding_id, body=body, key=key))
+
+
+findings = typer.Typer()
 
 Finding = Annotated[
     str, typer.Argument(metavar="ID", help="The id of the finding, as `finding list` shows it or a mail names it.")
@@ -25,7 +44,7 @@ Finding = Annotated[
 @findings.command("list")
 @calls
 def list_findings(
-    call: "Call",
+    call: Call,
     *,
     state: Annotated[str | None, typer.Option(help="open, repaired, accepted or gone.")] = None,
     kind: Annotated[str | None, typer.Option(help="Such as guestAgainstRule, guestExpired or reviewDue.")] = None,
@@ -34,15 +53,14 @@ def list_findings(
     everything: All = False,
 ) -> None:
     """List findings, the newest first. For administrators."""
-    from chamberlain.guests.findings.cli_accepting import list_findings
 
-    list_findings(call, state, kind, subject, most(limit, everything=everything))
+    _show_findings(call, state, kind, subject, most(limit, everything=everything))
 
 
 @findings.command("accept")
 @calls
 def accept_finding(
-    call: "Call",
+    call: Call,
     finding: Finding,
     *,
     reason: Annotated[str, typer.Option(help="Why it may stand.")],
@@ -60,14 +78,14 @@ def accept_finding(
 @findings.command("confirm")
 @calls
 def confirm_finding(
-    call: "Call",
+    call: Call,
     finding: Finding,
     *,
     comment: Annotated[str | None, typer.Option(help="A sentence for the audit trail.")] = None,
     idempotency_key: Key = None,
 ) -> None:
     """Say in a review that the guest stays. For administrators, and for owners where the policy leaves it to them."""
-    from chamberlain.requests.cli_deciding import act
+    from chamberlain.requests.cli import act
     from chamberlain_client.operations import CONFIRM_FINDING
 
     act(call, CONFIRM_FINDING, finding, comment, idempotency_key)

@@ -1,35 +1,51 @@
 """Guest policies: listed, shown, written."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from chamberlain.cli.bodies import read_document
-from chamberlain.cli.calls import calls
-from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.calls import Area, Call, Service
 from chamberlain.cli.listing import show, show_list, show_records
 from chamberlain.cli.names import id_of_name
-from chamberlain.cli.options import Document, IfMatch, Key, Yes
+from chamberlain.cli.options import Document, IfMatch, Key, Yes, calls
 from chamberlain.cli.output import Column, say
 from chamberlain.cli.prompts import agreed
 from chamberlain.guests.cli import GROUP, SITE
-from chamberlain.guests.policies.cli_policy_files import _id
-from chamberlain.guests.policies.cli_simulating import _COLUMNS, _counted
 from chamberlain_client import operations
 
-if TYPE_CHECKING:
-    from chamberlain.cli.calls_call import Call
 
-policies = typer.Typer(
-    name="policy", help="Look at guest policies, and write them. For administrators.", no_args_is_help=True
+def _id(service: Service, written: str) -> str:
+    return id_of_name(service, written, (operations.LIST_POLICIES,), "policy")
+
+
+_COLUMNS = (
+    Column("AT", "at"),
+    Column("WHAT", "type"),
+    Column("KIND", "kind"),
+    Column("ABOUT", "subject.displayName"),
+    Column("GUEST", "guest.displayName"),
+    Column("ACTION", "action"),
+    Column("ON", "actionAt"),
 )
+
+
+def _counted(simulated: Any) -> str:  # noqa: ANN401 - as above.
+    counts = simulated["counts"]
+    kinds = (("finding", counts["findings"]), ("action", counts["actions"]))
+    each = [f"{noun} {name} {number}" for noun, numbers in kinds for name, number in numbers.items()]
+    looked_at = (f"groups and sites {simulated['subjects']}", f"guests {simulated['guests']}")
+    return ", ".join([*looked_at, f"reminders {counts['reminders']}", *each])
+
+
+policies = typer.Typer()
 
 Policy = Annotated[str, typer.Argument(metavar="POLICY", help="By name or id.")]
 
 
 @policies.command("list")
 @calls
-def list_policies(call: "Call") -> None:
+def list_policies(call: Call) -> None:
     """List all of them."""
     columns = (
         Column("ID", "id"),
@@ -42,7 +58,7 @@ def list_policies(call: "Call") -> None:
 
 @policies.command("show")
 @calls
-def show_policy(call: "Call", policy: Policy) -> None:
+def show_policy(call: Call, policy: Policy) -> None:
     """Show a policy with its rules."""
     with call.service(Area.ADMIN) as service:
         show(call, service.read(operations.READ_POLICY, _id(service, policy)))
@@ -50,7 +66,7 @@ def show_policy(call: "Call", policy: Policy) -> None:
 
 @policies.command("create")
 @calls
-def create_policy(call: "Call", *, body: Document, idempotency_key: Key = None) -> None:
+def create_policy(call: Call, *, body: Document, idempotency_key: Key = None) -> None:
     """Make a policy of a file."""
     document, _ = read_document(body)
     with call.service(Area.ADMIN) as service:
@@ -59,7 +75,7 @@ def create_policy(call: "Call", *, body: Document, idempotency_key: Key = None) 
 
 @policies.command("replace")
 @calls
-def replace_policy(call: "Call", policy: Policy, *, body: Document, if_match: IfMatch = None) -> None:
+def replace_policy(call: Call, policy: Policy, *, body: Document, if_match: IfMatch = None) -> None:
     """Put the content of a file in the place of what a policy says."""
     document, etag = read_document(body)
     with call.service(Area.ADMIN) as service:
@@ -70,7 +86,7 @@ def replace_policy(call: "Call", policy: Policy, *, body: Document, if_match: If
 @policies.command("simulate")
 @calls
 def simulate_policy(
-    call: "Call",
+    call: Call,
     policy: Policy,
     *,
     group: Annotated[
@@ -99,7 +115,7 @@ def simulate_policy(
 
 @policies.command("delete")
 @calls
-def delete_policy(call: "Call", policy: Policy, *, if_match: IfMatch = None, yes: Yes = False) -> None:
+def delete_policy(call: Call, policy: Policy, *, if_match: IfMatch = None, yes: Yes = False) -> None:
     """Remove a policy. Asks first."""
     with call.service(Area.ADMIN) as service:
         found_policy = service.read(operations.READ_POLICY, _id(service, policy))

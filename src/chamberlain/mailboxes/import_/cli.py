@@ -4,10 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from chamberlain.cli.calls_call import Area, Call
-from chamberlain.cli.errors_exit_codes import ExitCode
-from chamberlain.cli.errors_misuse import Misused
-from chamberlain.cli.errors_refusals import ended
+from chamberlain.cli.calls import Area, Call
+from chamberlain.cli.errors import ExitCode, Misused, ended
 from chamberlain.cli.names import is_id
 from chamberlain.mailboxes.import_.checkpoint import Journal, JournalUnusable
 from chamberlain.mailboxes.import_.columns import (

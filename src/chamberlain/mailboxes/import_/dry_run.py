@@ -6,9 +6,8 @@ from pathlib import Path
 
 import typer
 
-from chamberlain.cli.calls_call import Call
-from chamberlain.cli.errors_exit_codes import ExitCode
-from chamberlain.cli.errors_refusals import ended
+from chamberlain.cli.calls import Call
+from chamberlain.cli.errors import ExitCode, ended
 from chamberlain.cli.output import Column, say, show_json, show_table
 from chamberlain.mailboxes.import_.checkpoint import Entry, entries_of
 from chamberlain.mailboxes.import_.results import ImportOptions

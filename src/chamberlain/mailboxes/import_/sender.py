@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import httpx2
 import msgspec
 
-from chamberlain.cli.calls_call import Area, Call, is_loopback
+from chamberlain.cli.calls import Area, Call, is_loopback
 from chamberlain.mailboxes.import_.columns import MailboxRow, column_of
 from chamberlain.mailboxes.import_.results import Outcome, RowResult
 from chamberlain_client.asynchronous.mailboxes import AsyncMailboxes

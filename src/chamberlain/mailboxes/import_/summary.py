@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from chamberlain.cli.errors_exit_codes import ExitCode
+from chamberlain.cli.errors import ExitCode
 from chamberlain.cli.output import say
 from chamberlain.mailboxes.import_.checkpoint import Entry, Journal, result_on_record
 from chamberlain.mailboxes.import_.results import ImportOptions, Outcome, RowResult, as_csv, as_lines, write_report
