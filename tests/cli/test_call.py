@@ -11,12 +11,11 @@ from chamberlain.cli.calls import Service as Caller
 from chamberlain.cli.names import id_of_name, user_id
 from chamberlain.cli.sign_ins import Profile, SignIns, SignInsUnreadable
 from chamberlain.requests.cli import must_have_succeeded
-from chamberlain_client.clocks import Clock
 from chamberlain_client.errors import AnswerNotUnderstood
 from chamberlain_client.operations import LIST_MAILBOX_TEMPLATES, READ_REQUEST, Server
-from chamberlain_client.retries import Retries
 from chamberlain_client.synchronous.transport import Transport
-from tests.client.scripted import answer, scripted
+from chamberlain_client.timing import Clock, Retries
+from tests.client.scripted_server import answer, scripted
 from tests.services import BEN, GRAPH, TLS, Service
 
 MAIL, COLLAB = ("https://api.example/mail/App.ReadWrite.All",), ("https://api.example/collab/App.ReadWrite.All",)

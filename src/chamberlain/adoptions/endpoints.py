@@ -19,10 +19,10 @@ from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import AdoptionId
 from chamberlain.http.calls import NO_STORE, Answer
 from chamberlain.http.context import Call
-from chamberlain.http.idempotency import ACTION, ActionBody, act_of, acted, creating_act_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import CACHE, link_to
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success
+from chamberlain.http.submission import ACTION, ActionBody, act_of, acted, creating_act_of
 from chamberlain.requests.wire import DRY_RUN
 
 

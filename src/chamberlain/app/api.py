@@ -23,7 +23,7 @@ from chamberlain.app.identity import (
     make_identity_platform,
     make_trust,
 )
-from chamberlain.app.processes import Readiness
+from chamberlain.app.readiness import Readiness
 from chamberlain.app.routes import create_app
 from chamberlain.app.tracing.traces import Traces
 from chamberlain.audit.service import AuditService

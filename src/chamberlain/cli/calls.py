@@ -18,16 +18,15 @@ from chamberlain.cli.output import Record
 from chamberlain.cli.sign_in import ClockWarning, SignInEnded, find_token
 from chamberlain.cli.sign_ins import SignIns
 from chamberlain.settings import Settings, SettingsInvalid, read_settings
-from chamberlain_client.answers import decoded, items_of, page_of, require_next
 from chamberlain_client.asynchronous.requests import AsyncRequests
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.calls import Call as SdkCall
-from chamberlain_client.calls import QueryValue, changing, id_of, posting, reading
-from chamberlain_client.clocks import AsyncClock, Clock
+from chamberlain_client.calls import QueryValue, build_change, build_get, build_post, parse_id
 from chamberlain_client.errors import AnswerNotUnderstood
 from chamberlain_client.operations import FIND_GROUP, Operation, Server
-from chamberlain_client.retries import Retries
+from chamberlain_client.responses import decode, decode_page, item_decoder
 from chamberlain_client.synchronous.transport import Transport
+from chamberlain_client.timing import AsyncClock, Clock, Retries
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -45,7 +44,7 @@ class Service:
 
     def read(self, operation: Operation, *ids: str, query: Mapping[str, QueryValue] | None = None) -> Record:
         """One thing."""
-        return self._sent(reading(operation, *ids, query=query))
+        return self._sent(build_get(operation, *ids, query=query))
 
     def items(self, operation: Operation, query: Mapping[str, QueryValue], most: int | None) -> Iterator[Record]:
         """The items of a list, page by page as they are needed; `most` is how many, all where it is `None`."""
@@ -53,7 +52,7 @@ class Service:
 
     def find_group(self, request_id: str, prefix: str) -> Record | None:
         """What the directory shows of a request; `None` as long as that is nothing. `prefix` is the tenant's."""
-        query = {"$filter": f"{prefix}_group/requestId eq '{id_of(request_id)}'"}
+        query = {"$filter": f"{prefix}_group/requestId eq '{parse_id(request_id)}'"}
         found = self.read(FIND_GROUP, query=query)["value"]
         return found[0] if isinstance(found, list) and found else None
 
@@ -61,21 +60,20 @@ class Service:
         self, operation: Operation, *ids: str, body: Record, key: str | None = None, dry_run: bool = False
     ) -> Record:
         """What a POST answers."""
-        return self._sent(posting(operation, *ids, body=body, key=key, dry_run=dry_run))
+        return self._sent(build_post(operation, *ids, body=body, key=key, dry_run=dry_run))
 
     def change(
         self, operation: Operation, *ids: str, body: Record | None = None, if_match: str | None = None
     ) -> Record:
         """What a PUT, PATCH or DELETE answers; nothing is an empty object."""
-        return self._sent(changing(operation, *ids, body=body, if_match=if_match))
+        return self._sent(build_change(operation, *ids, body=body, if_match=if_match))
 
     def _items(self, operation: Operation, query: Mapping[str, QueryValue], most: int | None) -> Iterator[Record]:
         size = min(most or _PAGE, _PAGE)
         cursor: str | None = None
         while True:
-            answer = self._transport.send(reading(operation, query={**query, "limit": size, "cursor": cursor}))
-            page = page_of(answer, items_of(dict[str, object]))
-            require_next(page, answer, cursor)
+            answer = self._transport.send(build_get(operation, query={**query, "limit": size, "cursor": cursor}))
+            page = decode_page(answer, item_decoder(dict[str, object]), cursor)
             yield from map(_Members, page.items)
             cursor = page.next_cursor
             if cursor is None:
@@ -85,7 +83,7 @@ class Service:
         answer = self._transport.send(call)
         if not answer.content:
             return _Members()
-        members = _Members(decoded(answer, dict[str, object]))
+        members = _Members(decode(answer, dict[str, object]))
         etag = answer.headers.get("etag")
         return members if etag is None else _Members(members, etag=etag)
 

@@ -10,9 +10,9 @@ from chamberlain.drift.models import DriftCheck as RecordedCheck
 from chamberlain.drift.service import DriftService
 from chamberlain.http.calls import Answer
 from chamberlain.http.context import Call
-from chamberlain.http.idempotency import ACTION, ActionBody, act_of, acted
 from chamberlain.http.resource import CACHE
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success
+from chamberlain.http.submission import ACTION, ActionBody, act_of, acted
 from chamberlain.http.wire import Time, time_of
 
 

@@ -10,9 +10,9 @@ from chamberlain.groups.service import GroupService
 from chamberlain.groups.wire import EXAMPLE, RehearsedGroup, rehearsed_group
 from chamberlain.http.calls import Answer, Headers
 from chamberlain.http.context import Call, HttpContext
-from chamberlain.http.idempotency import submission_of
 from chamberlain.http.parameters import wait_of
 from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.submission import submission_of
 from chamberlain.requests.models import Accepted, RequestResult
 from chamberlain.requests.wire import DRY_RUN
 

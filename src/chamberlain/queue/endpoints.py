@@ -8,10 +8,10 @@ from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import NotFound
 from chamberlain.http.calls import NO_STORE, Answer
 from chamberlain.http.context import Call
-from chamberlain.http.idempotency import ACTION, ActionBody, act_of, acted
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import CACHE
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success
+from chamberlain.http.submission import ACTION, ActionBody, act_of, acted
 from chamberlain.http.wire import Time, time_of
 from chamberlain.queue.models import HeldJob, job_id_of
 from chamberlain.queue.service import JobService

@@ -19,7 +19,8 @@ from chamberlain.cli.sign_in import SignInEnded
 from chamberlain.core.text import one_line
 from chamberlain_client import operations
 from chamberlain_client.errors import ChamberlainError, Unauthenticated, Unavailable, Unreachable
-from chamberlain_client.models.requests import ApprovalChanged, Happening, RequestStep, StateChanged, StepChanged
+from chamberlain_client.events import ApprovalChanged, Happening, StateChanged, StepChanged
+from chamberlain_client.models import RequestStep
 from chamberlain_client.operations import Operation
 
 if TYPE_CHECKING:

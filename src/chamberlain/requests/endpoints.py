@@ -11,10 +11,10 @@ from chamberlain.core.errors import Malformed
 from chamberlain.core.ids import RequestId
 from chamberlain.http.calls import NO_STORE, Answer, Stream
 from chamberlain.http.context import Call
-from chamberlain.http.idempotency import ACTION, ActionBody, act_of, acted, creating_act_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import CACHE
 from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.submission import ACTION, ActionBody, act_of, acted, creating_act_of
 from chamberlain.requests.models import (
     ApprovalRecord,
     RequestFilter,

@@ -22,10 +22,10 @@ from chamberlain.guests.models import (
 )
 from chamberlain.http.calls import NO_STORE, Answer
 from chamberlain.http.context import Call
-from chamberlain.http.idempotency import ACTION, ActionBody, act_of, acted, creating_act_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import CACHE
 from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.submission import ACTION, ActionBody, act_of, acted, creating_act_of
 from chamberlain.http.wire import Actor, Time, time_of
 
 # What was wanted or observed: whatever the property holds.

@@ -20,10 +20,10 @@ from chamberlain.guests.policies.wire import (
 )
 from chamberlain.http.calls import Answer
 from chamberlain.http.context import Call
-from chamberlain.http.idempotency import creating_act_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import CACHE, IF_MATCH, VERSIONED, edit_of, link_to, listed, made, making, removed, shown
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success
+from chamberlain.http.submission import creating_act_of
 
 
 class PolicyPage(Struct, rename="camel", frozen=True):
