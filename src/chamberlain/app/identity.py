@@ -3,8 +3,7 @@
 Its issuers follow the port, so they are worked out at each start and never stored.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -18,10 +17,8 @@ from chamberlain.auth.verifier import FindIssuer
 from chamberlain.changes import record
 from chamberlain.changes.models import Change, Subject
 from chamberlain.core.ids import ClientId, TenantId
-from chamberlain.database.errors import no_database
 from chamberlain.database.transactions import Database
 from chamberlain.embedded.identity.clients import find_clients
-from chamberlain.embedded.identity.errors import IdentityUnreachable
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken, issuer_of
 from chamberlain.embedded.identity.server import routes
 from chamberlain.embedded.identity.signing_keys import SigningKeys
@@ -32,21 +29,16 @@ from chamberlain.tenants import records as tenant_records
 
 if TYPE_CHECKING:
     from chamberlain.core.values import Json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from chamberlain.app.directory import GRAPH_AUDIENCE
 from chamberlain.auth.issuers import IssuerKeys
 from chamberlain.auth.permissions import ScopePrefixes
 from chamberlain.auth.verifier import Verifier
-
-
-@contextmanager
-def identity_unavailable() -> Iterator[None]:
-    """Raises Unavailable where the platform cannot reach its database."""
-    try:
-        yield
-    except IdentityUnreachable as error:
-        raise no_database(error.__cause__ or error) from error
+from chamberlain.database.errors import no_database
+from chamberlain.embedded.identity.errors import IdentityUnreachable
 
 
 def identity_base_url(settings: Settings) -> str:
@@ -180,3 +172,12 @@ def make_trust(settings: Settings, databases: Databases, authority_pem: str | No
         keys=IssuerKeys(local_now, authority_pem=authority_pem),
         prefixes=ScopePrefixes(settings.scope_prefix, settings.insiders_scope_prefix, GRAPH_AUDIENCE),
     )
+
+
+@contextmanager
+def identity_unavailable() -> Iterator[None]:
+    """Raises Unavailable where the platform cannot reach its database."""
+    try:
+        yield
+    except IdentityUnreachable as error:
+        raise no_database(error.__cause__ or error) from error

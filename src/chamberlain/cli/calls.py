@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from chamberlain.cli.errors import ExitCode, Misused, ended
+from chamberlain.cli.errors import ExitCode, Misused
 from chamberlain.cli.output import Record
+from chamberlain.cli.refusals import ended
 from chamberlain.cli.sign_in import ClockWarning, SignInEnded, find_token
 from chamberlain.cli.sign_ins import SignIns
 from chamberlain.settings import Settings, SettingsInvalid, read_settings

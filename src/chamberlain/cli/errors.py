@@ -7,11 +7,7 @@ from enum import IntEnum
 
 import typer
 
-from chamberlain.cli.output import say
-from chamberlain.cli.sign_in import ProviderUnreachable, SignInEnded, SignInFailed
-from chamberlain.cli.sign_ins import SignInsUnreadable
 from chamberlain.core.errors import OperatorFault, Refusal
-from chamberlain_client import errors
 
 
 @contextmanager
@@ -47,69 +43,3 @@ class ExitCode(IntEnum):
     SETTINGS = 78
     # As a shell has it: 128 and the number of SIGINT.
     INTERRUPTED = 130
-
-
-_SIGN_IN = "Sign in: chamberlain login."
-
-
-@contextmanager
-def told_refusals() -> Iterator[None]:
-    """Let what is nobody's bug end the command with its own sentences and an exit code that a script can use."""
-    try:
-        yield
-    except errors.Refused as refused:
-        raise ended(_code(refused), *_sentences(refused)) from refused
-    except errors.Unreachable as error:
-        raise ended(ExitCode.UNREACHABLE, str(error), *_sent(error)) from error
-    except (errors.AnswerNotUnderstood, ProviderUnreachable) as error:
-        raise ended(ExitCode.UNREACHABLE, str(error)) from error
-    except errors.NotYet as error:
-        raise ended(ExitCode.NOT_FINISHED, str(error)) from error
-    except SignInEnded as error:
-        raise ended(ExitCode.NOT_ALLOWED, f"{error} {_SIGN_IN}") from error
-    except SignInFailed as error:
-        raise ended(ExitCode.NOT_ALLOWED, str(error)) from error
-    except (Misused, errors.NotAnId) as error:
-        raise ended(ExitCode.MISUSED, str(error)) from error
-    except (SignInsUnreadable, errors.ChamberlainError) as error:
-        raise ended(ExitCode.FAILED, str(error)) from error
-
-
-def ended(code: ExitCode, *sentences: str) -> typer.Exit:
-    """Say it, and give what ends the command."""
-    for sentence in sentences:
-        say(sentence)
-    return typer.Exit(int(code))
-
-
-def _code(refused: errors.Refused) -> ExitCode:
-    match refused.status:
-        case 401 | 403:
-            return ExitCode.NOT_ALLOWED
-        case 404:
-            return ExitCode.NOT_THERE
-        case 429 | 503:
-            return ExitCode.UNREACHABLE
-        case _:
-            return ExitCode.FAILED
-
-
-def _sentences(refused: errors.Refused) -> Iterator[str]:
-    yield refused.detail or f"The service refused it ({refused.status} {refused.code})."
-    for fault in refused.faults:
-        yield f"  {fault.pointer or '/'}: {fault.detail}"
-    if refused.faults_are_truncated:
-        yield "  There are more faults."
-    if refused.conflicting_id is not None:
-        yield f"What stands in the way is {refused.conflicting_id}."
-    if refused.status == 401:
-        # The token that is kept has not ended by its own clock, so without the option it would be kept.
-        yield "Sign in again: chamberlain login --again."
-    if refused.retry_after is not None:
-        yield f"It is worth trying again after {refused.retry_after:.0f} s."
-    yield f"code {refused.code}" if refused.trace_id is None else f"code {refused.code}, traceId {refused.trace_id}"
-
-
-def _sent(error: errors.Unreachable) -> Iterator[str]:
-    if error.was_sent:
-        yield "It was sent, and may have been carried out. To send it again with the same --idempotency-key is safe."

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from chamberlain.cli.calls import Service
-from chamberlain.cli.errors import ExitCode, ended
+from chamberlain.cli.errors import ExitCode
 from chamberlain.cli.output import Record
+from chamberlain.cli.refusals import ended
 from chamberlain_client.errors import Forbidden
 from chamberlain_client.operations import Operation, Server
 

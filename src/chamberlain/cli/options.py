@@ -146,7 +146,7 @@ def calls(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
 
         from chamberlain.cli.calls import Call
-        from chamberlain.cli.errors import told_refusals
+        from chamberlain.cli.refusals import told_refusals
 
         with told_refusals():
             _require_text(server, *options.values())

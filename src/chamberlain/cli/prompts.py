@@ -2,8 +2,9 @@
 
 import typer
 
-from chamberlain.cli.errors import ExitCode, ended
+from chamberlain.cli.errors import ExitCode
 from chamberlain.cli.output import lines
+from chamberlain.cli.refusals import ended
 
 
 def agreed(question: str, *, yes: bool) -> None:
