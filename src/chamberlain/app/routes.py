@@ -27,7 +27,6 @@ from chamberlain.http.router import AnyEndpoint, EndpointTable
 from chamberlain.mailboxes import endpoints as mailbox_endpoints
 from chamberlain.queue import endpoints as queue_endpoints
 from chamberlain.requests import endpoints as request_endpoints
-from chamberlain.template_admin import collab_endpoints
 from chamberlain.template_admin import endpoints as template_admin_endpoints
 from chamberlain.tenants import endpoints as tenant_endpoints
 from chamberlain.webhooks import endpoints as webhook_endpoints
@@ -35,9 +34,7 @@ from chamberlain.webhooks import endpoints as webhook_endpoints
 TABLES: tuple[EndpointTable[Any], ...] = (
     group_endpoints.ENDPOINTS,
     request_endpoints.ENDPOINTS,
-    request_endpoints.TIMELINE_ENDPOINTS,
     queue_endpoints.ENDPOINTS,
-    webhook_endpoints.DELIVERY_ENDPOINTS,
     webhook_endpoints.ENDPOINTS,
     audit_endpoints.ENDPOINTS,
     mailbox_endpoints.ENDPOINTS,
@@ -47,7 +44,6 @@ TABLES: tuple[EndpointTable[Any], ...] = (
     adoption_endpoints.ENDPOINTS,
     drift_endpoints.ENDPOINTS,
     event_endpoints.ENDPOINTS,
-    collab_endpoints.ENDPOINTS,
     tenant_endpoints.ENDPOINTS,
     http_endpoints.ENDPOINTS,
     policy_endpoints.ENDPOINTS,

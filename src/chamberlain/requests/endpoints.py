@@ -243,24 +243,6 @@ ACT_CODES = (
 DECIDE_CODES = ("notApprover", "selfApproval", *ACT_CODES)
 NAME_APPROVERS_CODES = ("selfApproval", "notPossible", *ACT_CODES)
 
-# fmt: off
-ENDPOINTS = EndpointTable(RequestService, (
-    Endpoint("GET", "/requests/v1/", list_, Operation.READ_REQUESTS, ABOUT_LIST, LISTED,
-             parameters=FILTERS, codes=LIST_CODES),
-    Endpoint("GET", "/requests/v1/{requestId}/", read, Operation.READ_REQUESTS, ABOUT_READ, READ, codes=READ_CODES),
-    Endpoint("POST", "/requests/v1/{requestId}/approve/", approve, Operation.DECIDE_REQUEST, ABOUT_APPROVE, DECIDED,
-             shape=ACTION, codes=DECIDE_CODES, body_is_optional=True),
-    Endpoint("POST", "/requests/v1/{requestId}/reject/", reject, Operation.DECIDE_REQUEST, ABOUT_REJECT, DECIDED,
-             shape=ACTION, codes=DECIDE_CODES, body_is_optional=True),
-    Endpoint("POST", "/requests/v1/{requestId}/approvers/", name_approvers, Operation.NAME_APPROVERS,
-             ABOUT_NAME_APPROVERS, NAMED, shape=APPROVERS, codes=NAME_APPROVERS_CODES),
-    Endpoint("POST", "/requests/v1/{requestId}/cancel/", cancel, Operation.CANCEL_OR_RETRY_REQUEST,
-             ABOUT_CANCEL, ACTED, shape=ACTION, codes=ACT_CODES, body_is_optional=True),
-    Endpoint("POST", "/requests/v1/{requestId}/retry/", retry, Operation.CANCEL_OR_RETRY_REQUEST,
-             ABOUT_RETRY, ACTED, shape=ACTION, codes=ACT_CODES, body_is_optional=True),
-))
-# fmt: on
-
 
 # SSE heartbeat; keeps proxies from closing the connection.
 _STILL_THERE = b":\n\n"
@@ -345,7 +327,20 @@ WATCHED = (
 WATCH_CODES = ("notAdministrator", "notFound", "quotaExceeded", "databaseUnavailable", "overloaded")
 
 # fmt: off
-TIMELINE_ENDPOINTS = EndpointTable(RequestService, (
+ENDPOINTS = EndpointTable(RequestService, (
+    Endpoint("GET", "/requests/v1/", list_, Operation.READ_REQUESTS, ABOUT_LIST, LISTED,
+             parameters=FILTERS, codes=LIST_CODES),
+    Endpoint("GET", "/requests/v1/{requestId}/", read, Operation.READ_REQUESTS, ABOUT_READ, READ, codes=READ_CODES),
+    Endpoint("POST", "/requests/v1/{requestId}/approve/", approve, Operation.DECIDE_REQUEST, ABOUT_APPROVE, DECIDED,
+             shape=ACTION, codes=DECIDE_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/reject/", reject, Operation.DECIDE_REQUEST, ABOUT_REJECT, DECIDED,
+             shape=ACTION, codes=DECIDE_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/approvers/", name_approvers, Operation.NAME_APPROVERS,
+             ABOUT_NAME_APPROVERS, NAMED, shape=APPROVERS, codes=NAME_APPROVERS_CODES),
+    Endpoint("POST", "/requests/v1/{requestId}/cancel/", cancel, Operation.CANCEL_OR_RETRY_REQUEST,
+             ABOUT_CANCEL, ACTED, shape=ACTION, codes=ACT_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/retry/", retry, Operation.CANCEL_OR_RETRY_REQUEST,
+             ABOUT_RETRY, ACTED, shape=ACTION, codes=ACT_CODES, body_is_optional=True),
     Endpoint("GET", "/requests/v1/{requestId}/events/", watch, Operation.READ_REQUESTS, ABOUT_WATCH, WATCHED,
              headers=HEADERS, codes=WATCH_CODES),
 ))

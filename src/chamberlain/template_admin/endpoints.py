@@ -1,6 +1,11 @@
-"""Endpoints of mailbox templates, for administrators and requesters."""
+"""Endpoints of templates, for administrators and requesters.
 
-from collections.abc import Mapping
+Mailbox templates and templates of groups, teams and guests have the same handlers. Requesters do not see templates of
+guests.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from msgspec import Struct, json
 
@@ -8,6 +13,7 @@ from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import TemplateId
 from chamberlain.http.calls import Answer
 from chamberlain.http.context import Call
+from chamberlain.http.submission import creating_act_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import (
     ADDED,
@@ -24,119 +30,143 @@ from chamberlain.http.resource import (
     shown,
 )
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success
-from chamberlain.http.submission import creating_act_of
-from chamberlain.template_admin.documents import MAILBOX_TEMPLATE
+from chamberlain.template_admin.documents import COLLAB_TEMPLATE, MAILBOX_TEMPLATE, CollabTemplateBody
 from chamberlain.template_admin.models import TemplateRecord
 from chamberlain.template_admin.service import TemplateService
 from chamberlain.template_admin.wire import (
+    COLLAB_TEMPLATES,
+    CollabTemplate,
     MailboxTemplate,
+    OfferedGroupTemplate,
     OfferedMailboxTemplate,
     mailbox_template_of,
+    offered_group_template_of,
     offered_mailbox_template_of,
+    written_collab_template,
 )
-from chamberlain.templates.rules import MAIL
+from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
 from chamberlain.templates.schema import MailboxTemplateBody
 
 
 class MailboxTemplatePage(Struct, rename="camel", frozen=True):
-    """Some templates, newest first; `nextCursor` is null on the last page."""
+    """A page of templates, newest first; `nextCursor` is null on the last page."""
 
     items: tuple[MailboxTemplate, ...]
     next_cursor: str | None
 
 
 class OfferedMailboxTemplatePage(Struct, rename="camel", frozen=True):
-    """Some templates, newest first; `nextCursor` is null on the last page."""
+    """A page of templates, newest first; `nextCursor` is null on the last page."""
 
     items: tuple[OfferedMailboxTemplate, ...]
     next_cursor: str | None
 
 
-async def list_(templates: TemplateService, call: Call[None]) -> Answer:
-    """List templates, including inactive ones."""
-    page = await templates.list(call.caller, page_wanted(call), area=MAIL)
-    body = MailboxTemplatePage(tuple(map(mailbox_template_of, page.items)), next_cursor(call, page.next))
-    return listed(json.encode(body))
+class CollabTemplatePage(Struct, rename="camel", frozen=True):
+    """A page of templates, newest first; `nextCursor` is null on the last page."""
+
+    items: tuple[CollabTemplate, ...]
+    next_cursor: str | None
 
 
-async def create(templates: TemplateService, call: Call[MailboxTemplateBody]) -> Answer:
-    """Create a template."""
-    answer = await templates.create(call.caller, call.body, creating_act_of(call), _render, area=MAIL)
-    return made(call.http, "/admin/mail/v1/templates/", answer)
+class OfferedGroupTemplatePage(Struct, rename="camel", frozen=True):
+    """A page of templates, newest first; `nextCursor` is null on the last page."""
+
+    items: tuple[OfferedGroupTemplate, ...]
+    next_cursor: str | None
 
 
-async def read(templates: TemplateService, call: Call[None]) -> Answer:
-    """Read a template."""
-    return _shown(await templates.read(call.caller, TemplateId(call.ids["templateId"]), area=MAIL))
+@dataclass(frozen=True, slots=True)
+class TemplateHandlers:
+    """The handlers of one area. `encode` is for administrators, `encode_offered` for requesters."""
+
+    area: TemplateArea
+    path: str
+    encode: Callable[[TemplateRecord], object]
+    encode_offered: Callable[[TemplateRecord], object]
+
+    async def list_(self, templates: TemplateService, call: Call[None]) -> Answer:
+        """List templates, including inactive ones."""
+        page = await templates.list(call.caller, page_wanted(call), area=self.area)
+        items = list(map(self.encode, page.items))
+        return listed(json.encode({"items": items, "nextCursor": next_cursor(call, page.next)}))
+
+    async def create(self, templates: TemplateService, call: Call[MailboxTemplateBody | CollabTemplateBody]) -> Answer:
+        """Create a template."""
+        answer = await templates.create(call.caller, call.body, creating_act_of(call), self._render, area=self.area)
+        return made(call.http, self.path, answer)
+
+    async def read(self, templates: TemplateService, call: Call[None]) -> Answer:
+        """Read a template."""
+        return self._shown(await templates.read(call.caller, TemplateId(call.ids["templateId"]), area=self.area))
+
+    async def replace(self, templates: TemplateService, call: Call[MailboxTemplateBody | CollabTemplateBody]) -> Answer:
+        """Replace a template."""
+        template_id = TemplateId(call.ids["templateId"])
+        return self._shown(await templates.replace(call.caller, template_id, call.body, edit_of(call), area=self.area))
+
+    async def delete(self, templates: TemplateService, call: Call[None]) -> Answer:
+        """Delete a template."""
+        await templates.delete(call.caller, TemplateId(call.ids["templateId"]), edit_of(call), area=self.area)
+        return removed()
+
+    async def offer(self, templates: TemplateService, call: Call[None]) -> Answer:
+        """List the templates that the caller may use."""
+        page = await templates.offer(call.caller, page_wanted(call), area=self.area)
+        items = list(map(self.encode_offered, page.items))
+        return listed(json.encode({"items": items, "nextCursor": next_cursor(call, page.next)}))
+
+    def _render(self, record: TemplateRecord) -> bytes:
+        return json.encode(self.encode(record))
+
+    def _shown(self, record: TemplateRecord) -> Answer:
+        return shown(self._render(record), record.etag)
 
 
-async def replace(templates: TemplateService, call: Call[MailboxTemplateBody]) -> Answer:
-    """Replace a template."""
-    template_id = TemplateId(call.ids["templateId"])
-    return _shown(await templates.replace(call.caller, template_id, call.body, edit_of(call), area=MAIL))
+MAILBOX_HANDLERS = TemplateHandlers(MAIL, "/admin/mail/v1/templates/", mailbox_template_of, offered_mailbox_template_of)
+COLLAB_HANDLERS = TemplateHandlers(
+    COLLAB, "/admin/collab/v1/templates/", written_collab_template, offered_group_template_of
+)
 
+_MAILBOX_TAG = "Mailbox templates"
 
-async def delete(templates: TemplateService, call: Call[None]) -> Answer:
-    """Delete a template."""
-    await templates.delete(call.caller, TemplateId(call.ids["templateId"]), edit_of(call), area=MAIL)
-    return removed()
-
-
-async def offer(templates: TemplateService, call: Call[None]) -> Answer:
-    """List the templates that the caller may use."""
-    page = await templates.offer(call.caller, page_wanted(call), area=MAIL)
-    items = tuple(map(offered_mailbox_template_of, page.items))
-    body = OfferedMailboxTemplatePage(items, next_cursor(call, page.next))
-    return listed(json.encode(body))
-
-
-def _render(record: TemplateRecord) -> bytes:
-    return json.encode(mailbox_template_of(record))
-
-
-def _shown(record: TemplateRecord) -> Answer:
-    return shown(_render(record), record.etag)
-
-
-_TAG = "Mailbox templates"
-
-ABOUT_LIST = About(
+MAILBOX_ABOUT_LIST = About(
     id="listMailboxTemplates",
-    tag=_TAG,
+    tag=_MAILBOX_TAG,
     summary="List mailbox templates, newest first",
     description="All of them, active or not. For administrators of the tenant.",
 )
-ABOUT_CREATE = About(
+MAILBOX_ABOUT_CREATE = About(
     id="createMailboxTemplate",
-    tag=_TAG,
+    tag=_MAILBOX_TAG,
     summary="Create a mailbox template",
     description="An active template with `isDefault` becomes the default of its kind and takes that from the one that "
     f"was it. {ADDED} {SIGNING}",
     example={"kind": "room", "name": "Quiet room", "defaults": {"country": "Switzerland"}},
 )
-ABOUT_READ = About(id="readMailboxTemplate", tag=_TAG, summary="Read a mailbox template")
-ABOUT_REPLACE = About(
+MAILBOX_ABOUT_READ = About(id="readMailboxTemplate", tag=_MAILBOX_TAG, summary="Read a mailbox template")
+MAILBOX_ABOUT_REPLACE = About(
     id="replaceMailboxTemplate",
-    tag=_TAG,
+    tag=_MAILBOX_TAG,
     summary="Replace a mailbox template",
     description="The whole of it: what is not sent is what a new template would have. Its `kind` stays. Requests under "
     f"way keep the template that they were asked for with. {ADDED} {SIGNING}",
     example={"kind": "room", "name": "Quiet room", "active": False},
 )
-ABOUT_DELETE = About(
+MAILBOX_ABOUT_DELETE = About(
     id="deleteMailboxTemplate",
-    tag=_TAG,
+    tag=_MAILBOX_TAG,
     summary="Delete a mailbox template",
     description="What was made with it stays, and requests under way go on.",
 )
-ABOUT_OFFER = About(
+MAILBOX_ABOUT_OFFER = About(
     id="listOfferedMailboxTemplates",
     tag="Mailboxes",
     summary="List the mailbox templates that one may use",
     description="Active ones of whose audience the caller is. No audience holds an application back.",
 )
 
-_OFFERED: Mapping[str, object] = {
+_MAILBOX_OFFERED: Mapping[str, object] = {
     "id": "7e000000-0000-4000-8000-000000000003",
     "kind": "room",
     "name": "Room",
@@ -145,7 +175,7 @@ _OFFERED: Mapping[str, object] = {
     "approvalRequired": False,
     "customFields": [],
 }
-_EXAMPLE: Mapping[str, object] = {
+_MAILBOX_EXAMPLE: Mapping[str, object] = {
     "id": "7e000000-0000-4000-8000-000000000003",
     "kind": "room",
     "name": "Room",
@@ -163,35 +193,165 @@ _EXAMPLE: Mapping[str, object] = {
     "createdBy": {"type": "system", "id": None, "displayName": "Example estate"},
     "updatedAt": "2026-11-20T09:00:00.000Z",
 }
-LISTED = (Success(200, "A page of templates.", MailboxTemplatePage, CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
-CREATED = (
-    making(MailboxTemplate, _EXAMPLE, {"template": link_to("readMailboxTemplate", "templateId", "The template.")}),
+MAILBOX_LISTED = (
+    Success(200, "A page of templates.", MailboxTemplatePage, CACHE, {"items": [_MAILBOX_EXAMPLE], "nextCursor": None}),
 )
-READ = (Success(200, "The template.", MailboxTemplate, VERSIONED, _EXAMPLE),)
-REPLACED = (Success(200, "The template as it is now.", MailboxTemplate, VERSIONED, _EXAMPLE),)
+MAILBOX_CREATED = (
+    making(
+        MailboxTemplate, _MAILBOX_EXAMPLE, {"template": link_to("readMailboxTemplate", "templateId", "The template.")}
+    ),
+)
+MAILBOX_READ = (Success(200, "The template.", MailboxTemplate, VERSIONED, _MAILBOX_EXAMPLE),)
+MAILBOX_REPLACED = (Success(200, "The template as it is now.", MailboxTemplate, VERSIONED, _MAILBOX_EXAMPLE),)
 DELETED = (Success(204, "It is gone."),)
-OFFERED = (
-    Success(200, "A page of templates.", OfferedMailboxTemplatePage, CACHE, {"items": [_OFFERED], "nextCursor": None}),
+MAILBOX_OFFERED = (
+    Success(
+        200,
+        "A page of templates.",
+        OfferedMailboxTemplatePage,
+        CACHE,
+        {"items": [_MAILBOX_OFFERED], "nextCursor": None},
+    ),
 )
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
 CREATE_CODES = ("notAdministrator", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress", "overloaded")
 READ_CODES = ("notAdministrator", "notFound")
 REPLACE_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible", "overloaded")
-DELETE_CODES = ("notAdministrator", "notFound", "etagStale")
+MAILBOX_DELETE_CODES = ("notAdministrator", "notFound", "etagStale")
+
+_COLLAB_TAG = "Templates of groups, teams and guests"
+
+COLLAB_ABOUT_LIST = About(
+    id="listCollabTemplates",
+    tag=_COLLAB_TAG,
+    summary="List templates of groups, teams and guests, newest first",
+    description="All of them, active or not. For administrators of the tenant.",
+)
+COLLAB_ABOUT_CREATE = About(
+    id="createCollabTemplate",
+    tag=_COLLAB_TAG,
+    summary="Create a template of a group, a team or guests",
+    description="`kind` says what it is, and which other properties there are. Whom and what it names must exist; a "
+    f"guest template and a guest policy that it names must be active. {ADDED} {SIGNING}",
+    example={"kind": "team", "name": "Customer team", "naming": {"displayName": "CU-{input}"}, "channels": ["General"]},
+)
+COLLAB_ABOUT_READ = About(
+    id="readCollabTemplate", tag=_COLLAB_TAG, summary="Read a template of a group, a team or guests"
+)
+COLLAB_ABOUT_REPLACE = About(
+    id="replaceCollabTemplate",
+    tag=_COLLAB_TAG,
+    summary="Replace a template of a group, a team or guests",
+    description="The whole of it: what is not sent is what a new template would have. Its `kind` stays. Requests under "
+    "way keep the template that they were asked for with. A guest template that is not active stays assigned where it "
+    f"is, and cannot be assigned any more. {ADDED} {SIGNING}",
+    example={"kind": "team", "name": "Customer team", "active": False},
+)
+COLLAB_ABOUT_DELETE = About(
+    id="deleteCollabTemplate",
+    tag=_COLLAB_TAG,
+    summary="Delete a template of a group, a team or guests",
+    description="What was made with it stays, and requests under way go on. A guest template that is assigned to a "
+    "group or site, or that a template of a group or team names, is not deleted; `conflictingId` is that template.",
+)
+COLLAB_ABOUT_OFFER = About(
+    id="listOfferedGroupTemplates",
+    tag="Groups and teams",
+    summary="List the templates of groups and teams that one may use",
+    description="Active ones of whose audience the caller is.",
+)
+
+_FIELD: Mapping[str, object] = {"key": "el-text-1", "label": "Customer", "type": "text", "required": False}
+_COLLAB_OFFERED: Mapping[str, object] = {
+    "id": "7e000000-0000-4000-8000-000000000013",
+    "kind": "team",
+    "name": "Confidential team",
+    "description": "",
+    "isDefault": False,
+    "approvalRequired": True,
+    "memberShipType": 0,
+    "memberShipTypeChangeable": True,
+    "minimumOwners": 1,
+    "customFields": [_FIELD],
+}
+_COLLAB_EXAMPLE: Mapping[str, object] = {
+    "kind": "team",
+    "id": "7e000000-0000-4000-8000-000000000013",
+    "name": "Confidential team",
+    "description": "",
+    "active": True,
+    "audience": None,
+    "naming": {"displayName": "CONF-{input}", "mailNickname": "conf-{input}"},
+    "memberShipType": 0,
+    "memberShipTypeChangeable": True,
+    "membershipRule": None,
+    "owners": [],
+    "members": [],
+    "minimumOwners": 1,
+    "customFields": [_FIELD],
+    "labelId": None,
+    "guestTemplateId": None,
+    "guestPolicyId": None,
+    "approval": {
+        "levels": [
+            {"mode": "any", "approvers": [{"type": "user", "id": "da7a0000-0000-4000-8000-000000000004"}]},
+        ],
+        "deadlineDays": 14,
+    },
+    "webhook": {
+        "url": "https://hooks.estate.example/chamberlain",
+        "active": True,
+        "hasSecret": True,
+        "disabledReason": None,
+    },
+    "createdAt": "2026-11-20T09:00:00.000Z",
+    "createdBy": {"type": "system", "id": None, "displayName": "Example estate"},
+    "updatedAt": "2026-11-20T09:00:00.000Z",
+    "channels": ["General", "Planning"],
+}
+
+COLLAB_LISTED = (
+    Success(200, "A page of templates.", CollabTemplatePage, CACHE, {"items": [_COLLAB_EXAMPLE], "nextCursor": None}),
+)
+COLLAB_CREATED = (
+    making(
+        COLLAB_TEMPLATES, _COLLAB_EXAMPLE, {"template": link_to("readCollabTemplate", "templateId", "The template.")}
+    ),
+)
+COLLAB_READ = (Success(200, "The template.", COLLAB_TEMPLATES, VERSIONED, _COLLAB_EXAMPLE),)
+COLLAB_REPLACED = (Success(200, "The template as it is now.", COLLAB_TEMPLATES, VERSIONED, _COLLAB_EXAMPLE),)
+COLLAB_OFFERED = (
+    Success(
+        200, "A page of templates.", OfferedGroupTemplatePage, CACHE, {"items": [_COLLAB_OFFERED], "nextCursor": None}
+    ),
+)
+COLLAB_DELETE_CODES = ("notAdministrator", "notFound", "etagStale", "inUse")
 
 # fmt: off
 ENDPOINTS = EndpointTable(TemplateService, (
-    Endpoint("GET", "/mail/v1/templates/", offer, Operation.READ_MAILBOX_TEMPLATES,
-             ABOUT_OFFER, OFFERED, parameters=PARAMETERS, codes=LIST_CODES),
-    Endpoint("GET", "/admin/mail/v1/templates/", list_, Operation.ADMINISTER_MAIL,
-             ABOUT_LIST, LISTED, parameters=PARAMETERS, codes=LIST_CODES),
-    Endpoint("POST", "/admin/mail/v1/templates/", create, Operation.ADMINISTER_MAIL,
-             ABOUT_CREATE, CREATED, shape=MAILBOX_TEMPLATE, codes=CREATE_CODES),
-    Endpoint("GET", "/admin/mail/v1/templates/{templateId}/", read, Operation.ADMINISTER_MAIL,
-             ABOUT_READ, READ, codes=READ_CODES),
-    Endpoint("PUT", "/admin/mail/v1/templates/{templateId}/", replace, Operation.ADMINISTER_MAIL,
-             ABOUT_REPLACE, REPLACED, shape=MAILBOX_TEMPLATE, headers=(IF_MATCH,), codes=REPLACE_CODES),
-    Endpoint("DELETE", "/admin/mail/v1/templates/{templateId}/", delete, Operation.ADMINISTER_MAIL,
-             ABOUT_DELETE, DELETED, headers=(IF_MATCH,), codes=DELETE_CODES),
+    Endpoint("GET", "/mail/v1/templates/", MAILBOX_HANDLERS.offer, Operation.READ_MAILBOX_TEMPLATES,
+             MAILBOX_ABOUT_OFFER, MAILBOX_OFFERED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("GET", "/admin/mail/v1/templates/", MAILBOX_HANDLERS.list_, Operation.ADMINISTER_MAIL,
+             MAILBOX_ABOUT_LIST, MAILBOX_LISTED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("POST", "/admin/mail/v1/templates/", MAILBOX_HANDLERS.create, Operation.ADMINISTER_MAIL,
+             MAILBOX_ABOUT_CREATE, MAILBOX_CREATED, shape=MAILBOX_TEMPLATE, codes=CREATE_CODES),
+    Endpoint("GET", "/admin/mail/v1/templates/{templateId}/", MAILBOX_HANDLERS.read, Operation.ADMINISTER_MAIL,
+             MAILBOX_ABOUT_READ, MAILBOX_READ, codes=READ_CODES),
+    Endpoint("PUT", "/admin/mail/v1/templates/{templateId}/", MAILBOX_HANDLERS.replace, Operation.ADMINISTER_MAIL,
+             MAILBOX_ABOUT_REPLACE, MAILBOX_REPLACED, shape=MAILBOX_TEMPLATE, headers=(IF_MATCH,), codes=REPLACE_CODES),
+    Endpoint("DELETE", "/admin/mail/v1/templates/{templateId}/", MAILBOX_HANDLERS.delete, Operation.ADMINISTER_MAIL,
+             MAILBOX_ABOUT_DELETE, DELETED, headers=(IF_MATCH,), codes=MAILBOX_DELETE_CODES),
+    Endpoint("GET", "/collab/v1/templates/", COLLAB_HANDLERS.offer, Operation.READ_COLLAB_TEMPLATES,
+             COLLAB_ABOUT_OFFER, COLLAB_OFFERED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("GET", "/admin/collab/v1/templates/", COLLAB_HANDLERS.list_, Operation.ADMINISTER_COLLAB,
+             COLLAB_ABOUT_LIST, COLLAB_LISTED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("POST", "/admin/collab/v1/templates/", COLLAB_HANDLERS.create, Operation.ADMINISTER_COLLAB,
+             COLLAB_ABOUT_CREATE, COLLAB_CREATED, shape=COLLAB_TEMPLATE, codes=CREATE_CODES),
+    Endpoint("GET", "/admin/collab/v1/templates/{templateId}/", COLLAB_HANDLERS.read, Operation.ADMINISTER_COLLAB,
+             COLLAB_ABOUT_READ, COLLAB_READ, codes=READ_CODES),
+    Endpoint("PUT", "/admin/collab/v1/templates/{templateId}/", COLLAB_HANDLERS.replace, Operation.ADMINISTER_COLLAB,
+             COLLAB_ABOUT_REPLACE, COLLAB_REPLACED, shape=COLLAB_TEMPLATE, headers=(IF_MATCH,), codes=REPLACE_CODES),
+    Endpoint("DELETE", "/admin/collab/v1/templates/{templateId}/", COLLAB_HANDLERS.delete,
+             Operation.ADMINISTER_COLLAB, COLLAB_ABOUT_DELETE, DELETED, headers=(IF_MATCH,), codes=COLLAB_DELETE_CODES),
 ))
 # fmt: on

@@ -152,23 +152,6 @@ _ATTEMPT: Mapping[str, object] = {
 TESTED = (Success(200, "The reply of the receiver, or the error.", Attempt, _TEST_HEADERS, _ATTEMPT),)
 TEST_CODES = (*ROTATE_CODES, "stateDoesNotAllow")
 
-# fmt: off
-ENDPOINTS = EndpointTable(WebhookService, (
-    Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/test/", test_of_mailbox_template,
-             Operation.ADMINISTER_MAIL, ABOUT_TEST_OF_MAILBOX_TEMPLATE, TESTED, shape=ACTION,
-             codes=TEST_CODES, body_is_optional=True),
-    Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/rotate/", rotate_of_mailbox_template,
-             Operation.ADMINISTER_MAIL, ABOUT_ROTATE_OF_MAILBOX_TEMPLATE, ROTATED, shape=ACTION,
-             codes=ROTATE_CODES, body_is_optional=True),
-    Endpoint("POST", "/admin/collab/v1/templates/{templateId}/webhook/test/", test_of_collab_template,
-             Operation.ADMINISTER_COLLAB, ABOUT_TEST_OF_COLLAB_TEMPLATE, TESTED, shape=ACTION,
-             codes=TEST_CODES, body_is_optional=True),
-    Endpoint("POST", "/admin/collab/v1/templates/{templateId}/webhook/rotate/", rotate_of_collab_template,
-             Operation.ADMINISTER_COLLAB, ABOUT_ROTATE_OF_COLLAB_TEMPLATE, ROTATED, shape=ACTION,
-             codes=ROTATE_CODES, body_is_optional=True),
-))
-# fmt: on
-
 
 class DeliveryPage(Struct, rename="camel", frozen=True):
     """A page of deliveries, newest first. `nextCursor` is null on the last one."""
@@ -290,7 +273,7 @@ SPAN_CODES = (
 )  # fmt: skip
 
 # fmt: off
-DELIVERY_ENDPOINTS = EndpointTable(WebhookService, (
+ENDPOINTS = EndpointTable(WebhookService, (
     Endpoint("GET", "/admin/v1/deliveries/", list_, Operation.ADMINISTER_SERVICE, ABOUT_LIST,
              LISTED, parameters=FILTERS, codes=LIST_CODES),
     Endpoint("POST", "/admin/v1/deliveries/redeliver/", redeliver_span, Operation.ADMINISTER_SERVICE,
@@ -298,5 +281,17 @@ DELIVERY_ENDPOINTS = EndpointTable(WebhookService, (
     Endpoint("POST", "/admin/v1/deliveries/{deliveryId}/redeliver/", redeliver,
              Operation.ADMINISTER_SERVICE, ABOUT_REDELIVER, REDELIVERED, shape=ACTION,
              codes=REDELIVER_CODES, body_is_optional=True),
+    Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/test/", test_of_mailbox_template,
+             Operation.ADMINISTER_MAIL, ABOUT_TEST_OF_MAILBOX_TEMPLATE, TESTED, shape=ACTION,
+             codes=TEST_CODES, body_is_optional=True),
+    Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/rotate/", rotate_of_mailbox_template,
+             Operation.ADMINISTER_MAIL, ABOUT_ROTATE_OF_MAILBOX_TEMPLATE, ROTATED, shape=ACTION,
+             codes=ROTATE_CODES, body_is_optional=True),
+    Endpoint("POST", "/admin/collab/v1/templates/{templateId}/webhook/test/", test_of_collab_template,
+             Operation.ADMINISTER_COLLAB, ABOUT_TEST_OF_COLLAB_TEMPLATE, TESTED, shape=ACTION,
+             codes=TEST_CODES, body_is_optional=True),
+    Endpoint("POST", "/admin/collab/v1/templates/{templateId}/webhook/rotate/", rotate_of_collab_template,
+             Operation.ADMINISTER_COLLAB, ABOUT_ROTATE_OF_COLLAB_TEMPLATE, ROTATED, shape=ACTION,
+             codes=ROTATE_CODES, body_is_optional=True),
 ))
 # fmt: on
