@@ -23,7 +23,7 @@ class ActorType(OpenStrEnum):
 
 
 class Actor(Model, frozen=True):
-    """Who did something; `id` is None for the service itself."""
+    """The actor of a change; `id` is None for the service itself."""
 
     type: ActorType
     id: UUID | None

@@ -188,7 +188,7 @@ async def test_it_gives_the_reasons_of_the_use_case(api: httpx2.AsyncClient, hou
 @pytest.mark.parametrize(
     ("refusal", "status"),
     [
-        (Forbidden("teamLicenseRequired", "A team needs a license."), 403),
+        (Forbidden("teamLicenseRequired", "A team requires a license."), 403),
         (Conflict("idempotencyKeyInProgress", "Wait."), 409),
         (KeyReused(), 422),
         (Unavailable("overloaded", "Too much."), 503),

@@ -16,8 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from chamberlain.app.listeners import Listener, make_server
 from chamberlain.embedded.identity import make_server_certificate
-from chamberlain.http.body import WholeCall
-from chamberlain.http.buffered_response import WholeAnswers
+from chamberlain.fastpath.buffered_response import BufferedCall
 from chamberlain.http.connections import (
     HANDSHAKE_SECONDS,
     LEAST_TAKEN,
@@ -29,8 +28,9 @@ from chamberlain.http.connections import (
     Refusals,
     Refused,
 )
+from chamberlain.http.server_protocol import ServerProtocol
 from chamberlain.observability.metrics import exposition_without_database
-from tests.http.talks import HEAD, HEADERS, Talk, call, echo, served
+from tests.http.raw_client import HEAD, HEADERS, Talk, call, echo, served
 
 # More than the kernel keeps for a client that does not read.
 LARGE = b"x" * 16 * 1024 * 1024
@@ -48,7 +48,7 @@ def tls_in(folder: Path) -> Tls:
     return certificate.context, ssl.create_default_context(cadata=certificate.authority_pem)
 
 
-async def answer_large(whole: WholeCall, _receive: Receive, _send: Send) -> None:
+async def answer_large(whole: BufferedCall, _receive: Receive, _send: Send) -> None:
     assert whole.answer(200, LARGE_HEADERS, LARGE)
 
 
@@ -165,7 +165,7 @@ async def test_a_client_that_ends_its_side_and_does_not_read_is_cut_off() -> Non
 async def test_a_quiet_stream_stays_open(tls: Tls) -> None:
     go_on = asyncio.Event()
 
-    async def stream(_whole: WholeCall, _receive: Receive, send: Send) -> None:
+    async def stream(_whole: BufferedCall, _receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"one", "more_body": True})
         await go_on.wait()
@@ -184,7 +184,7 @@ async def test_a_quiet_stream_stays_open(tls: Tls) -> None:
 async def test_a_stream_that_is_not_read_is_cut_off(tls: Tls) -> None:
     ended = asyncio.Event()
 
-    async def stream(_whole: WholeCall, receive: Receive, send: Send) -> None:
+    async def stream(_whole: BufferedCall, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         gone = asyncio.create_task(receive_end(receive))
         while not gone.done():
@@ -210,7 +210,7 @@ async def receive_end(receive: Receive) -> None:
 async def test_a_call_waits_until_the_answer_before_it_is_read(tls: Tls) -> None:
     begun = 0
 
-    async def count(whole: WholeCall, receive: Receive, send: Send) -> None:
+    async def count(whole: BufferedCall, receive: Receive, send: Send) -> None:
         nonlocal begun
         begun += 1
         await answer_large(whole, receive, send)
@@ -230,7 +230,7 @@ async def test_a_call_waits_until_the_answer_before_it_is_read(tls: Tls) -> None
 async def test_a_client_that_hangs_up_before_its_answers_leaves_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
     begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def wait(whole: WholeCall, _receive: Receive, _send: Send) -> None:
+    async def wait(whole: BufferedCall, _receive: Receive, _send: Send) -> None:
         assert whole.body() == b"{}"
         begun.set()
         await may_end.wait()
@@ -253,7 +253,7 @@ async def test_calls_ahead_are_left_in_the_kernel() -> None:
     may_end = asyncio.Event()
     held: list[int] = []
 
-    async def wait(whole: WholeCall, _receive: Receive, _send: Send) -> None:
+    async def wait(whole: BufferedCall, _receive: Receive, _send: Send) -> None:
         await may_end.wait()
         assert whole.answer(202, HEADERS, b"ok")
 
@@ -289,7 +289,7 @@ async def test_at_the_cap_the_connection_without_progress_for_longest_makes_room
 async def test_at_the_cap_a_call_under_way_is_not_cut_off_before_idle_ones() -> None:
     begun, may_end = asyncio.Event(), asyncio.Event()
 
-    async def wait(whole: WholeCall, _receive: Receive, _send: Send) -> None:
+    async def wait(whole: BufferedCall, _receive: Receive, _send: Send) -> None:
         if whole.body() == b"[]":
             begun.set()
             await may_end.wait()
@@ -334,7 +334,7 @@ def connection_from(address: str) -> Connection:
     """A connection of such a client, without a socket."""
     with socket.socket() as listening:
         server = make_server(Listener(listening, None, no_application), Connections())
-    connection = Connection(Connections(), WholeAnswers(server.config, server.server_state, {}), None)
+    connection = Connection(Connections(), ServerProtocol(server.config, server.server_state, {}), None)
     connection.address = address
     return connection
 

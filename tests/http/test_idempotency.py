@@ -91,6 +91,6 @@ async def test_it_rejects_a_second_call_when_the_first_takes_too_long(databases:
 
         with pytest.raises(Conflict) as caught:
             async with databases.application.transaction(ESTATE) as other:
-                await idempotency.claim(other, caller_of(ADA), KEY, patience=timedelta(milliseconds=50))
+                await idempotency.claim(other, caller_of(ADA), KEY, wait=timedelta(milliseconds=50))
 
     assert (caught.value.code, caught.value.after) == ("idempotencyKeyInProgress", timedelta(seconds=1))

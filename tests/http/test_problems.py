@@ -35,7 +35,7 @@ def test_it_works() -> None:
     assert answer.content_type == b"application/problem+json"
     assert msgspec.json.decode(answer.body) == {
         "type": "/problems/invalidBody",
-        "title": "The body does not have the form that is asked for.",
+        "title": "The body is invalid.",
         "status": 400,
         "code": "invalidBody",
         "detail": "The body has one fault.",

@@ -1,4 +1,4 @@
-"""Where time and ids come from. Everything else gets these passed in, so that tests can choose them."""
+"""Read the clock and make ids. All other code gets them as parameters, so that tests can choose them."""
 
 import os
 import pwd
@@ -6,19 +6,13 @@ import time
 from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from chamberlain.auth.models import Actor, ActorType
-from chamberlain.database.types import random_ids
-
-# Drawn from the system beforehand, since one call of the kernel costs more than all else about an id. Lists, because
-# taking from them is safe from every thread.
-_ids: list[UUID] = []
-_DRAWN_AT_ONCE = 256
 
 
 def local_now() -> datetime:
-    """Read this machine's clock. Only tokens, certificates and caches go by it (docs/decisions/0037)."""
+    """Read this machine's clock, which is only for tokens, certificates and caches (docs/decisions/0037)."""
     return datetime.now(UTC)
 
 
@@ -36,7 +30,7 @@ class CarriedClock:
         self._reading: tuple[datetime, float] | None = None
 
     def __call__(self) -> datetime:
-        """Give the database's time."""
+        """Return the database's time."""
         if self._reading is None:
             return self._local()
         moment, since = self._reading
@@ -52,27 +46,22 @@ class CarriedClock:
         return self._local() - self()
 
 
-# The clock of the one database that a process works with.
+# The clock of the database of this process.
 now = CarriedClock()
 
 
 def new_id() -> UUID:
-    """An id that nobody can guess and nobody else has."""
-    try:
-        return _ids.pop()
-    except IndexError:
-        one, *others = random_ids(os.urandom(16 * _DRAWN_AT_ONCE))
-        _ids.extend(others)
-        return one
+    """Make a random id."""
+    return uuid4()
 
 
 def new_webhook_secret() -> str:
-    """A secret as Standard Webhooks has it: `whsec_` and the base64 of 32 random bytes."""
+    """Make a secret of Standard Webhooks: `whsec_` and the base64 of 32 random bytes."""
     return f"whsec_{b64encode(os.urandom(32)).decode('ascii')}"
 
 
 def command_line() -> Actor:
-    """Whoever runs this process, by the name that the operating system has for them; by number where it has none."""
+    """Return the operating system's user as an actor, by number if the user has no name."""
     number = os.getuid()
     try:
         name = pwd.getpwuid(number).pw_name

@@ -47,7 +47,7 @@ from chamberlain.embedded.directory.graph.server import Access, Authenticate, Gr
 from chamberlain.embedded.directory.groups import FindGroups, GroupQuery, Groups, Row, find_groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import HELD_ADDRESSES, PEOPLE_CHANNEL, Register
-from chamberlain.http.body import whole_call
+from chamberlain.fastpath.buffered_response import buffered_call
 from chamberlain.settings import Settings
 
 # In seconds: the shortest that Retry-After can say, and what it says with Microsoft 365.
@@ -187,9 +187,9 @@ def found_together(pool: Pool, *, patience: timedelta = ACQUIRED_WITHIN) -> Find
 
 
 def send_whole(scope: Scope, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
-    """Send an answer by the server's shorter way, if it has one. Says whether that was done."""
-    whole = whole_call(scope)
-    return whole is not None and whole.answer(status, headers, body)
+    """Send a response with one write, if the server offers that. Returns whether it was sent."""
+    call = buffered_call(scope)
+    return call is not None and call.answer(status, headers, body)
 
 
 def _authenticate(verifier: Verifier) -> Authenticate:

@@ -27,8 +27,8 @@ from chamberlain.app.processes import running
 from chamberlain.core.errors import CannotStart, Unavailable
 from chamberlain.database.transactions import Database
 from chamberlain.guests import finding_records
-from chamberlain.http.buffered_response import WholeAnswers
 from chamberlain.http.connections import BACKLOG, Connection, ConnectionLimits, Connections
+from chamberlain.http.server_protocol import ServerProtocol
 from chamberlain.observability.metrics import (
     CONTENT_TYPE,
     deliveries_seen,
@@ -134,10 +134,12 @@ def _refuse_new(listening: socket.socket) -> None:
 
 
 def _is_idle(connection: object) -> bool:
-    return isinstance(connection, WholeAnswers) and connection.is_idle
+    return isinstance(connection, ServerProtocol) and connection.is_idle
 
 
-def make_server(listener: Listener, connections: Connections, *, protocol: type[WholeAnswers] = WholeAnswers) -> Server:
+def make_server(
+    listener: Listener, connections: Connections, *, protocol: type[ServerProtocol] = ServerProtocol
+) -> Server:
     """A server for one listener, ready to be run with `serve`. Connections over TLS make their handshake themselves."""
 
     def begin(

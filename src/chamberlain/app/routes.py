@@ -21,7 +21,7 @@ from chamberlain.http import endpoints as http_endpoints
 from chamberlain.http.calls import echoes
 from chamberlain.http.context import HttpContext
 from chamberlain.http.openapi import describe
-from chamberlain.http.pipeline import TRACE_ID, Front
+from chamberlain.http.pipeline import TRACE_ID, Pipeline
 from chamberlain.http.problems import problem_of_bug
 from chamberlain.http.router import AnyEndpoint, EndpointTable
 from chamberlain.mailboxes import endpoints as mailbox_endpoints
@@ -59,7 +59,7 @@ def create_app(http: HttpContext, services: Sequence[object], mounts: Mapping[st
     published = http_endpoints.endpoints(partial(describe, ENDPOINTS, http))
     served = [each for table in (*TABLES, published) for each in table.serve([*services, http])]
     # Answers unexpected errors, and raises them again so that the server logs each once, with its traceback.
-    return ServerErrorMiddleware(Front(http, served, mounts or {}), handler=_answer_bug)
+    return ServerErrorMiddleware(Pipeline(http, served, mounts or {}), handler=_answer_bug)
 
 
 async def _answer_bug(request: Request, error: Exception) -> Response:

@@ -1,6 +1,6 @@
-"""The connections of one process, over all its listeners: their cap, and the deadlines of clients that do not go on.
+"""The connections of one process: their limits, and the timeouts of slow clients.
 
-One task looks at them once a second, so that no call needs a timer of its own.
+One task checks them every second, so a call needs no timer.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ import uvloop.loop
 
 from chamberlain.observability import metrics
 
-# One line per kind and minute: an attack must not fill the disk, and a pager needs no more.
+# One line per kind and minute, so that an attack cannot fill the disk.
 SECONDS_BETWEEN_LINES = 60.0
 
 logger = logging.getLogger(__name__)
@@ -58,14 +58,14 @@ class Refusals:
         self._logged_at: dict[Refused, float] = {}
 
     def add(self, kind: Refused, address: str, now: float) -> None:
-        """Count one; the first of a kind is logged at once."""
+        """Count a refusal; the first of a kind is logged at once."""
         metrics.connection_refused(kind)
         self._unlogged[kind] += 1
         self._last_address[kind] = address
         self._log_if_due(kind, now)
 
     def log_due(self, now: float) -> None:
-        """Log those that were only counted, once their kind is due again."""
+        """Log refusals that were only counted, once their kind is due again."""
         for kind in tuple(self._unlogged):
             self._log_if_due(kind, now)
 
@@ -76,24 +76,24 @@ class Refusals:
             logger.warning(_SENTENCES[kind], extra={"kind": str(kind), "count": count, "address": address})
 
 
-# Connections that wait in the kernel until the process accepts them, for each listener.
+# Connections of each listener that wait in the kernel until the process accepts them.
 BACKLOG = 1024
 # Seconds between two sweeps.
 SWEEP_SECONDS = 1.0
-# A pending answer of which fewer bytes than this were taken in so many seconds closes the connection.
+# The connection is closed if the client takes fewer bytes of a pending response in so many seconds.
 LEAST_TAKEN = 4096
 WRITE_SECONDS = 10.0
-# As long as a head may take.
+# The same as for a head.
 HANDSHAKE_SECONDS = 10.0
-# How long a TLS client has to confirm the end of the connection.
-TLS_FAREWELL_SECONDS = 2.0
-# How long a stopping process reads from a connection that it has ended: more than a round trip.
+# Time for a TLS client to confirm the end of the connection.
+TLS_CLOSE_SECONDS = 2.0
+# How long a stopping process reads from a closed connection: more than a round trip.
 LINGER_SECONDS = 1.0
-# Bytes that are read at once, and so the most that is kept of calls that wait for an earlier answer.
+# Bytes per read, and so the most that is kept of calls that wait for an earlier response.
 READ_SIZE = 16 * 1024
-# File descriptors of everything else: database, webhooks, directory, logs, keys.
+# File descriptors for database, webhooks, directory, logs and keys.
 SPARE_FILES = 256
-# Fewer connections than this would serve no one.
+# With fewer connections a service is useless.
 FEWEST = 16
 
 # SO_LINGER with a time of zero: the connection is reset, and what was not sent is dropped.
@@ -106,9 +106,9 @@ _VIEW = memoryview(_BUFFER)
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Limits that an operator can set. Without `most_of_address` an address may have as many as the process.
+    """Configurable limits. Without `most_of_address` an address has the limit of the process.
 
-    `exempt` are trusted proxies: many clients share the address of one.
+    `exempt` are trusted proxies, whose address many clients share.
     """
 
     most: int = 3000
@@ -116,7 +116,7 @@ class ConnectionLimits:
     exempt: tuple[IPv4Network | IPv6Network, ...] = ()
 
     def counts(self, address: str) -> bool:
-        """Whether the connections of an address have a cap."""
+        """Whether the connections of an address are limited."""
         if self.most_of_address is None:
             return False
         try:
@@ -128,29 +128,29 @@ class ConnectionLimits:
 
 
 class Speaker(Protocol):
-    """The part of a connection that speaks HTTP."""
+    """The HTTP protocol of a connection."""
 
     connection: "Connection"
 
     def end_after_next(self) -> None:
-        """Close the connection after the next answer: the process stops."""
+        """Close the connection after the next response: the process stops."""
         ...
 
     @property
     def is_at_work(self) -> bool:
-        """Whether the client waits for the service, not the service for the client."""
+        """Whether the client waits for the service."""
         ...
 
     def taken(self) -> int:
-        """Bytes of answers that the kernel has taken."""
+        """Return the bytes of responses that the kernel has taken."""
         ...
 
     def held(self) -> int:
-        """Bytes of calls that wait for the answer to an earlier call."""
+        """Return the bytes of calls that wait for an earlier response."""
         ...
 
     def ends_after_rest(self) -> bool:
-        """Whether a complete answer is still being sent; then the connection closes behind it."""
+        """Whether a complete response is still being sent; then the connection closes after it."""
         ...
 
     def connection_made(self, transport: asyncio.Transport) -> None: ...
@@ -162,7 +162,7 @@ class Speaker(Protocol):
 
 
 class Connection(asyncio.BufferedProtocol):
-    """One accepted socket: it passes on what comes, with or without TLS, and records progress."""
+    """One accepted socket, with or without TLS. It passes on data and records progress."""
 
     __slots__ = (
         "_connections", "_context", "_discards", "_speaker", "_tls", "address", "is_admitted", "is_paused",
@@ -177,11 +177,11 @@ class Connection(asyncio.BufferedProtocol):
         self._discards = False
         self.address = ""
         self.is_admitted = False
-        # Whether a part of an answer waits because the kernel did not take it.
+        # Whether a part of a response waits for the kernel.
         self.is_paused = False
-        # Whether HTTP has begun, which is after the handshake with TLS.
+        # Whether HTTP has started, after a TLS handshake.
         self.is_talking = False
-        # Whether the process stops, so that the end of a connection must not reset it.
+        # Whether the process stops, so the connection must not end with a reset.
         self.lingers = False
         self.progress_at = 0.0
         self.mark_at = 0.0
@@ -190,32 +190,32 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_at_work(self) -> bool:
-        """Whether the client waits for the service, not the service for the client."""
+        """Whether the client waits for the service."""
         return self.is_talking and not self.is_paused and self._speaker.is_at_work
 
     @property
     def is_secured(self) -> bool:
-        """Whether TLS is spoken."""
+        """Whether the connection uses TLS."""
         return self._context is not None
 
     def taken(self) -> int:
-        """Bytes of answers that the kernel has taken."""
+        """Return the bytes of responses that the kernel has taken."""
         return self._speaker.taken() if self.is_talking else 0
 
     def unsent(self, transport: asyncio.Transport) -> int:
-        """Bytes that wait in the transport that the speaker writes to, and below it."""
+        """Return the bytes that wait in this transport and below it."""
         above = transport.get_write_buffer_size()
         return above if transport is self.transport else above + self.transport.get_write_buffer_size()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Begin, if there is room."""
+        """Start, unless the limit is reached."""
         self.transport = transport
         peer = transport.get_extra_info("peername")
         self.address = str(peer[0]) if peer else ""
         if not self._connections.admit(self):
             transport.abort()
             return
-        # Any rest that the kernel does not take at once pauses writing, so the rest is known without polling.
+        # Pause writing for any data that the kernel does not take at once, so no polling is needed.
         transport.set_write_buffer_limits(high=0)
         if self._context is None:
             self._speaker.connection_made(transport)
@@ -226,35 +226,35 @@ class Connection(asyncio.BufferedProtocol):
             self._context,
             None,
             server_side=True,
-            # The sweep ends slow ones, and counts them.
+            # The sweep closes slow ones earlier, and counts them.
             ssl_handshake_timeout=HANDSHAKE_SECONDS * 2,
-            ssl_shutdown_timeout=TLS_FAREWELL_SECONDS,
+            ssl_shutdown_timeout=TLS_CLOSE_SECONDS,
         )
         self._tls.connection_made(transport)
 
     def get_buffer(self, _sizehint: int) -> memoryview:
-        """The place for the next read."""
+        """Return the buffer of the next read."""
         if self._tls is None:
             return _VIEW
         return memoryview(self._tls.get_buffer(READ_SIZE))[:READ_SIZE]
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Pass on what was read."""
+        """Pass on data."""
         if self._tls is not None:
             self._tls.buffer_updated(nbytes)
         elif not self._discards:
             self._speaker.data_received(_VIEW[:nbytes].tobytes())
 
     def eof_received(self) -> bool | None:
-        """Pass on that the client sends no more."""
+        """Pass on the end of the client's data."""
         if self._tls is not None:
             return self._tls.eof_received()
         self._speaker.eof_received()
-        # A client may end its side and read on (half-closed connection, RFC 9293, 3.6).
+        # The client may still read (half-closed connection, RFC 9293, 3.6).
         return self._speaker.ends_after_rest()
 
     def pause_writing(self) -> None:
-        """Note that the kernel has not taken everything."""
+        """Record that the kernel has not taken everything."""
         self.is_paused = True
         if self._tls is not None:
             self._tls.pause_writing()
@@ -263,7 +263,7 @@ class Connection(asyncio.BufferedProtocol):
             self._speaker.pause_writing()
 
     def resume_writing(self) -> None:
-        """Go on with what is left."""
+        """Continue with the rest."""
         self.is_paused = False
         if self._tls is not None:
             self._tls.resume_writing()
@@ -274,7 +274,7 @@ class Connection(asyncio.BufferedProtocol):
             self._connections.forget_reader(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Pass on the end."""
+        """Pass on the end of the connection."""
         if not self.is_admitted:
             return
         self._connections.closed(self)
@@ -284,21 +284,21 @@ class Connection(asyncio.BufferedProtocol):
             self._tls.connection_lost(exc)
 
     def held(self) -> int:
-        """Bytes of calls that wait for the answer to an earlier call."""
+        """Return the bytes of calls that wait for an earlier response."""
         return self._speaker.held() if self.is_talking else 0
 
     def end_after_next(self) -> None:
-        """Close the connection after the next answer: the process stops."""
+        """Close the connection after the next response: the process stops."""
         self.lingers = True
         self._speaker.end_after_next()
 
     def linger(self, transport: asyncio.Transport) -> None:
-        """End without a reset: a socket that is closed with unread data resets its connection.
+        """Close without a reset, which a socket with unread data would cause.
 
-        The client sees the end at once, and has some time to close its side. Data that still comes is discarded.
+        The client sees the end at once, and has time to close its side. Further data is discarded.
         """
         if self._tls is not None:
-            # TLS has its own farewell.
+            # TLS has its own shutdown.
             transport.close()
         elif not self._discards:
             self._discards = True
@@ -307,7 +307,7 @@ class Connection(asyncio.BufferedProtocol):
             asyncio.get_running_loop().call_later(LINGER_SECONDS, self.transport.abort)
 
     def refuse(self, kind: Refused) -> None:
-        """Count and log that the client is cut off; the caller ends the connection."""
+        """Count and log a refusal; the caller closes the connection."""
         self._connections.refused(self, kind)
 
 
@@ -320,11 +320,11 @@ class Connections:
         self._most = min(self._limits.most, room_for_connections())
         self._open: set[Connection] = set()
         self._is_stopping = False
-        # In the order of their beginning.
+        # In the order of their start.
         self._handshakes: dict[Connection, None] = {}
         self._unread: set[Connection] = set()
         self._of_address: Counter[str] = Counter()
-        # Candidates for closing at the cap: the longest without progress first, with the progress they had.
+        # Candidates for closing at the limit, the longest without progress first.
         self._candidates: deque[tuple[float, Connection]] = deque()
         metrics.connections_allowed(self._most)
 
@@ -335,15 +335,15 @@ class Connections:
 
     @property
     def unread(self) -> int:
-        """How many connections have an answer that waits for its client."""
+        """How many connections have an unread response."""
         return len(self._unread)
 
     def held(self) -> int:
-        """Bytes of calls that wait for the answer to an earlier call."""
+        """Return the bytes of calls that wait for an earlier response."""
         return sum(connection.held() for connection in self._open)
 
     def admit(self, connection: Connection) -> bool:
-        """Whether there is room; at the cap, the one without progress for longest is closed for it."""
+        """Whether the connection is accepted. At the limit, the one without progress for longest is closed for it."""
         connection.progress_at = _now()
         most_of_address = self._limits.most_of_address
         if most_of_address is not None and self._limits.counts(connection.address):
@@ -364,13 +364,13 @@ class Connections:
         return True
 
     def stop(self) -> None:
-        """Close every connection after its next answer."""
+        """Close every connection after its next response."""
         self._is_stopping = True
         for connection in self._open:
             connection.end_after_next()
 
     def closed(self, connection: Connection) -> None:
-        """Forget a connection that has ended."""
+        """Remove a closed connection."""
         if connection in self._open:
             self._open.discard(connection)
             metrics.connections_open(len(self._open))
@@ -383,14 +383,14 @@ class Connections:
         self._unread.discard(connection)
 
     def wait_for_reader(self, connection: Connection) -> None:
-        """Begin the write deadline, unless it runs already."""
+        """Start the write timeout, unless it runs already."""
         if connection not in self._unread:
             self._unread.add(connection)
             connection.mark_at = _now()
             connection.mark_taken = connection.taken()
 
     def forget_reader(self, connection: Connection) -> None:
-        """End the write deadline: everything was taken."""
+        """End the write timeout: everything was taken."""
         self._unread.discard(connection)
         connection.progress_at = _now()
 
@@ -405,8 +405,8 @@ class Connections:
             self.sweep(_now())
 
     def sweep(self, now: float) -> None:
-        """Close those whose deadline is over."""
-        # An operator can change the limit of a running process (prlimit).
+        """Close connections whose timeout is over."""
+        # The limit of a running process can change (prlimit).
         self._most = min(self._limits.most, room_for_connections())
         metrics.connections_allowed(self._most)
         while len(self._open) > self._most:
@@ -429,48 +429,48 @@ class Connections:
 
     def _close(self, connection: Connection, kind: Refused) -> None:
         self.refused(connection, kind)
-        # Its descriptor is free in the next turn of the event loop.
+        # Its file descriptor is free in the next turn of the event loop.
         self.closed(connection)
-        # Without this the kernel would keep the rest of the answer for minutes, for a client that does not read it.
+        # Without this the kernel would keep the unread response for minutes.
         underlying = connection.transport.get_extra_info("socket")
         underlying.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         connection.transport.abort()
 
     def _stalest(self) -> Connection:
-        """The connection without progress for longest; those that wait for the service come last."""
+        """Return the connection without progress for longest; those that wait for the service come last."""
         while self._candidates:
             progress_at, connection = self._candidates.popleft()
             if connection in self._open and connection.progress_at == progress_at:
                 return connection
-        # Sorted once for many, so that a flood of new connections costs little.
+        # Sort once for many, so that a flood of new connections costs little.
         ranked = sorted(self._open, key=lambda each: (each.is_at_work, each.progress_at))
         self._candidates = deque((each.progress_at, each) for each in ranked[: len(ranked) // 4 + 1])
         return self._candidates.popleft()[1]
 
 
 def room_for_connections() -> int:
-    """How many connections fit the file descriptors of this process, with room for everything else."""
+    """Return how many connections fit the file descriptors of this process, minus the spare ones."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     spare = min(SPARE_FILES, soft // 2)
     return max(FEWEST, soft - spare)
 
 
 def raise_file_limit(connections: int) -> None:
-    """Ask the system for as many file descriptors as so many connections need, as far as it allows."""
+    """Raise the limit of file descriptors for so many connections, as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # A full backlog is accepted before any connection is closed for it.
+    # A full backlog is accepted before connections are closed for it.
     needed = connections + SPARE_FILES + 2 * BACKLOG
     if soft < needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(needed, hard), hard))
 
 
 def _now() -> float:
-    # Finer than the time of the event loop, which does not tell the calls of one millisecond apart.
+    # Finer than the time of the event loop, which has milliseconds.
     return monotonic()
 
 
 def _place(address: str) -> str:
-    """The address that is counted: of IPv6 its network, since a client has 2^64 addresses (RFC 6177)."""
+    """Return the counted address: for IPv6 its network, since a client has 2^64 addresses (RFC 6177)."""
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Shared by all endpoints: authentication, addresses, cursors, streams, metrics."""
+"""The context that all endpoints share, and the call that a handler gets."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 from uuid import UUID
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from starlette.types import Receive
 from chamberlain.auth.models import Caller
 from chamberlain.auth.permissions import Operation, ScopePrefixes
 from chamberlain.core.ids import TraceId
-from chamberlain.core.paging import FeedPosition, NamePosition, Position
+from chamberlain.http.cursors import Cursors
 from chamberlain.http.streams import Streams
 
 
@@ -30,34 +30,9 @@ class Check:
     required: bool = True
 
 
-class Cursors(Protocol):
-    """Encrypt positions of pages as cursors, and decrypt them.
-
-    `place` names the caller and the list.
-    """
-
-    def seal(self, position: Position | NamePosition | FeedPosition, place: str) -> str:
-        """Return the cursor of a position."""
-
-    def open(self, cursor: str, place: str) -> Position:
-        """Return the position of a cursor.
-
-        Raises Malformed for a cursor of another caller or list.
-        """
-
-    def open_named(self, cursor: str, place: str) -> NamePosition:
-        """Do the same for a list that is sorted by name."""
-
-    def open_feed(self, cursor: str, place: str) -> FeedPosition:
-        """Do the same for a feed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Base addresses without a slash at the end.
-
-    Answers are built from them, never from a Host header.
-    """
+    """Base addresses without a trailing slash. Responses use them, never the Host header."""
 
     base_url: str
     insiders_base_url: str
@@ -93,15 +68,13 @@ class HttpContext:
 Body_co = TypeVar("Body_co", covariant=True)
 
 
-# Structs rather than dataclasses: one is made for every call, and a frozen dataclass costs ten times as much
-# to make.
+# A struct, because making a frozen dataclass costs ten times as much, and each call makes one.
 class Call(Struct, Generic[Body_co], frozen=True):
-    """A call whose checks are all passed.
+    """A validated call.
 
-    `path` is the canonical one, with its trailing slash. `raw` is the body as it was sent and `body` what it says,
-    None for an endpoint without a body. `ids` are the ids of the path, `query` its parameters. `client_address` is None
-    where the server knows none. `listed_headers` are the headers one by one, for those that may come several times.
-    `receive` tells when the caller leaves. `http` is what all endpoints share.
+    `path` is canonical, with its trailing slash. `raw` is the body in bytes and `body` the parsed one, None for an
+    endpoint without a body. `client_address` is None if the server knows none. `listed_headers` has repeated headers
+    several times. `receive` reports that the client disconnects.
     """
 
     method: str
@@ -120,7 +93,7 @@ class Call(Struct, Generic[Body_co], frozen=True):
 
     @property
     def caller(self) -> Caller:
-        """Who calls. Asked by handlers of endpoints that need a permission; public ones have no caller."""
+        """Return the caller of an endpoint that needs a permission. Public endpoints have none."""
         if self.known_caller is None:
-            raise LookupError(f"{self.method} {self.path} is public; its handler must not ask who calls.")
+            raise LookupError(f"{self.method} {self.path} is public and has no caller.")
         return self.known_caller

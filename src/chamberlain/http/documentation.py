@@ -1,7 +1,4 @@
-"""The documentation page: the OpenAPI document as one page of HTML, made on the server.
-
-It asks no other host for anything, runs no script, and its Content-Security-Policy says so.
-"""
+"""Render the OpenAPI document as one page of HTML, without scripts and without requests to other hosts."""
 
 import asyncio
 import gzip
@@ -18,7 +15,7 @@ from msgspec import json
 
 from chamberlain.http.calls import Answer, Headers
 
-# What the body of an answer may be, beside problems.
+# Content types of responses other than problems.
 _SHOWN = ("application/json", "application/x-ndjson", "text/event-stream")
 _PROBLEM = "application/problem+json"
 # A JSON value as the OpenAPI document has it.
@@ -38,7 +35,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
 
 
 def render(document: Json) -> bytes:
-    """The page for a document."""
+    """Render a document."""
     info, components = document["info"], document["components"]
     operations = [
         _Operation(path, method, operation)
@@ -60,7 +57,7 @@ def render(document: Json) -> bytes:
 <header>
 <h1>{escape(info["title"])} API <small>{escape(info["version"])}</small></h1>
 {_prose(info["description"])}
-<p>Base address: {bases}. The same for programs: <a href="/openapi.json">openapi.json</a>.</p>
+<p>Base address: {bases}. As JSON: <a href="/openapi.json">openapi.json</a>.</p>
 <nav>{_list(operation.link for operation in operations)}</nav>
 </header>
 <main>
@@ -134,7 +131,7 @@ def _responses(responses: Json, components: Json) -> str:
             for name, header in response.get("headers", {}).items()
             if status.startswith("2")
         )
-        # Examples of problems would say the same again and again; their codes are in the description.
+        # Examples of problems are omitted, because the links of their codes lead to one table.
         contents = (_content(one) for kind, one in response.get("content", {}).items() if kind in _SHOWN)
         meaning = _codes(response) or _prose(response["description"])
         rows.append((status, f"{meaning}{_list(headers)}{''.join(contents)}"))
@@ -142,7 +139,7 @@ def _responses(responses: Json, components: Json) -> str:
 
 
 def _codes(response: Json) -> str:
-    """Links to the codes of problems. Their meanings are in one table, which keeps the page small."""
+    """Link the codes of problems. One table has their meanings, which keeps the page small."""
     codes = response.get("content", {}).get(_PROBLEM, {}).get("examples", {})
     return ", ".join(f'<a href="#{code}">{_code(code)}</a>' for code in codes)
 
@@ -168,7 +165,7 @@ def _schema_section(name: str, schema: Json) -> str:
 
 
 def _type(schema: Json) -> str:
-    """A schema in a few words."""
+    """Describe a schema briefly."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f'<a href="#schema-{escape(name)}">{escape(name)}</a>'
@@ -205,7 +202,7 @@ def _resolved(value: Json, components: Json) -> Json:
 
 
 def _prose(text: str) -> str:
-    """Paragraphs and lists of the few marks that the document uses: blank line, dash, back quote."""
+    """Render paragraphs, lists and code of the small markup that the document uses."""
     return "".join(map(_paragraph, filter(None, text.split("\n\n"))))
 
 
@@ -225,7 +222,7 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are HTML already."""
+    """Render a table of HTML cells."""
     lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     titles = "".join(f"<th>{title}</th>" for title in head)
     return f"<table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table>" if lines else ""
@@ -239,18 +236,18 @@ def _pretty(value: object) -> str:
     return escape(json.format(json.encode(value), indent=2).decode(), quote=False)
 
 
-# Clients list a handful of codings. A longer header is not parsed, and the document is sent uncompressed.
+# Clients list a few codings. A longer header is not parsed, and the document is sent uncompressed.
 _LONGEST_HEADER = 1024
 _HEADERS: Headers = (
     (b"vary", b"accept-encoding"),
-    # A cache asks for each use whether its copy is current: the document changes with the version and the settings.
+    # Caches must revalidate: the document changes with the version and the settings.
     (b"cache-control", b"no-cache"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """The document in one coding, with the answers that send it."""
+    """The document in one coding, with its responses."""
 
     etag: bytes
     whole: Answer
@@ -271,10 +268,10 @@ class Published:
         self._building = asyncio.Lock()
 
     async def answer(self, headers: Sequence[tuple[bytes, bytes]]) -> Answer:
-        """Choose the form by the headers of a call; 304 when the caller has that form already."""
+        """Choose the form by the headers of a call; 304 if the client has that form."""
         if not self._forms:
             async with self._building:
-                # Another call may have built it in the meantime.
+                # Another call may have built it.
                 self._forms = self._forms or await asyncio.to_thread(self._make)
         plain, compressed = self._forms
         form = compressed if accepts_gzip(_value(headers, b"accept-encoding")) else plain
@@ -283,7 +280,7 @@ class Published:
     def _make(self) -> tuple[_Form, ...]:
         body = self._build()
         digest = sha256(body).hexdigest()[:32].encode("ascii")
-        # The time is left out, so that all processes send the same bytes.
+        # Without the time, all processes send the same bytes.
         compressed = gzip.compress(body, compresslevel=9, mtime=0)
         return (
             self._form(body, b'"%b"' % digest, ()),

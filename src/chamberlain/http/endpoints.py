@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it can do its work. Both are public and say nothing of anybody's data."""
+"""Public endpoints: health, the OpenAPI document, its page, and links to the codes of problems."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from chamberlain.http.schemas import with_shared_parts
 
 
 class HealthCheck(Struct, rename="camel", frozen=True):
-    """One condition. A failed one has the cause as a sentence in `detail` and as a stable code in `reasonCode`."""
+    """One check. A failed check has its cause as a sentence in `detail` and as a stable code in `reasonCode`."""
 
     name: str
     passed: bool
@@ -23,19 +23,19 @@ class HealthCheck(Struct, rename="camel", frozen=True):
 
 
 class Health(Struct, frozen=True):
-    """The sum of all checks."""
+    """The result of all checks."""
 
     status: Literal["live", "ready", "notReady"]
     checks: tuple[HealthCheck, ...]
 
 
 async def live(_: HttpContext, __: Call[None]) -> Answer:
-    """The process answers, which is all there is to say."""
+    """Report that the process answers."""
     return Answer(200, json.encode(Health("live", ())), _HEADERS)
 
 
 async def ready(_: HttpContext, call: Call[None]) -> Answer:
-    """Whether requests would be served well at present."""
+    """Report whether the service can process requests."""
     found = await call.http.check_readiness()
     checks = tuple(HealthCheck(each.name, each.passed, each.detail, each.reason_code) for each in found)
     if all(each.passed or not each.required for each in found):
@@ -46,19 +46,19 @@ async def ready(_: HttpContext, call: Call[None]) -> Answer:
 _HEADERS = ((b"cache-control", b"no-store"),)
 
 ABOUT_LIVE = About("readLiveness", "Operation", "Whether the process answers")
-ABOUT_READY = About("readReadiness", "Operation", "Whether the service can do its work")
-LIVE = (Success(200, "It does.", Health, example={"status": "live", "checks": []}),)
+ABOUT_READY = About("readReadiness", "Operation", "Whether the service can process requests")
+LIVE = (Success(200, "The process answers.", Health, example={"status": "live", "checks": []}),)
 READY = (
     Success(
         200,
-        "It can.",
+        "The service is ready.",
         Health,
         example={
             "status": "ready",
             "checks": [{"name": "database", "passed": True, "detail": None, "reasonCode": None}],
         },
     ),
-    Success(503, "It cannot at present; the checks say why.", Health),
+    Success(503, "The service is not ready. The failed checks have the cause.", Health),
 )
 
 # fmt: off
@@ -73,7 +73,7 @@ _ABOUT = About("", "", "")
 
 
 def endpoints(describe: Callable[[], Mapping[str, Any]]) -> EndpointTable[HttpContext]:
-    """Return the endpoints that serve a document, which does not describe them."""
+    """Return the endpoints of the OpenAPI document, which does not include them."""
     document = Published(lambda: json.encode(with_shared_parts(describe())), JSON)
     page = Published(lambda: render(describe()), b"text/html; charset=utf-8", _PAGE_HEADERS)
     return EndpointTable(

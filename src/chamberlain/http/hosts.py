@@ -1,7 +1,7 @@
-"""Which Host headers are ours: those of the base addresses, and the loopback names of our own listeners."""
+"""Validate the Host header, and find the client address behind trusted proxies."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
@@ -11,7 +11,10 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def hosts_of(base_addresses: Iterable[str], loopback_ports: Iterable[int]) -> frozenset[str]:
-    """All Host values to be served, in lower case. A default port may be written or left out."""
+    """Return all accepted Host values, in lower case, with and without a default port.
+
+    They are those of the base addresses, and the loopback names of our listeners.
+    """
     found: set[str] = set()
     for address in base_addresses:
         parts = urlsplit(address)
@@ -28,26 +31,24 @@ def hosts_of(base_addresses: Iterable[str], loopback_ports: Iterable[int]) -> fr
 
 
 def is_ours(host: bytes | None, hosts: frozenset[bytes]) -> bool:
-    """Whether a call is meant for this server, and not for one whose name was bent to our address."""
+    """Whether a call is for this server. Rejects DNS rebinding."""
     return host in hosts or (host is not None and host.lower() in hosts)
 
 
 def ambiguity(headers: Sequence[tuple[bytes, bytes]], authority: bytes | None, hosts: frozenset[bytes]) -> str | None:
-    """Describe how a head names its host or its caller twice; None when it does not.
+    """Describe an ambiguous host or caller in a head; None if there is none.
 
     `authority` is the host of an absolute address in the request line (RFC 9112, 3.2.2).
     """
     for name in (b"host", b"authorization"):
         if sum(each == name for each, _ in headers) > 1:
-            return f"The header {name.decode('ascii').capitalize()} is there more than once. Send it once."
-    if authority is not None and not (is_ours(authority, hosts) and _names(headers, authority)):
-        return "The request line names no path of this service. Send the path alone."
-    return None
-
-
-def _names(headers: Sequence[tuple[bytes, bytes]], authority: bytes) -> bool:
-    named: Mapping[bytes, bytes] = dict(headers)
-    return named.get(b"host", b"").lower() == authority.lower()
+            return f"The header {name.decode('ascii').capitalize()} occurs more than once. Send it once."
+    if authority is None:
+        return None
+    host = dict(headers).get(b"host", b"")
+    if is_ours(authority, hosts) and host.lower() == authority.lower():
+        return None
+    return "The request line names no path of this service. Send the path only."
 
 
 Network = IPv4Network | IPv6Network
@@ -69,8 +70,8 @@ _PAIR = re.compile(rf'[ \t]*({_WORD})=({_WORD}|"(?:[^"\\]|\\.)*")[ \t]*([;,]|$)'
 def client_address(peer: str, headers: Iterable[tuple[bytes, bytes]], trusted: Sequence[Network]) -> str:
     """Return the address of the client: that of the peer, unless the peer is a trusted proxy that names another one.
 
-    A header that is malformed or too long counts for nothing. So do two headers that name different clients: a proxy
-    writes one of them and may pass on the other as the client sent it.
+    Headers that are malformed, too long or contradictory are ignored. A proxy writes one of two headers and may pass on
+    the other from the client.
     """
     connected = _address(peer)
     if connected is None or not is_trusted(connected, trusted):
@@ -93,7 +94,7 @@ def is_trusted(address: Address, trusted: Sequence[Network]) -> bool:
 
 
 def _first_untrusted(hops: Iterator[Address | None], trusted: Sequence[Network]) -> Address | None:
-    """The first address that is not trusted, or the last of all; None for a chain that cannot be read so far."""
+    """Return the first untrusted address, or the last address. None for an invalid chain."""
     last: Address | None = None
     for number, hop in enumerate(hops):
         if hop is None or number == MOST_HOPS:
@@ -105,7 +106,7 @@ def _first_untrusted(hops: Iterator[Address | None], trusted: Sequence[Network])
 
 
 def _hops(name: bytes, lines: Sequence[str]) -> Iterator[Address | None]:
-    """Yield the addresses from the nearest proxy to the client; None for one that cannot be read."""
+    """Yield the addresses from the nearest proxy to the client; None for an invalid one."""
     for line in reversed(lines):
         if len(line) > LONGEST_LINE:
             yield None
@@ -118,9 +119,9 @@ def _listed(line: str) -> list[str]:
 
 
 def _forwarded(line: str) -> list[str]:
-    """The `for` parameters of a Forwarded header; an empty text for each that is missing or cannot be read.
+    """Return the `for` parameters of a Forwarded header, with an empty text for a missing one.
 
-    A quotation mark that a client left open swallows what proxies append. The whole line counts for nothing then.
+    An open quotation mark of a client would include the elements of proxies. Then the whole line is invalid.
     """
     nodes: list[str] = []
     node, place = "", 0
@@ -148,7 +149,7 @@ def _node(text: str) -> Address | None:
 
 def _address(text: str) -> Address | None:
     try:
-        # The zone of a link-local address (RFC 4007, 11) is no part of it.
+        # Ignore the zone of a link-local address (RFC 4007, 11).
         address = ip_address(text.partition("%")[0])
     except ValueError:
         return None
@@ -160,18 +161,18 @@ _READERS = {b"x-forwarded-for": _listed, b"forwarded": _forwarded}
 
 
 class ClientAddresses:
-    """Wraps an application, which then finds the client address in `scope["client"]`."""
+    """Wraps an application, and sets the client address in `scope["client"]`."""
 
     def __init__(self, application: ASGIApp, trusted: Sequence[Network]) -> None:
         self._application = application
         self._trusted = trusted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the call on."""
+        """Set the client address and pass the call on."""
         peer = scope.get("client")
         if peer is not None:
             address = client_address(peer[0], scope["headers"], self._trusted)
             if address != peer[0]:
-                # The port is that of the connection from the proxy, so it says nothing about the client.
+                # The port is that of the proxy's connection.
                 scope["client"] = (address, 0)
         await self._application(scope, receive, send)

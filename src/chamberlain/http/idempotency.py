@@ -1,23 +1,19 @@
-"""How a POST came in: its body, its idempotency key with the digest of what was asked, and its trace."""
+"""Claim idempotency keys, and store and replay their responses."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 import asyncpg
 
 from chamberlain.auth.models import Caller
 from chamberlain.core.errors import Conflict, KeyReused
 from chamberlain.core.idempotency import IdempotencyKey, KeptAnswer
-from chamberlain.database.transactions import Transaction
-
-Body = TypeVar("Body")
-
+from chamberlain.database.transactions import Record, Transaction
 
 # How long a second call waits for the first (docs/reference/api.md, "Headers").
-PATIENCE = timedelta(seconds=10)
+WAIT = timedelta(seconds=10)
 
-# A second call waits here until the first is through, which is when its row is committed or gone.
+# A second call waits here until the row of the first is committed or rolled back.
 CLAIM = """
 INSERT INTO chamberlain.idempotency_key (tenant_id, client_id, caller_id, key, digest) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT DO NOTHING RETURNING key
@@ -45,7 +41,7 @@ DELETE FROM chamberlain.idempotency_key WHERE ctid = ANY (ARRAY(
 async def once(
     tx: Transaction, caller: Caller, idempotency: IdempotencyKey | None, work: Callable[[], Awaitable[bytes]]
 ) -> KeptAnswer:
-    """Do the work and keep its answer under the key, or give the answer that is kept. All of it is one transaction."""
+    """Do the work and store its response under the key, or replay the stored one, in one transaction."""
 
     async def without_secret() -> tuple[bytes, bytes]:
         body = await work()
@@ -60,7 +56,7 @@ async def once_with_secret(
     idempotency: IdempotencyKey | None,
     work: Callable[[], Awaitable[tuple[bytes, bytes]]],
 ) -> KeptAnswer:
-    """The same for work whose answer may show a secret: it gives the answer, and the one that may be kept."""
+    """Do the same for work that returns a response with a secret, and one without it to store."""
     if idempotency is None:
         shown, _ = await work()
         return KeptAnswer(shown)
@@ -72,47 +68,50 @@ async def once_with_secret(
 
 
 async def find(tx: Transaction, caller: Caller, idempotency: IdempotencyKey | None) -> KeptAnswer | None:
-    """The answer that is kept under a key, for work that is more than one transaction and does no harm when it is done
-    twice: until its answer is kept, it counts as not done. Raises KeyReused."""
+    """Return the stored response of a key. Raises KeyReused.
+
+    For work in several transactions that may run twice: it counts as not done until its response is stored.
+    """
     if idempotency is None:
         return None
-    row = await tx.fetch_row(FIND, caller.tenant_id, caller.client_id, caller.id, idempotency.key)
-    if row is None:
-        return None
-    if row["digest"] != idempotency.digest or row["answer"] is None:
-        raise KeyReused
-    return KeptAnswer(str(row["answer"]).encode(), replayed=True)
+    row = await tx.fetch_row(FIND, *_key(caller, idempotency))
+    return None if row is None else KeptAnswer(_stored(row, idempotency), replayed=True)
 
 
 async def claim(
-    tx: Transaction, caller: Caller, idempotency: IdempotencyKey, *, patience: timedelta = PATIENCE
+    tx: Transaction, caller: Caller, idempotency: IdempotencyKey, *, wait: timedelta = WAIT
 ) -> bytes | None:
-    """The kept answer when this was asked before; None when it is ours to do now, in this transaction.
+    """Claim a key in this transaction. Returns the stored response if the key was claimed before, otherwise None.
 
-    Raises KeyReused when the key was used for something else, and Conflict when the first call takes longer than
-    `patience`.
+    Raises KeyReused if the key belongs to another request, and Conflict if the first call takes longer than `wait`.
     """
-    # Only here somebody may be waited for so long; what else is locked is so for a moment.
-    await tx.execute("SELECT set_config('lock_timeout', $1, true)", f"{patience // timedelta(milliseconds=1)}ms")
-    place = (caller.tenant_id, caller.client_id, caller.id, idempotency.key)
+    # Other locks are held briefly and keep their shorter timeout.
+    await tx.execute("SELECT set_config('lock_timeout', $1, true)", f"{wait // timedelta(milliseconds=1)}ms")
     try:
-        claimed = await tx.fetch_row(CLAIM, *place, idempotency.digest)
+        claimed = await tx.fetch_row(CLAIM, *_key(caller, idempotency), idempotency.digest)
     except asyncpg.LockNotAvailableError as error:
         raise Conflict.in_progress() from error
     await tx.execute("SET LOCAL lock_timeout = DEFAULT")
     if claimed is not None:
         return None
-    row = await tx.fetch_row(FIND, *place)
+    return _stored(await tx.fetch_row(FIND, *_key(caller, idempotency)), idempotency)
+
+
+async def keep(tx: Transaction, caller: Caller, idempotency: IdempotencyKey, answer: bytes) -> None:
+    """Store the response under the key."""
+    await tx.execute(KEEP, *_key(caller, idempotency), answer.decode())
+
+
+def _key(caller: Caller, idempotency: IdempotencyKey) -> tuple[object, ...]:
+    return (caller.tenant_id, caller.client_id, caller.id, idempotency.key)
+
+
+def _stored(row: Record | None, idempotency: IdempotencyKey) -> bytes:
     if row is None or row["digest"] != idempotency.digest or row["answer"] is None:
         raise KeyReused
     return str(row["answer"]).encode()
 
 
-async def keep(tx: Transaction, caller: Caller, idempotency: IdempotencyKey, answer: bytes) -> None:
-    """Keep what is answered, with what was done."""
-    await tx.execute(KEEP, caller.tenant_id, caller.client_id, caller.id, idempotency.key, answer.decode())
-
-
 async def sweep(tx: Transaction, *, before: datetime, most: int) -> int:
-    """Remove the oldest keys of all tenants, as the worker's role; gives the number of them."""
+    """Remove the oldest keys of all tenants, with the worker's role, and return their number."""
     return len(await tx.fetch(SWEEP, before, most))

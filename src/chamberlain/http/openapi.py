@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of endpoints, so that it says neither more nor less than what is served."""
+"""Generate the OpenAPI document from the table of endpoints."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from chamberlain.http.problems import BUG, STATUSES, TITLES, Problem
 from chamberlain.http.router import AnyEndpoint, Parameter, Success
 from chamberlain.http.schemas import is_for_applications, permission_names, reference_to, schemas_of
 
-# A JSON value as msgspec and the document have it; its type is the business of the OpenAPI specification.
+# A JSON value of the document; the OpenAPI specification defines its type.
 Json = dict[str, Any]
 
 # Sections of the document, in the order that a reader needs them.
@@ -32,19 +32,18 @@ TAGS = (
 _PROBLEM = "application/problem+json"
 _DESCRIPTION = """Self-service for groups, teams, sites and mailboxes in front of a directory.
 
-A slash at the end of a path is optional. A body is JSON in UTF-8, at most {size} KiB, sent within {seconds:g}
-seconds; of two members with one name the last one counts; a whole number may be written `2` or `2.0`. In the body of
-a POST or PUT, `null` means "not sent". Unknown properties and unknown query parameters are refused.
+A trailing slash of a path is optional. A body is JSON in UTF-8, at most {size} KiB, sent within {seconds:g} seconds.
+Of two members with the same name the last one counts. An integer may be written `2` or `2.0`. In the body of a POST or
+PUT, `null` means "not sent". Unknown properties and unknown query parameters are rejected.
 
-Refusals are problem documents (RFC 9457): `code` is stable and says what happened. `errors` lists the faults of a
-body with their JSON Pointers, at most 100; `errorsTruncated` says that there are more. A fault of the path, the query
-or a header in the same list has the empty pointer. `traceId` equals the header `request-id` of the same answer, and
-the trace id of `traceparent` when one was sent. HEAD is answered wherever GET is, OPTIONS with the methods that a
-path takes."""
+Errors are problem documents (RFC 9457) with a stable `code`. `errors` lists the faults of a body with their JSON
+Pointers, at most 100; `errorsTruncated` says that there are more. A fault of the path, the query or a header in the
+same list has an empty pointer. `traceId` equals the header `request-id` of the same response, and the trace id of
+`traceparent` if you send one. Every GET also supports HEAD. OPTIONS returns the methods of a path."""
 
 
 def describe(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
-    """The whole document."""
+    """Generate the document."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -74,7 +73,7 @@ def describe_schemas(endpoints: Sequence[AnyEndpoint]) -> Json:
 
 
 def codes_of(endpoint: AnyEndpoint) -> tuple[str, ...]:
-    """Every code that can stand on top of a problem document of this endpoint."""
+    """Return all problem codes of an endpoint."""
     codes = ["unknownParameter", "hostUnknown", "headTooLarge", BUG]
     if endpoint.shape is not None:
         codes += ["notJson", "notAnObject", "invalidBody", "bodyTooLarge", "notJsonContent"]
@@ -84,7 +83,7 @@ def codes_of(endpoint: AnyEndpoint) -> tuple[str, ...]:
         codes.append("malformedId")
     if endpoint.operation is not None:
         codes += ["tokenMissing", "tokenInvalid", "tokenExpired", "audienceUnknown", "insufficientScope"]
-        # Asking who calls may need the issuer's keys or the database.
+        # Authentication may need the issuer's keys or the database.
         codes += ["databaseUnavailable", "issuerUnavailable", "overloaded"]
         if not is_for_applications(endpoint.operation):
             codes.append("applicationNotSupported")
@@ -136,7 +135,7 @@ def _operation(endpoint: AnyEndpoint, http: HttpContext) -> Json:
 
 
 def _schema(*types: type) -> Json:
-    """One of these types."""
+    """Refer to one of these types."""
     references = [reference_to(type_) for type_ in types]
     return references[0] if len(references) == 1 else {"oneOf": references}
 
@@ -151,7 +150,7 @@ def _success(answer: Success) -> Json:
     if answer.events:
         response["content"] = {"text/event-stream": _events(answer)}
     if answer.lines is not None:
-        # As with events: no schema is that of the whole stream.
+        # As with events, no schema describes the whole stream.
         response["content"]["application/x-ndjson"] = {"x-line": _schema(answer.lines)}
     if answer.links:
         response["links"] = answer.links
@@ -159,7 +158,7 @@ def _success(answer: Success) -> Json:
 
 
 def _events(answer: Success) -> Json:
-    """What the data of each event is. A schema some take for that of the stream, others of an event: there is none."""
+    """Describe the data of each event. Tools disagree whether `schema` is that of the stream, so there is none."""
     return {"x-events": {name: _schema(type_) for name, type_ in answer.events.items()}}
 
 
@@ -168,7 +167,7 @@ def _described(headers: Mapping[str, str]) -> Json:
 
 
 def _problems(endpoint: AnyEndpoint) -> Json:
-    """One response for each status, with an example for each code."""
+    """Describe one response for each status, with an example for each code."""
     codes = codes_of(endpoint)
     return {
         str(status): _problem([code for code in codes if STATUSES[code] == status])
@@ -195,7 +194,7 @@ def _problem_example(code: str) -> Json:
         "title": TITLES[code],
         "status": STATUSES[code],
         "code": code,
-        "detail": "One sentence that says what to do.",
+        "detail": "One sentence with the fix.",
         "instance": "/collab/v1/groups/",
         "traceId": "4bf92f3577b34da6a3ce929d0e0e4736",
     }
@@ -242,7 +241,7 @@ def _permission_words(endpoint: AnyEndpoint, http: HttpContext) -> str:
 
 
 def _names(endpoint: AnyEndpoint, http: HttpContext) -> Iterable[str]:
-    """The permissions of which one suffices, of users and of applications."""
+    """Return the permissions of users and of applications, of which one suffices."""
     if endpoint.operation is None:
         return ()
     found = (permission_names(endpoint.operation, type_, http.prefixes) for type_ in _CALLERS)
@@ -275,10 +274,10 @@ _CALLERS = (ActorType.USER, ActorType.APPLICATION)
 _EVERYWHERE: Json = {name: {"$ref": f"#/components/headers/{name}"} for name in ("request-id", "client-request-id")}
 _HEADERS: Json = _described(
     {
-        "request-id": "Ours: the trace id of this call.",
-        "client-request-id": "What the call had under this name.",
-        "WWW-Authenticate": "What is wrong with the token (RFC 6750).",
-        "Retry-After": "Seconds after which it is worth trying again.",
+        "request-id": "The trace id of this call.",
+        "client-request-id": "The header of the call with this name.",
+        "WWW-Authenticate": "The fault of the token (RFC 6750).",
+        "Retry-After": "Seconds to wait before a retry.",
     }
 )
 _HEADERS_OF_PROBLEMS = {
@@ -298,20 +297,20 @@ _PARAMETERS: Json = {
     "Idempotency-Key": {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "Makes it safe to send a request again: the first answer comes back, with "
-        "`Idempotency-Replayed: true`. Belongs to tenant, client and caller, for 7 days; visible ASCII characters.",
+        "description": "Makes a retry safe: it returns the first response again, with `Idempotency-Replayed: true`. "
+        "A key belongs to tenant, client and caller for 7 days. Visible ASCII characters.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
     },
     "client-request-id": {
         "name": "client-request-id",
         "in": "header",
-        "description": "Sent back when it is at most 128 visible ASCII characters, else ignored.",
+        "description": "Sent back if it has at most 128 visible ASCII characters, otherwise ignored.",
         "schema": {"type": "string"},
     },
     "traceparent": {
         "name": "traceparent",
         "in": "header",
-        "description": "W3C Trace Context. Its trace id becomes the `request-id`; a malformed one is ignored.",
+        "description": "W3C Trace Context. Its trace id becomes the `request-id`. A malformed header is ignored.",
         "schema": {"type": "string"},
     },
 }

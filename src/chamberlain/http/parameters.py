@@ -1,4 +1,4 @@
-"""What a call carries beside its body: ids in the path, parameters in the query, the idempotency key."""
+"""Validate the ids of a path, the parameters of a query, and the headers Idempotency-Key and Prefer."""
 
 import re
 from collections import Counter
@@ -16,7 +16,7 @@ from chamberlain.http.router import Parameter
 
 FormFaults = list[Malformed | BodyInvalid]
 
-# No endpoint has more than a few. A query as long as a head may be holds 30,000, whose parsing takes 20 ms.
+# No endpoint has more than a few. A query of the maximum length could have 30,000, and parsing those takes 20 ms.
 _MOST_PARAMETERS = 100
 _DIGITS = re.compile("[0-9]+")
 _LINE = re.compile(r"[^\u0000-\u001f\u007f-\u009f]*")
@@ -24,7 +24,7 @@ _IDEMPOTENCY_KEY = re.compile(rb"[!-~]{1,255}")
 
 
 def read_ids(texts: Mapping[str, str], faults: FormFaults) -> dict[str, UUID]:
-    """The ids of a path, in either letter case and the hyphenated form only."""
+    """Validate the ids of a path: hyphenated UUIDs in upper or lower case."""
     ids: dict[str, UUID] = {}
     for name, text in texts.items():
         if WRITTEN_ID.fullmatch(text):
@@ -35,7 +35,7 @@ def read_ids(texts: Mapping[str, str], faults: FormFaults) -> dict[str, UUID]:
 
 
 def read_query(query_string: bytes, parameters: Sequence[Parameter], faults: FormFaults) -> dict[str, str]:
-    """The parameters of a query. One that the endpoint does not know, or that comes twice, is a fault."""
+    """Validate the parameters of a query. An unknown or repeated parameter is a fault."""
     if not query_string:
         return {}
     try:
@@ -58,7 +58,7 @@ def read_query(query_string: bytes, parameters: Sequence[Parameter], faults: For
 
 
 def check_idempotency_key(headers: Iterable[tuple[bytes, bytes]], faults: FormFaults) -> None:
-    """A key is 1 to 255 visible ASCII characters, and there is one."""
+    """Validate the idempotency key: at most one, of 1 to 255 visible ASCII characters."""
     keys = [value for name, value in headers if name == b"idempotency-key"]
     if len(keys) > 1 or not all(map(_IDEMPOTENCY_KEY.fullmatch, keys)):
         detail = "Send one Idempotency-Key, of 1 to 255 visible ASCII characters without spaces."
@@ -66,10 +66,9 @@ def check_idempotency_key(headers: Iterable[tuple[bytes, bytes]], faults: FormFa
 
 
 def together(faults: Sequence[Malformed | BodyInvalid]) -> Malformed | BodyInvalid:
-    """One refusal that tells them all.
+    """Combine faults in one refusal.
 
-    Where the body has faults, those of path, query and headers stand before them in the same list, with the empty
-    pointer, because they are not in the body.
+    If the body has faults, those of path, query and headers come first in the same list, with an empty pointer.
     """
     if len(faults) == 1:
         return faults[0]
@@ -86,14 +85,14 @@ def _listed(fault: Malformed | BodyInvalid) -> Iterator[Fault]:
         yield Fault("", fault.code, fault.detail)
 
 
-# The values of a JSON Schema are of every type; which one stands where is the business of that standard.
+# Values of a JSON Schema have any type; the standard defines which.
 def _unmet(text: str, schema: Mapping[str, Any]) -> str | None:
-    """What a parameter must be, when the text is not that. Schemas of parameters are as plain as this."""
+    """Describe the expected value if the text does not match a schema; otherwise None."""
     if schema["type"] == "boolean":
         return None if text in {"true", "false"} else "true or false"
     if schema["type"] == "integer":
         least, most = schema["minimum"], schema["maximum"]
-        # No text of more digits than the bound has is within it, and int() is slow with very many.
+        # A text with more digits than the maximum is out of range, and int() is slow for very long ones.
         is_within = _DIGITS.fullmatch(text) and len(text) <= len(str(most)) and least <= int(text) <= most
         return None if is_within else f"a whole number from {least} to {most}"
     if schema.get("format") == "uuid":
@@ -109,21 +108,21 @@ def _unmet(text: str, schema: Mapping[str, Any]) -> str | None:
 
 
 def _shown(names: Sequence[str]) -> str:
-    """A few of the names, in a form that can be read."""
+    """Show a few names, in printable ASCII."""
     return ", ".join(re.sub(r"[^ -~]", "?", name[:64]) for name in names[:5])
 
 
 LONGEST_WAIT = timedelta(seconds=30)
 
-# One that is not ended goes to the end of the header.
+# An open quotation mark extends to the end of the header.
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')
 _ESCAPED = re.compile(r"\\(.)")
 _SECONDS = re.compile(r"[0-9]+")
 
 
 def wait_of(headers: Iterable[tuple[bytes, bytes]]) -> timedelta | None:
-    """How long the caller is ready to wait, at most the longest time that we let anybody wait; None when not at all."""
-    # Several headers are the same as one with commas, and of a preference that comes twice the first one counts (2).
+    """Read `Prefer: wait` (RFC 7240), at most LONGEST_WAIT; None if the client does not want to wait."""
+    # Several headers are one list, and the first of repeated preferences counts (RFC 7240, 2).
     sent = ",".join(value.decode("latin-1") for name, value in headers if name == b"prefer")
     waits = [value for name, value in map(_preference, _QUOTED.sub(_bare, sent).split(",")) if name == "wait"]
     if not waits or not _SECONDS.fullmatch(waits[0]):
@@ -133,7 +132,7 @@ def wait_of(headers: Iterable[tuple[bytes, bytes]]) -> timedelta | None:
 
 
 def _bare(quoted: re.Match[str]) -> str:
-    """A number in quotes is that number; whatever else is in quotes could not be told from what stands between them."""
+    """Unquote a number. Other quoted text is dropped, because it may contain separators."""
     inner = _ESCAPED.sub(r"\1", quoted[0][1:-1])
     return inner if quoted[0].endswith('"') and _SECONDS.fullmatch(inner) else '""'
 

@@ -1,4 +1,4 @@
-"""The one way that every call takes: found, let in, read, handled, answered, measured."""
+"""The request pipeline: route, authenticate, read, handle, respond, measure."""
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
@@ -12,38 +12,39 @@ from chamberlain.auth.models import Caller
 from chamberlain.auth.permissions import Operation, require
 from chamberlain.core.errors import BodyInvalid, Malformed, NotFound, Refusal
 from chamberlain.core.ids import TraceId
-from chamberlain.http.body import AUTHORITY, CallerGone, receive_body, whole_call
+from chamberlain.fastpath.buffered_response import buffered_call
+from chamberlain.http.body import CallerGone, receive_body
 from chamberlain.http.calls import Answer, Stream, echoes, trace_id_of
 from chamberlain.http.context import Call, HttpContext
 from chamberlain.http.hosts import ambiguity, is_ours
 from chamberlain.http.parameters import FormFaults, check_idempotency_key, read_ids, read_query, together
 from chamberlain.http.problems import HeadAmbiguous, HostUnknown, problem_of
 from chamberlain.http.router import AnyEndpoint, Resource, Resources, ServedEndpoint
-from chamberlain.http.timeouts import Patience
+from chamberlain.http.server_protocol import AUTHORITY
 from chamberlain.observability.logs import about, get_logger
 
 
 async def authenticate(authorization: bytes | None, operation: Operation, http: HttpContext) -> Caller:
-    """The caller behind an Authorization header, or Unauthenticated or Forbidden."""
+    """Authenticate an Authorization header. Raises Unauthenticated and Forbidden."""
     caller = await http.verify(None if authorization is None else authorization.decode("latin-1"))
     require(caller, operation, http.prefixes)
     return caller
 
 
-# Where the trace id stands in the scope of ASGI, for whoever answers when a handler did not.
+# The key of the trace id in the ASGI scope, for the handler of unexpected errors.
 TRACE_ID = "chamberlain.trace_id"
-# In measurements, for calls that name no path of ours: those paths are without number.
+# The path label in metrics of calls without a known path, since unknown paths are unlimited.
 UNKNOWN_PATH = "unknown"
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _WITHOUT_CONTENT = frozenset({204, 304})
-# In measurements, for calls whose caller left before the end; the number that proxies log for it.
+# The status in metrics of calls whose client disconnected; proxies log the same one.
 CALLER_GONE = 499
 
 _logger = get_logger(__name__)
 
 
 class _Arrival(Struct, frozen=True):
-    """A call as it comes in. `texts` are the parameters of its path, not looked at yet."""
+    """An unvalidated call. `texts` are its path parameters."""
 
     scope: Scope
     receive: Receive
@@ -53,12 +54,12 @@ class _Arrival(Struct, frozen=True):
     client_address: str | None
 
 
-class Front:
-    """An ASGI application without frills: no request object, no response object, no middleware.
+class Pipeline:
+    """The ASGI application.
 
-    The order of its checks is a promise (docs/reference/errors.md): host, path and method, token, permission,
-    size, type, then all faults of form together. A mounted application gets the paths below its prefix, once the host
-    is known to be ours.
+    docs/reference/errors.md documents the order of its checks: host, path and method, token, permission, size, type,
+    then all faults of path, query, headers and body together. A mounted application gets the paths below its prefix,
+    after the check of the host.
     """
 
     def __init__(
@@ -70,21 +71,20 @@ class Front:
         self._http = http
         self._hosts = frozenset(host.encode("ascii") for host in http.hosts)
         self._resources = Resources(served)
-        self._patience = Patience(http.body_timeout_seconds)
-        # The longest first: one at the root must not hide the others.
+        # The longest first: a mount at the root must not hide the others.
         self._mounts = [Mount(path, mounts[path]) for path in sorted(mounts, key=len, reverse=True)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
         if scope["type"] != "http":
-            raise NotImplementedError(f"The API speaks HTTP only, not {scope['type']}.")
+            raise NotImplementedError(f"The API supports HTTP only, not {scope['type']}.")
         started = perf_counter()
         headers: dict[bytes, bytes] = dict(scope["headers"])
         trace_id = trace_id_of(headers, self._http.new_trace_id)
         scope[TRACE_ID] = trace_id
         ours = is_ours(headers.get(b"host"), self._hosts)
         wrong = None
-        # Only these two can be ambiguous, which keeps the check away from nearly all calls.
+        # Other heads cannot be ambiguous, so most calls skip the check.
         if len(headers) != len(scope["headers"]) or AUTHORITY in scope:
             wrong = ambiguity(scope["headers"], scope.get(AUTHORITY), self._hosts)
         resource, texts = self._resources.find(scope["path"])
@@ -104,7 +104,7 @@ class Front:
                     answer = await self._answer(resource, arrival) if ours else _refused(HostUnknown(), arrival)
                 status = answer.status
                 if isinstance(answer, Stream):
-                    # How long it goes on is no measure of ours.
+                    # The length of a stream says nothing about the service.
                     taken = perf_counter() - started
                     echoed = echoes(headers, trace_id)
                     await self._http.streams.send(answer, scope["method"], echoed, receive, send)
@@ -119,7 +119,7 @@ class Front:
                 self._http.observe(path, scope["method"], status, taken or perf_counter() - started)
 
     def _mounted(self, scope: Scope) -> ASGIApp | None:
-        """The mounted application that gets the call, if one does; then the scope says what is left of the path."""
+        """Find the mounted application of a path, and set the rest of the path in the scope."""
         for mount in self._mounts:
             if not scope["path"].startswith(mount.path):
                 continue
@@ -132,7 +132,7 @@ class Front:
     async def _answer(self, resource: Resource | None, arrival: _Arrival) -> Answer | Stream:
         try:
             if resource is None:
-                raise NotFound("There is nothing at this address. GET /openapi.json lists what there is.")
+                raise NotFound("Nothing exists at this address. GET /openapi.json lists all addresses.")
             if arrival.scope["method"] == "OPTIONS":
                 return Answer(204, b"", ((b"allow", resource.allow),))
             endpoint, service = resource.endpoint(arrival.scope["method"])
@@ -147,12 +147,12 @@ class Front:
             return answer
 
     async def _read(self, endpoint: AnyEndpoint, arrival: _Arrival) -> Call[object]:
-        """The call with all that belongs to it, after every check that needs no use case."""
+        """Read the call, after all checks that need no service."""
         caller, raw = None, b""
         if endpoint.operation is not None:
             caller = await authenticate(arrival.headers.get(b"authorization"), endpoint.operation, self._http)
         if endpoint.shape is not None:
-            raw = await receive_body(arrival.receive, arrival.headers, self._patience, whole_call(arrival.scope))
+            raw = await receive_body(arrival.scope, arrival.receive, arrival.headers, self._http.body_timeout_seconds)
             if endpoint.body_is_optional:
                 raw = raw or b"{}"
         faults: FormFaults = []
@@ -176,8 +176,10 @@ class Front:
         )  # fmt: skip
 
     async def _refuse(self, fault: Malformed | BodyInvalid, endpoint: AnyEndpoint, caller: Caller | None) -> NoReturn:
-        """Whoever may not call this at all is told that, and not what is wrong with the call. Only here is it asked for
-        before the use case does, so that a call without faults pays for it once."""
+        """Raise Forbidden if the caller may not perform the operation, otherwise the fault.
+
+        The service checks it for calls without faults, so those pay for one check.
+        """
         if caller is not None and endpoint.operation is not None:
             await self._http.require_allowed(caller, endpoint.operation)
         raise fault
@@ -197,18 +199,17 @@ def _log_success(scope: Scope, status: int) -> None:
 
 
 def _forget_frames(refusal: Refusal) -> None:
-    """Those that it came through, and those of what it was raised from, hold it in turn: a ring that would have to be
-    collected as garbage."""
+    """Break the reference cycles of frames and causes, which the garbage collector would have to find."""
     refusal.__traceback__ = refusal.__cause__ = refusal.__context__ = None
 
 
 async def _send(answer: Answer, scope: Scope, headers: list[tuple[bytes, bytes]], send: Send) -> None:
-    # A 204 has neither a length nor a type, and a 304 has those of another answer (RFC 9110, 8.6).
+    # A 204 has no length and no type, and a 304 has those of another response (RFC 9110, 8.6).
     if answer.status not in _WITHOUT_CONTENT:
         headers += ((b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body)))
     headers += answer.headers
     body = b"" if scope["method"] == "HEAD" else answer.body
-    whole = whole_call(scope)
-    if whole is None or not whole.answer(answer.status, headers, body):
+    call = buffered_call(scope)
+    if call is None or not call.answer(answer.status, headers, body):
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})

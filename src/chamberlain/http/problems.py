@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457): the one place that knows which HTTP status belongs to which error."""
+"""Problem documents (RFC 9457), and the HTTP status of each error."""
 
 import re
 from collections.abc import Mapping
@@ -32,11 +32,11 @@ from chamberlain.http.calls import Answer, Headers
 
 
 class HostUnknown(Refusal):
-    """The call was meant for another server."""
+    """The Host header names another server."""
 
     def __init__(self) -> None:
         super().__init__(
-            "hostUnknown", "This server does not answer for that host. Check the address, or the base address settings."
+            "hostUnknown", "This server does not serve that host. Check the address, or the base address settings."
         )
 
 
@@ -44,7 +44,7 @@ class MethodNotAllowed(Refusal):
     """The path exists, but not with this method."""
 
     def __init__(self, allow: bytes) -> None:
-        super().__init__("methodNotAllowed", f"This address takes {allow.decode('ascii')} only.")
+        super().__init__("methodNotAllowed", f"This resource supports {allow.decode('ascii')} only.")
         self.allow = allow
 
 
@@ -56,30 +56,30 @@ class HeadAmbiguous(Malformed):
 
 
 class BodyTooLarge(Refusal):
-    """More bytes than any body needs."""
+    """The body exceeds its size limit."""
 
     def __init__(self, limit: int) -> None:
         super().__init__("bodyTooLarge", f"A body may have at most {limit // 1024} KiB.")
 
 
 class HeadTooLarge(Refusal):
-    """More bytes than any head needs."""
+    """The head exceeds its size limit."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(
-            "headTooLarge", f"The first line and the headers of a call may have at most {limit // 1024} KiB together."
+            "headTooLarge", f"The request line and the headers may have at most {limit // 1024} KiB together."
         )
 
 
 class BodyTooSlow(Malformed):
-    """The body did not arrive in time. It is answered as any body that is cut short, and the connection is closed."""
+    """The body did not arrive in time. The connection is closed, as for any incomplete body."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__("notJson", f"The body did not arrive within {seconds:g} seconds. Send the request again.")
 
 
 class ContentNotJson(Refusal):
-    """A body that does not say that it is JSON."""
+    """The content type of the body is not JSON."""
 
     def __init__(self) -> None:
         super().__init__("notJsonContent", "Send the body as JSON, uncompressed, with Content-Type: application/json.")
@@ -87,7 +87,7 @@ class ContentNotJson(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A class of refusals: its status, and for each of its codes the title, which is the same every time."""
+    """The status of a class of refusals, and the fixed title of each of its codes."""
 
     status: int
     titles: Mapping[str, str]
@@ -100,90 +100,90 @@ KINDS: Mapping[type[Refusal], Kind] = MappingProxyType(
             {
                 "notJson": "The body is not JSON.",
                 "notAnObject": "The body is not a JSON object.",
-                "unknownParameter": "There is no such query parameter.",
-                "invalidParameter": "A parameter has a value that it cannot have.",
+                "unknownParameter": "The query parameter is unknown.",
+                "invalidParameter": "A parameter has an invalid value.",
                 "invalidCursor": "The cursor does not belong to this list.",
                 "malformedId": "An id is not a UUID.",
-                "ambiguousHead": "The head of the call has two meanings.",
+                "ambiguousHead": "The head of the request is ambiguous.",
             },
         ),
-        BodyInvalid: Kind(400, {"invalidBody": "The body does not have the form that is asked for."}),
+        BodyInvalid: Kind(400, {"invalidBody": "The body is invalid."}),
         Unauthenticated: Kind(
             401,
             {
-                "tokenMissing": "A bearer token is needed.",
+                "tokenMissing": "A bearer token is required.",
                 "tokenInvalid": "The token is not valid.",
                 "tokenExpired": "The token has expired.",
-                "audienceUnknown": "The token was issued for somebody else.",
+                "audienceUnknown": "The token was issued for another audience.",
             },
         ),
         Forbidden: Kind(
             403,
             {
                 "insufficientScope": "The token lacks the permission.",
-                "applicationNotSupported": "Applications cannot do this.",
-                "notAdministrator": "This is for administrators of the tenant.",
-                "notApprover": "Only an approver may decide.",
-                "selfApproval": "Nobody decides on an own request.",
-                "teamLicenseRequired": "A team needs a license.",
-                "templateNotAllowed": "The template is not for this caller.",
+                "applicationNotSupported": "Applications cannot perform this operation.",
+                "notAdministrator": "The operation requires an administrator of the tenant.",
+                "notApprover": "The caller is not an approver of the request.",
+                "selfApproval": "Callers cannot decide on their own requests.",
+                "teamLicenseRequired": "A team requires a license.",
+                "templateNotAllowed": "The caller may not use the template.",
             },
         ),
-        NotFound: Kind(404, {"notFound": "There is no such thing."}),
-        MethodNotAllowed: Kind(405, {"methodNotAllowed": "The address does not take this method."}),
+        NotFound: Kind(404, {"notFound": "The resource does not exist."}),
+        MethodNotAllowed: Kind(405, {"methodNotAllowed": "The resource does not support this method."}),
         Conflict: Kind(
             409,
             {
                 "nameTaken": "The name is taken.",
                 "addressTaken": "The address is taken.",
-                "stateDoesNotAllow": "The state does not allow it.",
-                "inUse": "It is in use.",
-                "previewChanged": "What was shown is not what there is now.",
+                "stateDoesNotAllow": "The state does not allow this action.",
+                "inUse": "The resource is in use.",
+                "previewChanged": "The preview is out of date.",
                 "idempotencyKeyInProgress": "The first request with this key is still in progress.",
             },
         ),
-        Stale: Kind(412, {"etagStale": "It has changed since it was read."}),
+        Stale: Kind(412, {"etagStale": "The resource has changed since you read it."}),
         BodyTooLarge: Kind(413, {"bodyTooLarge": "The body is too large."}),
-        ContentNotJson: Kind(415, {"notJsonContent": "The body does not say that it is JSON."}),
-        HostUnknown: Kind(421, {"hostUnknown": "The host is not ours."}),
-        NotPossible: Kind(422, {"notPossible": "The request is well-formed but cannot be carried out."}),
+        ContentNotJson: Kind(415, {"notJsonContent": "The content type is not JSON."}),
+        HostUnknown: Kind(421, {"hostUnknown": "The host is unknown."}),
+        NotPossible: Kind(422, {"notPossible": "The request is valid but cannot be fulfilled."}),
         KeyReused: Kind(422, {"idempotencyKeyReused": "The idempotency key belongs to another request."}),
         LimitReached: Kind(
             429,
             {
-                "rateExceeded": "Too many requests in too short a time.",
-                "quotaExceeded": "More than is granted.",
+                "rateExceeded": "The rate limit is exceeded.",
+                "quotaExceeded": "The quota is exceeded.",
             },
         ),
-        HeadTooLarge: Kind(431, {"headTooLarge": "The head of the call is too large."}),
+        HeadTooLarge: Kind(431, {"headTooLarge": "The head of the request is too large."}),
         Unavailable: Kind(
             503,
             {
-                "databaseUnavailable": "The database cannot be reached.",
-                "issuerUnavailable": "The issuer of the token cannot be reached.",
-                "overloaded": "Too much is waiting.",
+                "databaseUnavailable": "The database is unavailable.",
+                "issuerUnavailable": "The issuer of the token is unavailable.",
+                "overloaded": "The service is overloaded.",
             },
         ),
     }
 )
 
-# What a bug of ours looks like from outside. No refusal has this code.
+# The code of unexpected errors. No refusal has it.
 BUG = "internalError"
 
-# Every code that stands on top of a problem document, in the order of its status.
+# All codes of problem documents, in the order of their status.
 STATUSES: Mapping[str, int] = MappingProxyType(
     {code: kind.status for kind in KINDS.values() for code in kind.titles} | {BUG: 500}
 )
 TITLES: Mapping[str, str] = MappingProxyType(
     {code: title for kind in KINDS.values() for code, title in kind.titles.items()}
-    | {BUG: "Something went wrong on our side."}
+    | {BUG: "An internal error occurred."}
 )
 _CONTENT_TYPE = b"application/problem+json"
-_TRUNCATED = f"True when there are more than the first {MOST_FAULTS} faults, which `errors` lists. Else left out."
+_TRUNCATED = f"True if there are more faults than the first {MOST_FAULTS}, which `errors` lists. Otherwise omitted."
 
 
 class Problem(Struct, omit_defaults=True, rename="camel"):
-    """A refusal as it is sent."""
+    """A problem document."""
 
     type: str
     title: str
@@ -199,7 +199,7 @@ class Problem(Struct, omit_defaults=True, rename="camel"):
 
 
 def problem_of(refusal: Refusal, path: str, trace_id: TraceId) -> Answer:
-    """The answer to a call that is refused."""
+    """Return the response to a refused call."""
     kind = kind_of(type(refusal))
     problem = Problem(
         type=f"/problems/{refusal.code}",
@@ -220,26 +220,24 @@ def problem_of(refusal: Refusal, path: str, trace_id: TraceId) -> Answer:
         case LimitReached(limit=limit):
             problem.limit = limit
         case _:
-            pass  # The others have no members of their own.
+            pass  # The others have no further members.
     return Answer(kind.status, json.encode(problem), _headers(refusal), _CONTENT_TYPE)
 
 
 def problem_of_bug(path: str, trace_id: TraceId) -> Answer:
-    """The answer to a call that met a fault of ours. The log says what happened, under the same trace id."""
-    detail = (
-        "The fault is in the log under this traceId. Send the request again, and report the traceId if it stays so."
-    )
+    """Return the response to an unexpected error. The log has the error under the same trace id."""
+    detail = "The log has the error under this traceId. Retry the request, and report the traceId if it fails again."
     problem = Problem(f"/problems/{BUG}", TITLES[BUG], 500, BUG, detail, _reference(path), trace_id)
     return Answer(500, json.encode(problem), (), _CONTENT_TYPE)
 
 
 def kind_of(refusal: type[Refusal]) -> Kind:
-    """The kind of a class of refusals: its own, or that of the class it refines."""
+    """Return the kind of a class of refusals, or that of its parent class."""
     return next(KINDS[ancestor] for ancestor in refusal.__mro__ if ancestor in KINDS)
 
 
 def _reference(path: str) -> str:
-    """A path as a URI reference; what a client sent need not be one."""
+    """Encode a path as a URI reference; a client may send an invalid one."""
     return quote(path, safe="/:@!$&'()*+,;=~")
 
 
@@ -255,7 +253,7 @@ def _headers(refusal: Refusal) -> Headers:
         case MethodNotAllowed(allow=allow):
             return ((b"allow", allow),)
         case HeadTooLarge() | BodyTooLarge() | BodyTooSlow():
-            # What is still on its way is not worth reading.
+            # The rest of the data need not be read.
             return ((b"connection", b"close"),)
         case LimitReached(after=after) | Unavailable(after=after) | Conflict(after=timedelta() as after):
             return ((b"retry-after", b"%d" % max(1, ceil(after.total_seconds()))),)
@@ -264,7 +262,7 @@ def _headers(refusal: Refusal) -> Headers:
 
 
 def _challenge(refusal: Unauthenticated) -> bytes:
-    """What RFC 6750 says about a token: nothing when none was sent, else what is wrong with it."""
+    """Return the challenge of RFC 6750: without an error if no token was sent."""
     if refusal.code == "tokenMissing":
         return b"Bearer"
     description = re.sub(r"[^ !#-\[\]-~]", "", refusal.detail)

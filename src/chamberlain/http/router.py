@@ -1,4 +1,4 @@
-"""Rows of the tables of endpoints, served and described by OpenAPI."""
+"""Tables of endpoints: their rows, which OpenAPI describes, and the lookup of a path."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ Body = TypeVar("Body")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of the query, or a header: its JSON Schema, and the sentence that explains it."""
+    """A parameter of the query or a header, with its JSON Schema and description."""
 
     name: str
     schema: Mapping[str, object]
@@ -29,10 +29,11 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Success:
-    """One way in which an endpoint succeeds. `headers` maps names to what they say; `content` None is no body, several
-    are one of them.
-    Where the body is a stream of server-sent events, `events` maps the name of each to what its data is;
-    `lines` is what each line of JSON is, for those who accept lines."""
+    """A successful response of an endpoint.
+
+    `headers` maps names to descriptions. `content` is the type of the body, several alternatives, or None. A stream of
+    server-sent events has the type of the data of each event in `events`, and the type of a line of JSON in `lines`.
+    """
 
     status: int
     description: str
@@ -45,7 +46,7 @@ class Success:
 
     @property
     def contents(self) -> tuple[type[Struct], ...]:
-        """What the body may be; nothing where there is none."""
+        """Return the types of the body."""
         if self.content is None:
             return ()
         return self.content if isinstance(self.content, tuple) else (self.content,)
@@ -53,7 +54,7 @@ class Success:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a reader of the OpenAPI document gets told. `example` is one of the body."""
+    """The description of an endpoint in the OpenAPI document. `example` is one of the request body."""
 
     id: str
     tag: str
@@ -64,12 +65,11 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(Generic[Service, Body]):
-    """A method and a path, who may call it, what it takes, what it answers. The handler gets the service of its noun.
+    """A method and a path, with permission, parameters, body and responses. The handler gets the service of its noun.
 
-    `operation` None means that no token is needed. `shape` None means no body; where the body is optional, one that is
-    left out counts as `{}`. Parameters of the path are ids, all of them. `headers` are those that it alone reads.
-    `codes` are those that only the use case can find; those that the way itself gives are known from the rest of the
-    row.
+    `operation` None means that no token is needed. `shape` None means no body; a missing optional body counts as `{}`.
+    All path parameters are ids. `headers` are those that only this endpoint reads. `codes` are the errors of the
+    service; the pipeline's errors follow from the rest of the row.
     """
 
     method: str
@@ -85,7 +85,7 @@ class Endpoint(Generic[Service, Body]):
     body_is_optional: bool = False
 
 
-# Rows differ in service and body. Each row is checked in itself; tables hold them all.
+# Rows differ in service and body. The type checker checks each row.
 AnyEndpoint = Endpoint[Any, Any]
 
 
@@ -115,7 +115,7 @@ class ServedEndpoint(NamedTuple):
 
 
 class Resource:
-    """A path template with its methods. HEAD is there wherever GET is, OPTIONS everywhere."""
+    """A path template with its methods. HEAD exists for each GET, OPTIONS everywhere."""
 
     def __init__(self, path: str, served: Sequence[ServedEndpoint]) -> None:
         self.path = path
@@ -133,16 +133,15 @@ class Resource:
 
 
 class Resources:
-    """All paths. Those without parameters are looked up at once; of the others those that begin alike are matched one
-    by one."""
+    """All paths. Those without parameters are found by one lookup; the others are matched by their first part."""
 
     def __init__(self, served: Sequence[ServedEndpoint]) -> None:
         self._exact: dict[str, Resource] = {}
-        # By what their paths begin with, which is no parameter in any of them.
+        # By the first part of their paths, which is never a parameter.
         self._templates: dict[str, list[_Template]] = {}
         for path in dict.fromkeys(each.endpoint.path for each in served):
             resource = Resource(path, [each for each in served if each.endpoint.path == path])
-            # The slash at the end is optional everywhere.
+            # The trailing slash is optional.
             for spelling in (path.rstrip("/"), f"{path.rstrip('/')}/"):
                 if "{" in path:
                     self._templates.setdefault(_first_part(path), []).append((compile_path(spelling)[0], resource))
@@ -150,7 +149,7 @@ class Resources:
                     self._exact[spelling] = resource
 
     def find(self, path: str) -> tuple[Resource | None, Mapping[str, str]]:
-        """The resource that a path names, if there is one, with the texts of its parameters."""
+        """Find the resource of a path, with the texts of its path parameters."""
         resource = self._exact.get(path)
         if resource is not None:
             return resource, _NO_TEXTS

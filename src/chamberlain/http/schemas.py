@@ -1,4 +1,4 @@
-"""The schemas of the OpenAPI document, made from the types that bodies are read as and answers are written from."""
+"""Schemas, shared components and permissions of the OpenAPI document."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from chamberlain.auth.permissions import Operation, ScopePrefixes, require
 from chamberlain.core.errors import Forbidden
 from chamberlain.core.ids import ClientId, TenantId
 
-# A schema as the document has it; its type is the business of JSON Schema.
+# A JSON Schema; the standard defines its type.
 Schema = dict[str, Any]
 
 _BEGINNING = "#/components/schemas/"
@@ -21,14 +21,14 @@ _NULL: Schema = {"type": "null"}
 
 
 def reference_to(type_: type) -> Schema:
-    """Where the schema of a type stands."""
+    """Return the reference to the schema of a type."""
     return {"$ref": f"{_BEGINNING}{type_.__name__}"}
 
 
 def schemas_of(types: Iterable[type], *, bodies: Sequence[type]) -> dict[str, Schema]:
-    """One schema for each of these types, and for each that they are made of.
+    """Generate the schemas of types and of their parts.
 
-    In `bodies` and in what those are made of, null may stand for a member that may be left out: it means "not sent".
+    In `bodies` and their parts, an optional member may be null, which means "not sent".
     """
     _, schemas = json.schema_components(
         sorted(types, key=lambda type_: type_.__name__), ref_template=_BEGINNING + "{name}"
@@ -40,7 +40,7 @@ def schemas_of(types: Iterable[type], *, bodies: Sequence[type]) -> dict[str, Sc
 
 
 def _within(names: Iterable[str], schemas: dict[str, Schema]) -> set[str]:
-    """These schemas and all that they refer to."""
+    """Return these schemas and all that they refer to."""
     found: set[str] = set()
     ahead = list(names)
     while ahead:
@@ -153,20 +153,20 @@ def _key(part: Json) -> bytes:
 
 
 def is_for_applications(operation: Operation) -> bool:
-    """Whether an application may ever do this, whatever names permissions have here."""
+    """Whether applications may perform an operation at all."""
     return permission_names(operation, ActorType.APPLICATION, ScopePrefixes("", "")) is not None
 
 
 def permission_names(operation: Operation, type_: ActorType, prefixes: ScopePrefixes) -> tuple[str, ...] | None:
-    """Absolute names of which one suffices, None where no permission does.
+    """Return the permissions of which one suffices; None if no permission does.
 
-    Found out by asking as somebody without any: so the document says what a refusal would say.
+    It asks for a caller without permissions, so the document has the permissions of the refusal.
     """
-    nobody = Caller(
+    caller = Caller(
         TenantId(UUID(int=0)), type_, UUID(int=0), ClientId(""), frozenset(), datetime.max.replace(tzinfo=UTC)
     )
     try:
-        require(nobody, operation, prefixes)
+        require(caller, operation, prefixes)
     except Forbidden as refusal:
         return refusal.sufficient if refusal.code == "insufficientScope" else None
     raise LookupError(f"{operation} needs no permission.")

@@ -1,6 +1,6 @@
-"""Answers that go on: how many a caller may have open, and what ends them.
+"""Streamed responses: their number per caller, and their end.
 
-An answer that goes on must not hold up a process that stops, must not outlive its caller, and leaves nothing running.
+A stream must not delay the stop of the process, must end with its client, and must leave no task behind.
 """
 
 import asyncio
@@ -17,9 +17,9 @@ from chamberlain.core.errors import LimitReached
 from chamberlain.http.body import CallerGone
 from chamberlain.http.calls import Stream
 
-# A browser window watches one or two; a script that needs more reads lists.
+# A browser window needs one or two.
 MOST_OPEN = 20
-# A token that is just about to expire still gets what is there.
+# A token that is about to expire still gets the available items.
 SHORTEST = timedelta(seconds=1)
 
 Result = TypeVar("Result")
@@ -27,7 +27,7 @@ Header = tuple[bytes, bytes]
 
 
 class Streams:
-    """The streams of one process. `stopping` is set when the service is to end."""
+    """The streams of one process. `stopping` is set when the process stops."""
 
     def __init__(self, now: Callable[[], datetime], stopping: asyncio.Event, *, most: int = MOST_OPEN) -> None:
         self._now = now
@@ -36,12 +36,12 @@ class Streams:
         self._open: Counter[tuple[object, ...]] = Counter()
 
     def open(self, caller: Caller) -> Callable[[], None]:
-        """A place for one more stream of this caller, to be called when it is over. Raises LimitReached."""
+        """Count one more stream of a caller; call the result when it ends. Raises LimitReached."""
         place = (caller.tenant_id, caller.type, caller.id)
         if self._open[place] >= self._most:
             raise LimitReached(
                 "quotaExceeded",
-                f"You have {self._most} streams open, which is all that one caller may have. Close one of them.",
+                f"You have {self._most} open streams, the most for one caller. Close one of them.",
                 limit="openStreams",
                 after=timedelta(seconds=1),
             )
@@ -54,7 +54,7 @@ class Streams:
             del self._open[place]
 
     async def send(self, stream: Stream, method: str, headers: list[Header], receive: Receive, send: Send) -> None:
-        """Send a stream to its end, whatever ends it."""
+        """Send a stream to its end."""
         try:
             headers += ((b"content-type", stream.content_type), *stream.headers)
             await send({"type": "http.response.start", "status": stream.status, "headers": headers})
@@ -63,7 +63,7 @@ class Streams:
                 left, is_whole = max(SHORTEST, stream.ends_at - self._now()), None
                 with suppress(CallerGone):
                     is_whole = await self.attend(_pass_on(stream.chunks, send), receive, left)
-            # A server closes the connection of an answer that nobody has ended.
+            # Without an end the server closes the connection.
             if is_whole or not stream.must_be_whole:
                 await send({"type": "http.response.body", "body": b""})
         finally:
@@ -71,25 +71,27 @@ class Streams:
             stream.close()
 
     async def attend(self, work: Coroutine[None, None, Result], receive: Receive, patience: timedelta) -> Result | None:
-        """What the work gives; None when the time is up or the service stops first. Raises CallerGone. Whatever it is
-        that ends it, the work goes on no longer."""
+        """Return the result of the work; None if the time is up or the process stops first. Raises CallerGone.
+
+        The work is cancelled in each case.
+        """
         task, gone = asyncio.create_task(work), asyncio.create_task(_gone(receive))
-        everything: set[asyncio.Task[object]] = {task, gone, asyncio.create_task(self._stopping.wait())}
+        tasks: set[asyncio.Task[object]] = {task, gone, asyncio.create_task(self._stopping.wait())}
         try:
-            await asyncio.wait(everything, timeout=patience.total_seconds(), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, timeout=patience.total_seconds(), return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
             if gone.done():
                 raise CallerGone
             return None
         finally:
-            for each in everything:
+            for each in tasks:
                 each.cancel()
-            await asyncio.wait(everything)
+            await asyncio.wait(tasks)
 
 
 async def _pass_on(chunks: AsyncGenerator[bytes, None], send: Send) -> bool:
-    """To the end; then True."""
+    """Send all chunks, then return True."""
     async for chunk in chunks:
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
     return True

@@ -12,11 +12,10 @@ from chamberlain.core.json import parse_with_whole_numbers
 from chamberlain.core.validation import Description, Reader
 from chamberlain.http.calls import NO_STORE, Answer, Headers
 from chamberlain.http.context import Call
-from chamberlain.http.idempotency import Body
 
 
 class ActionBody(Shape, frozen=True, kw_only=True):
-    """What is to be said about it; kept on the audit trail."""
+    """A comment, which is kept on the audit trail."""
 
     comment: Description | None = None
 
@@ -25,29 +24,29 @@ ACTION = Reader(ActionBody)
 
 
 def submission_of(call: Call[object]) -> Submission:
-    """What the use case keeps of a creating call."""
+    """Return the submission of a call that creates a request."""
     return Submission(call.raw, _idempotency_of(call), call.trace_id, call.client_address)
 
 
 def act_of(call: Call[ActionBody]) -> Act:
-    """What the use case keeps of a call that acts upon something."""
+    """Return the act of a call with an optional comment."""
     return Act(call.body.comment, _idempotency_of(call), call.trace_id, call.client_address)
 
 
 def creating_act_of(call: Call[object]) -> Act:
-    """What the use case keeps of a call that creates something at once; nobody comments on that."""
+    """Return the act of a call that creates a resource, which has no comment."""
     return Act(None, _idempotency_of(call), call.trace_id, call.client_address)
 
 
 def acted(answer: KeptAnswer) -> Answer:
-    """The answer to a call that acted upon something, now or when its key came first."""
+    """Return the response to an action, performed now or replayed."""
     headers: Headers = (NO_STORE,)
     if answer.replayed:
         headers += ((b"idempotency-replayed", b"true"),)
     return Answer(200, answer.body, headers)
 
 
-def _idempotency_of(call: Call[Body]) -> IdempotencyKey | None:
+def _idempotency_of(call: Call[object]) -> IdempotencyKey | None:
     key = call.headers.get(b"idempotency-key")
     if key is None:
         return None
@@ -55,7 +54,10 @@ def _idempotency_of(call: Call[Body]) -> IdempotencyKey | None:
 
 
 def digest_of(method: str, path: str, query: Mapping[str, str], raw: bytes) -> bytes:
-    """The same for all ways to write one request: order of members and parameters, white space, escapes, 2 and 2.0."""
+    """Compute the digest of a request.
+
+    It ignores the order of members and parameters, white space, escapes, and the difference between 2 and 2.0.
+    """
     body = json.encode(parse_with_whole_numbers(raw), order="sorted")
     head = f"{method}\n{path}\n{urlencode(sorted(query.items()))}\n"
     return sha256(head.encode("ascii") + body).digest()

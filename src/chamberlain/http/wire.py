@@ -13,7 +13,7 @@ Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"}, descriptio
 
 
 class Actor(Struct, rename="camel", frozen=True):
-    """Who did something; `id` is null for the service itself."""
+    """The actor of a change; `id` is null for the service itself."""
 
     type: ActorType
     id: UUID | None
@@ -25,7 +25,7 @@ def _actor(actor: RecordedActor) -> Actor:
 
 
 def time_of(value: datetime) -> str:
-    """What is sent of a moment."""
+    """Encode a time in UTC, with milliseconds."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

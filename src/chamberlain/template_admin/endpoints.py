@@ -13,7 +13,6 @@ from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import TemplateId
 from chamberlain.http.calls import Answer
 from chamberlain.http.context import Call
-from chamberlain.http.submission import creating_act_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import (
     ADDED,
@@ -30,6 +29,7 @@ from chamberlain.http.resource import (
     shown,
 )
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success
+from chamberlain.http.submission import creating_act_of
 from chamberlain.template_admin.documents import COLLAB_TEMPLATE, MAILBOX_TEMPLATE, CollabTemplateBody
 from chamberlain.template_admin.models import TemplateRecord
 from chamberlain.template_admin.service import TemplateService

@@ -20,9 +20,9 @@ from chamberlain.app.tracing.spans import BATCH_SIZE, TENANT_ID, Attributes, Spa
 from chamberlain.app.tracing.traces import Observe
 from chamberlain.core.ids import RequestId
 from chamberlain.database.transactions import Database
+from chamberlain.fastpath.buffered_response import withdraw_buffered_call
 from chamberlain.guests.assignments.rules import AssignmentDraft
 from chamberlain.guests.assignments.store import Assigner
-from chamberlain.http.body import WHOLE
 from chamberlain.requests.batcher import Acceptor
 from chamberlain.requests.models import Draft, Verdict
 from chamberlain.webhooks.models import Reply, WebhookCall
@@ -59,7 +59,7 @@ class TracedCalls:
             (b"traceparent", traceparent_of(span).encode("ascii")),
         ]
         # A buffered response sends no ASGI messages, so its status would be missed here.
-        scope.get("state", {}).pop(WHOLE, None)
+        withdraw_buffered_call(scope)
         status = 0
 
         async def watched(message: Message) -> None:

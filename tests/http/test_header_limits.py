@@ -13,24 +13,24 @@ import pytest
 from starlette.types import Receive, Send
 
 from chamberlain.embedded.identity import make_server_certificate
-from chamberlain.http.body import WholeCall
-from chamberlain.http.buffered_response import WholeAnswers
+from chamberlain.fastpath.buffered_response import BufferedCall
 from chamberlain.http.header_limits import LIMIT
-from tests.http.talks import HEAD, HEADERS, Talk, Work, call, echo, receive_it, served
+from chamberlain.http.server_protocol import ServerProtocol
+from tests.http.raw_client import HEAD, HEADERS, Talk, Work, call, echo, receive_it, served
 
 BEGIN = b"GET / HTTP/1.1\r\nX-A: "
 CHUNKED = HEAD.replace(b"Content-Length: 2", b"Transfer-Encoding: chunked")
 UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nHost"
 
 
-class Hasty(WholeAnswers):
+class Hasty(ServerProtocol):
     """Waits no longer than a test does."""
 
     head_seconds = 0.2
-    farewell_seconds = 0.05
+    close_seconds = 0.05
 
 
-async def never(_whole: WholeCall, _receive: Receive, _send: Send) -> None:
+async def never(_whole: BufferedCall, _receive: Receive, _send: Send) -> None:
     """For what must be no call."""
     raise AssertionError("The application was asked.")
 
@@ -140,7 +140,7 @@ async def test_a_body_of_any_length_is_none_of_its_business() -> None:
     begun = HEAD.replace(b": 2", b": %d" % len(body)) + body
     chunked = CHUNKED + b"".join(b"%x\r\n%b\r\n" % (len(each), each) for each in pieces(body, 100)) + b"0\r\n\r\n"
 
-    async def count_it(whole: WholeCall, receive: Receive, _send: Send) -> None:
+    async def count_it(whole: BufferedCall, receive: Receive, _send: Send) -> None:
         size, more = 0, True
         while more:
             message = await receive()
@@ -164,7 +164,7 @@ async def test_it_rejects_what_stands_between_and_behind_chunks_without_end(begi
 async def test_a_head_that_is_too_long_is_refused_behind_the_answer_to_the_call_before_it() -> None:
     begun, may_end = asyncio.Event(), asyncio.Event()
 
-    async def wait(whole: WholeCall, _receive: Receive, _send: Send) -> None:
+    async def wait(whole: BufferedCall, _receive: Receive, _send: Send) -> None:
         begun.set()
         await may_end.wait()
         assert whole.answer(202, HEADERS, b"ok")
@@ -204,7 +204,7 @@ async def test_a_connection_ends_when_the_head_does_not_end(begin: bytes, endles
 async def test_a_call_that_is_under_way_is_not_ended_by_half_a_head_behind_it() -> None:
     may_end = asyncio.Event()
 
-    async def take_long(whole: WholeCall, _receive: Receive, _send: Send) -> None:
+    async def take_long(whole: BufferedCall, _receive: Receive, _send: Send) -> None:
         await may_end.wait()
         assert whole.answer(202, HEADERS, b"ok")
 
@@ -227,7 +227,7 @@ async def test_an_upgrade_that_is_not_offered_is_ignored(
 ) -> None:
     seen: list[dict[bytes, bytes]] = []
 
-    class Attentive(WholeAnswers):
+    class Attentive(ServerProtocol):
         def on_headers_complete(self) -> None:
             super().on_headers_complete()
             seen.append(dict(self.scope["headers"]))
@@ -244,7 +244,7 @@ async def test_an_upgrade_that_is_not_offered_is_ignored(
 async def test_what_stands_behind_a_body_is_no_header() -> None:
     seen: list[list[tuple[bytes, bytes]]] = []
 
-    class Attentive(WholeAnswers):
+    class Attentive(ServerProtocol):
         def on_headers_complete(self) -> None:
             super().on_headers_complete()
             seen.append(self.scope["headers"])  # type: ignore[arg-type]  # It is a list with this server.
@@ -260,7 +260,7 @@ async def test_a_body_behind_an_upgrade_is_no_call() -> None:
     smuggled = b"GET /health/live HTTP/1.1\r\nHost: here\r\n\r\n"
     bodies: list[bytes] = []
 
-    async def keep_it(whole: WholeCall, receive: Receive, _send: Send) -> None:
+    async def keep_it(whole: BufferedCall, receive: Receive, _send: Send) -> None:
         bodies.append((await receive())["body"])
         assert whole.answer(202, HEADERS, b"ok")
 
@@ -307,7 +307,7 @@ async def test_whoever_was_answered_keeps_no_connection_with_the_rest_of_a_body(
 async def test_a_body_that_comes_behind_its_answer_spoils_nothing() -> None:
     may_end = asyncio.Event()
 
-    async def answer(whole: WholeCall, _receive: Receive, _send: Send) -> None:
+    async def answer(whole: BufferedCall, _receive: Receive, _send: Send) -> None:
         body = whole.body()
         if body == b"[]":
             await may_end.wait()

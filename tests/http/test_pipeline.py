@@ -172,7 +172,7 @@ async def test_who_is_no_administrator_is_told_that_before_what_is_wrong_with_th
 ) -> None:
     method = "GET" if "?" in path else "POST"
     headers = {"authorization": "Bearer administrator"}
-    house.forbidden = Forbidden("notAdministrator", "This is for administrators of the tenant.")
+    house.forbidden = Forbidden("notAdministrator", "The operation requires an administrator of the tenant.")
     refused = await api.request(method, path, headers=headers)
     house.forbidden = None
 

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from starlette.types import Receive, Scope, Send
 
 from chamberlain.app.listeners import Listener, make_server
-from chamberlain.http.body import WholeCall, whole_call
-from chamberlain.http.buffered_response import WholeAnswers
+from chamberlain.fastpath.buffered_response import BufferedCall, buffered_call
 from chamberlain.http.connections import Connections
+from chamberlain.http.server_protocol import ServerProtocol
 
-Work = Callable[[WholeCall, Receive, Send], Awaitable[None]]
+Work = Callable[[BufferedCall, Receive, Send], Awaitable[None]]
 Talk = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 HEADERS = [(b"content-length", b"2")]
 HEAD = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\n"
@@ -23,7 +23,7 @@ HEAD = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\n"
 async def served(
     work: Work,
     *,
-    protocol: type[WholeAnswers] = WholeAnswers,
+    protocol: type[ServerProtocol] = ServerProtocol,
     idle_seconds: float = 5,
     tls: tuple[ssl.SSLContext, ssl.SSLContext] | None = None,
     connections: Connections | None = None,
@@ -31,7 +31,7 @@ async def served(
     """A connection to a server whose application does this with each call. With TLS, by the contexts of both sides."""
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        whole = whole_call(scope)
+        whole = buffered_call(scope)
         assert whole is not None
         await work(whole, receive, send)
 
@@ -59,12 +59,12 @@ async def call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent:
     return [*head.split(b"\r\n")[:-2], await reader.readexactly(2)]
 
 
-async def echo(whole: WholeCall, _receive: Receive, _send: Send) -> None:
+async def echo(whole: BufferedCall, _receive: Receive, _send: Send) -> None:
     """Answer with the body that is there at once."""
     assert whole.answer(202, HEADERS, whole.body() or b"no")
 
 
-async def receive_it(whole: WholeCall, receive: Receive, _send: Send) -> None:
+async def receive_it(whole: BufferedCall, receive: Receive, _send: Send) -> None:
     """Answer with the body, whenever it comes."""
     body = b""
     more = True
