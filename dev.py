@@ -40,9 +40,15 @@ TRACES = ("requirements-traces.lock",)
 CLIENTS = ("requirements-clients.lock",)
 ORDINARY_WAY = ("requirements-ordinary.lock",)
 
-# How the ordinary tests run; a file stays together, for it may share a running service. The files keep their order:
-# by the number of their tests the long ones, which are a story each, would come last and leave one core idle.
-ORDINARY = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", "-m", "not heavy")
+# The parts of `test --all` with their minutes on two quiet cores, and the options of pytest. A file stays together,
+# because its tests may share a running service. Files keep their order: sorted by the number of tests, the long ones
+# would come last and leave one core idle.
+LOADFILE = ("--dist", "loadfile", "--no-loadscope-reorder")
+TESTS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "check": (1, ()),
+    "ordinary": (7, ("-n", "3", *LOADFILE, "-m", "not heavy")),
+    "heavy": (15, ("-n", "2", *LOADFILE, "-m", "heavy")),
+}
 
 # Parts of the machine that heavy tests name by the marker `needs`: is it there, and how does one get it?
 PARTS: dict[str, tuple[Callable[[], object], str]] = {
@@ -108,7 +114,7 @@ def test(arguments: list[str]) -> int:
     """Check, then run the tests; --all adds the heavy ones; what follows goes to pytest."""
     if "--all" in arguments:
         return test_everything([argument for argument in arguments if argument != "--all"])
-    return check([]) | pytest(*ORDINARY, *arguments)
+    return check([]) | pytest(*TESTS["ordinary"][1], *arguments)
 
 
 def test_everything(arguments: list[str]) -> int:
@@ -116,11 +122,11 @@ def test_everything(arguments: list[str]) -> int:
     prepare(CLIENTS_VENV, CLIENTS)
     prepare(ORDINARY_WAY_VENV, ORDINARY_WAY)
     missing = {part: cure for part, (is_there, cure) in PARTS.items() if not is_there()}
-    heavy = ("-m", "heavy", f"--missing={','.join(missing)}")
     with tempfile.TemporaryDirectory() as reports:
-        failed = check([]) | pytest(*ORDINARY, f"--junit-xml={reports}/ordinary.xml", *arguments)
-        # One after another: the heavy ones measure, kill and wait, and must have the machine for themselves.
-        failed |= pytest(*heavy, f"--junit-xml={reports}/heavy.xml", *arguments)
+        failed = check([])
+        for name in ("ordinary", "heavy"):
+            options = (*TESTS[name][1], f"--missing={','.join(missing)}", f"--junit-xml={reports}/{name}.xml")
+            failed |= pytest(*options, *arguments)
         for part, cure in missing.items():
             print(f"Not run for want of {part}, counted as skipped. To have it: {cure}")
         print(total(sorted(Path(reports).iterdir())))
