@@ -47,7 +47,9 @@ LOADFILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 TESTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "check": (1, ()),
     "ordinary": (7, ("-n", "3", *LOADFILE, "-m", "not heavy")),
-    "heavy": (15, ("-n", "2", *LOADFILE, "-m", "heavy")),
+    "heavy": (15, ("-n", "2", *LOADFILE, "-m", "heavy and not alone")),
+    # These measure how soon the service answers, or how much they get done in a given time.
+    "alone": (4, ("-m", "heavy and alone")),
 }
 
 # Parts of the machine that heavy tests name by the marker `needs`: is it there, and how does one get it?
@@ -124,7 +126,7 @@ def test_everything(arguments: list[str]) -> int:
     missing = {part: cure for part, (is_there, cure) in PARTS.items() if not is_there()}
     with tempfile.TemporaryDirectory() as reports:
         failed = check([])
-        for name in ("ordinary", "heavy"):
+        for name in ("ordinary", "heavy", "alone"):
             options = (*TESTS[name][1], f"--missing={','.join(missing)}", f"--junit-xml={reports}/{name}.xml")
             failed |= pytest(*options, *arguments)
         for part, cure in missing.items():

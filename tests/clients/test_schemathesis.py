@@ -13,6 +13,7 @@ PROGRAM = Path(__file__).parents[2] / ".venv-clients" / "bin" / "schemathesis"
 
 
 @pytest.mark.heavy
+@pytest.mark.alone
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "phases",

@@ -25,7 +25,8 @@ CALL = (
 
 
 @pytest.mark.parametrize(
-    "number", [pytest.param(500, id="500"), pytest.param(10_000, id="10,000", marks=pytest.mark.heavy)]
+    "number",
+    [pytest.param(500, id="500"), pytest.param(10_000, id="10,000", marks=[pytest.mark.heavy, pytest.mark.alone])],
 )
 def test_it_works_beside_idle_ones(number: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -68,7 +69,10 @@ def test_it_answers_when_it_may_have_few_files() -> None:
 
 @pytest.mark.parametrize(
     ("number", "seconds"),
-    [pytest.param(200, 12, id="200"), pytest.param(5_000, 30, id="5,000", marks=pytest.mark.heavy)],
+    [
+        pytest.param(200, 12, id="200"),
+        pytest.param(5_000, 30, id="5,000", marks=[pytest.mark.heavy, pytest.mark.alone]),
+    ],
 )
 def test_others_are_answered_beside_clients_that_do_not_read(number: int, seconds: float) -> None:
     figures = measure(number, seconds, KINDS, {})
