@@ -10,7 +10,7 @@ from chamberlain.auth.permissions import ScopePrefixes
 from chamberlain.directory.port import Directory, People
 from chamberlain.groups.provision import GroupProvisioner
 from chamberlain.groups.service import GroupService
-from chamberlain.guests.assignments.new_groups import NewGroupRules
+from chamberlain.guests.assignments.service import NewGroupRules
 from chamberlain.mailboxes.provision import MailboxProvisioner
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.queue.notifier import Notifier

@@ -302,10 +302,10 @@ def test_nothing_is_adopted_by_a_template_of_guests() -> None:
 
 def test_a_digest_is_of_those_who_are_taken_and_of_nobody_else() -> None:
     one, other = candidate(1), candidate(2)
-    against = replace(candidate(3), obstacle=Obstacle("gone", "It is not there."))
+    violations = replace(candidate(3), obstacle=Obstacle("gone", "It is not there."))
     digest = preview_of(RULE, HEAD, [one, other], given=()).digest
 
-    assert preview_of(RULE, HEAD, [other, against, one], given=()).digest == digest
+    assert preview_of(RULE, HEAD, [other, violations, one], given=()).digest == digest
     assert preview_of(RULE, HEAD, [one], given=()).digest != digest
     assert preview_of(RULE, HEAD, [one, replace(other, display_name="Quay")], given=()).digest != digest
     assert preview_of(RULE, replace(HEAD, revision=2), [one, other], given=()).digest != digest

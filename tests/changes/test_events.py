@@ -15,8 +15,8 @@ from chamberlain.directory.models import NamedPerson
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.groups.rules import group_created
-from chamberlain.guests.assignments.events import AssignedSubject, assignment_changed
-from chamberlain.guests.models import Assignment
+from chamberlain.guests.assignments.rules import assignment_changed
+from chamberlain.guests.models import Assignment, FindingSubject
 from chamberlain.mailboxes.rules import mailbox_created
 from chamberlain.requests.events import (
     MOST_APPROVERS,
@@ -188,7 +188,7 @@ LONG_EVENTS = {
     ),
     "site": assignment_changed(
         EVENT,
-        AssignedSubject(TENANT, GroupId(UUID(int=1)), SubjectType.SITE, f"{LONG_NAME}longer"),
+        FindingSubject(TENANT, GroupId(UUID(int=1)), SubjectType.SITE, f"{LONG_NAME}longer"),
         Assignment(TEMPLATE.head.id, PolicyId(UUID(int=1))),
         Assignment(TEMPLATE.head.id, PolicyId(UUID(int=1))),
         request_id=REQUEST,
@@ -298,7 +298,7 @@ def test_each_end_of_a_request_has_its_type(make: Callable[..., Event], event_ty
 def test_it_tells_what_was_assigned_before_and_after(
     subject_type: SubjectType, event_type: EventType, name: str
 ) -> None:
-    subject = AssignedSubject(TENANT, GroupId(UUID(int=1)), subject_type, "All staff")
+    subject = FindingSubject(TENANT, GroupId(UUID(int=1)), subject_type, "All staff")
     before, after = Assignment(TEMPLATE.head.id, None), Assignment(None, PolicyId(UUID(int=2)))
 
     event = assignment_changed(EVENT, subject, before, after, request_id=None, changed_by=SUMMARY.created_by, now=NOW)

@@ -14,11 +14,11 @@ from chamberlain.events.endpoints import FeedEvent
 from chamberlain.events.outbox import PAYLOAD_LIMIT
 from chamberlain.events.store import PLACED
 from chamberlain.groups.rules import group_created
-from chamberlain.guests.assignments.events import AssignedSubject, assignment_changed
+from chamberlain.guests.assignments.rules import assignment_changed
 from chamberlain.guests.models import Assignment, FindingSubject
 from chamberlain.guests.policies.events import action_taken, reminded
 from chamberlain.guests.policies.models import PolicyAction
-from chamberlain.guests.policies.timers import Clock, PolicyRule
+from chamberlain.guests.policies.timers import PolicyRule, Timer
 from chamberlain.mailboxes.rules import mailbox_created
 from chamberlain.requests.events import (
     MOST_APPROVERS,
@@ -40,7 +40,7 @@ SOME = UUID(int=1)
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 MAILBOX = mailbox(name="info", display_name="Information", mail="info@estate.example")
 GIL = Guest(UserId(SOME), "gil@partner.example", "Gil Hartmann")
-CLOCK = Clock(PolicyRule.EXPIRY, GIL, PolicyId(SOME), "", PolicyAction.REMOVE, NOW, NOW, NOW)
+CLOCK = Timer(PolicyRule.EXPIRY, GIL, PolicyId(SOME), "", PolicyAction.REMOVE, NOW, NOW, NOW)
 
 
 def summary(kind: RequestKind) -> RequestSummary:
@@ -53,7 +53,7 @@ def every_event() -> list[Event]:
     """One of each type that something makes."""
     id_, team = EventId(SOME), summary(RequestKind.TEAM)
     template = TemplateId(SOME)
-    group, site = [AssignedSubject(TenantId(SOME), GroupId(SOME), type_, "Apollo") for type_ in SubjectType]
+    group, site = [FindingSubject(TenantId(SOME), GroupId(SOME), type_, "Apollo") for type_ in SubjectType]
     found = FindingSubject(TenantId(SOME), GroupId(SOME), SubjectType.GROUP, "Apollo")
     assigned = [
         assignment_changed(

@@ -10,8 +10,8 @@ import pytest
 from chamberlain.app.routes import ENDPOINTS
 from chamberlain.app.worker import confirm_address, link_maker, mail_server
 from chamberlain.core.ids import RequestId, TenantId
-from chamberlain.guests.policies.report_records import WAIT
-from chamberlain.guests.policies.reports import MOST_NAMED, POLICY_REPORT
+from chamberlain.guests.policies.report_records import REPORT_DELAY
+from chamberlain.guests.policies.reports import MAX_NAMED, POLICY_REPORT
 from chamberlain.notifications.models import NoticeKind
 from chamberlain.notifications.rules import GIVE_UP_AFTER, RETRY_SCHEDULE
 from chamberlain.settings import read_settings
@@ -60,8 +60,8 @@ def test_it_names_every_notice_and_no_other() -> None:
 def test_it_names_the_bounds_of_reports() -> None:
     text = " ".join(section(PAGE, "## Policy reports").split())
 
-    assert f"the first {MOST_NAMED} guests" in text
-    assert timedelta(minutes=5) == WAIT
+    assert f"the first {MAX_NAMED} guests" in text
+    assert timedelta(minutes=5) == REPORT_DELAY
     assert "for five minutes at most" in text
 
 

@@ -25,7 +25,7 @@ from chamberlain.drift.rules import (
     compared_properties,
     judge_all,
 )
-from chamberlain.guests.models import ClosedFinding, FindingKind, FindingMailbox, FindingState, Found
+from chamberlain.guests.models import ClosedFinding, Finding, FindingKind, FindingMailbox, FindingState
 from chamberlain.requests.models import RequestKind
 from tests.drift.drift_values import shown_of, wanted_of
 from tests.groups.group_values import TENANT
@@ -55,8 +55,8 @@ def look(observed: ObservedMailbox | None = SHOWN) -> Comparison:
 DIGESTS = {each.name.path: each.digest for each in look(BROKEN).differences}
 
 
-def once(path: str, *, at: datetime = YESTERDAY, is_under_way: bool = False) -> RepairRecord:
-    return RepairRecord(1, DIGESTS[path], at, is_under_way=is_under_way)
+def once(path: str, *, at: datetime = YESTERDAY, is_in_progress: bool = False) -> RepairRecord:
+    return RepairRecord(1, DIGESTS[path], at, is_in_progress=is_in_progress)
 
 
 TWICE = replace(once("phone"), repairs=2)
@@ -82,7 +82,7 @@ def page(
     )
 
 
-def told(found: Found) -> tuple[FindingKind, str, str | None]:
+def told(found: Finding) -> tuple[FindingKind, str, str | None]:
     return found.kind, found.about, found.action
 
 
@@ -112,14 +112,14 @@ def test_what_is_announced_is_on_record_before_it_is_made() -> None:
     seen = look(BROKEN)
     before = page(seen, {PHONE: PropertyState(TWICE), HIDDEN: PropertyState(once("city"))}).announcing(now=NOW)
 
-    assert before.announced_records == {CITY: RepairRecord(0, DIGESTS["city"], NOW, is_under_way=True)}
+    assert before.announced_records == {CITY: RepairRecord(0, DIGESTS["city"], NOW, is_in_progress=True)}
     assert before.states[PHONE] == PropertyState(TWICE)
 
 
 def test_a_second_repair_is_announced_beside_the_first() -> None:
     before = page(look(OTHER_CITY), {CITY: PropertyState(once("city"))}).announcing(now=NOW)
 
-    assert before.announced_records == {CITY: once("city", is_under_way=True)}
+    assert before.announced_records == {CITY: once("city", is_in_progress=True)}
 
 
 def test_what_was_put_right_is_on_record_and_not_found_any_more() -> None:
@@ -138,7 +138,7 @@ def test_what_the_directory_does_not_show_yet_is_under_way() -> None:
 
     assert after.repaired == set()
     assert "city" in {found.about for found in after.found}
-    assert after.records(now=NOW) == {CITY: replace(MADE, is_under_way=True)}
+    assert after.records(now=NOW) == {CITY: replace(MADE, is_in_progress=True)}
 
 
 def test_what_the_directory_has_refused_is_told_and_does_not_count() -> None:
@@ -154,7 +154,7 @@ def test_what_the_directory_has_refused_is_told_and_does_not_count() -> None:
     # Without an answer it may have been made.
     (found,) = [each for each in silent.found if each.about == "city"]
     assert found.action == "repair"
-    assert silent.records(now=NOW) == {CITY: RepairRecord(0, DIGESTS["city"], NOW, is_under_way=True)}
+    assert silent.records(now=NOW) == {CITY: RepairRecord(0, DIGESTS["city"], NOW, is_in_progress=True)}
 
 
 def test_a_fault_of_what_is_right_by_now_is_forgotten() -> None:
@@ -167,7 +167,7 @@ def test_a_fault_of_what_is_right_by_now_is_forgotten() -> None:
 
 def test_a_late_repair_of_the_last_check_is_seen_by_this_one() -> None:
     late: dict[Place, PropertyState] = {
-        CITY: PropertyState(once("city", is_under_way=True)),
+        CITY: PropertyState(once("city", is_in_progress=True)),
         PHONE: PropertyState(TWICE),
     }
     right = page(look(), late)
@@ -182,7 +182,7 @@ def test_a_late_repair_of_the_last_check_is_seen_by_this_one() -> None:
 
 def test_a_repair_of_a_minute_ago_that_is_not_seen_yet_stays_under_way() -> None:
     just_now = NOW - timedelta(minutes=1)
-    under_way = once("city", at=just_now, is_under_way=True)
+    under_way = once("city", at=just_now, is_in_progress=True)
     seen = once("city", at=just_now)
 
     assert page(look(OTHER_CITY), {CITY: PropertyState(under_way)}).records(now=NOW) == {CITY: under_way}
@@ -190,7 +190,7 @@ def test_a_repair_of_a_minute_ago_that_is_not_seen_yet_stays_under_way() -> None
 
 
 def test_a_repair_that_was_announced_and_never_made_is_forgotten() -> None:
-    announced_findings = RepairRecord(0, DIGESTS["city"], YESTERDAY, is_under_way=True)
+    announced_findings = RepairRecord(0, DIGESTS["city"], YESTERDAY, is_in_progress=True)
 
     assert page(look(), {CITY: PropertyState(announced_findings)}).records(now=NOW) == {CITY: None}
     # Of what has no record nothing is written.
@@ -198,7 +198,7 @@ def test_a_repair_that_was_announced_and_never_made_is_forgotten() -> None:
 
 
 def test_what_is_not_shown_is_as_it_was() -> None:
-    under_way = once("city", is_under_way=True)
+    under_way = once("city", is_in_progress=True)
     gone = page(look(None), {CITY: PropertyState(under_way), PHONE: PropertyState(TWICE)})
 
     assert [told(found) for found in gone.found] == [(FindingKind.DRIFT, "exists", None)]
@@ -212,7 +212,7 @@ def test_a_mailbox_that_goes_while_it_is_put_right_is_not_right() -> None:
     after = before.faulted({}, {MAILBOX.id: look(None)})
 
     assert after.repaired == set()
-    assert after.records(now=NOW) == {CITY: replace(MADE, is_under_way=True)}
+    assert after.records(now=NOW) == {CITY: replace(MADE, is_in_progress=True)}
 
 
 def test_what_is_known_by_now_decides() -> None:

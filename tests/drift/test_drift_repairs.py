@@ -64,13 +64,23 @@ FIRST = RepairRecord(1, CITY.digest, NOW)
         # What has held for a month has held.
         (MANAGED, PropertyState(replace(TWICE, found_at=NOW - HOLDS_AFTER)), True, Judgement(REPAIR, FIRST)),
         # A repair that was announced and never made does not count; one that is not seen yet is waited for.
-        (MANAGED, PropertyState(RepairRecord(0, CITY.digest, NOW, is_under_way=True)), True, Judgement(REPAIR, FIRST)),
-        (MANAGED, PropertyState(replace(ONCE, is_under_way=True)), True, Judgement(REPAIR, replace(FIRST, repairs=2))),
         (
             MANAGED,
-            PropertyState(replace(ONCE, found_at=SOON, is_under_way=True)),
+            PropertyState(RepairRecord(0, CITY.digest, NOW, is_in_progress=True)),
             True,
-            Judgement(REPORT, replace(ONCE, found_at=SOON, is_under_way=True)),
+            Judgement(REPAIR, FIRST),
+        ),
+        (
+            MANAGED,
+            PropertyState(replace(ONCE, is_in_progress=True)),
+            True,
+            Judgement(REPAIR, replace(FIRST, repairs=2)),
+        ),
+        (
+            MANAGED,
+            PropertyState(replace(ONCE, found_at=SOON, is_in_progress=True)),
+            True,
+            Judgement(REPORT, replace(ONCE, found_at=SOON, is_in_progress=True)),
         ),
         # The tenant has changed its mind.
         (MANAGED, PropertyState(STOPPED), False, Judgement(REPORT, None)),
@@ -107,8 +117,8 @@ def test_what_no_step_puts_right_is_reported() -> None:
         (NO_STATE, None),
         (PropertyState(ONCE), ONCE),
         (PropertyState(STOPPED), STOPPED),
-        (PropertyState(replace(ONCE, is_under_way=True)), ONCE),
-        (PropertyState(RepairRecord(0, CITY.digest, NOW, is_under_way=True)), None),
+        (PropertyState(replace(ONCE, is_in_progress=True)), ONCE),
+        (PropertyState(RepairRecord(0, CITY.digest, NOW, is_in_progress=True)), None),
         (PropertyState(STOPPED, is_released=True), None),
         (PropertyState(replace(STOPPED, found_at=NOW - HOLDS_AFTER)), None),
     ],

@@ -113,7 +113,7 @@ async def find_page(tx: Transaction, page: PageWanted) -> Page[AdoptionRecord]:
 async def find_groups(tx: Transaction, tenant_id: TenantId, behind: GroupId | None) -> Sequence[SubjectEntry]:
     """Some of the groups that are known, in the order of their ids; fewer than GROUPS_TOGETHER are the last."""
     rows = await tx.fetch(GROUPS, tenant_id, behind, GROUPS_TOGETHER)
-    return [subject_records.record_of(row).entry for row in rows]
+    return [subject_records.to_record(row).entry for row in rows]
 
 
 async def put(tx: Transaction, record: AdoptionRecord) -> None:
@@ -301,7 +301,7 @@ async def wait_anew(tx: Transaction, record: AdoptionRecord) -> None:
 
 async def take(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], *, at: datetime) -> None:
     """These are taken."""
-    await _settle(tx, record, items, ItemState.ADOPTED)
+    await _save_outcomes(tx, record, items, ItemState.ADOPTED)
     await count(tx, record, adopted=len(items), at=at)
 
 
@@ -309,14 +309,14 @@ async def refuse(tx: Transaction, record: AdoptionRecord, refused: Sequence[Refu
     """Let others have the names of those that cannot be taken, and keep why."""
     if refused:
         items = [each.item for each in refused]
-        await _settle(tx, record, items, ItemState.REFUSED, [each.obstacle for each in refused])
+        await _save_outcomes(tx, record, items, ItemState.REFUSED, [each.obstacle for each in refused])
         await _give_back(tx, record, items)
         await count(tx, record, refused=len(refused), at=at)
 
 
 async def release(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], *, at: datetime) -> None:
     """Let others have the names of those that are given back."""
-    await _settle(tx, record, items, ItemState.RELEASED)
+    await _save_outcomes(tx, record, items, ItemState.RELEASED)
     await _give_back(tx, record, items)
     await count(tx, record, released=len(items), at=at)
 
@@ -325,10 +325,10 @@ async def tell(tx: Transaction, record: AdoptionRecord, released: Sequence[Refus
     """Keep what is to be said of some that were given back."""
     if released:
         items, obstacles = [each.item for each in released], [each.obstacle for each in released]
-        await _settle(tx, record, items, ItemState.RELEASED, obstacles)
+        await _save_outcomes(tx, record, items, ItemState.RELEASED, obstacles)
 
 
-async def _settle(
+async def _save_outcomes(
     tx: Transaction,
     record: AdoptionRecord,
     items: Sequence[AdoptionItem],

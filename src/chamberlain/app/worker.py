@@ -24,7 +24,7 @@ from chamberlain.database.listener import listen
 from chamberlain.drift import jobs as drift_jobs
 from chamberlain.groups import provision as group_jobs
 from chamberlain.guests.assignments import jobs as assignment_jobs
-from chamberlain.guests.assignments.new_groups import NewGroupRules
+from chamberlain.guests.assignments.service import NewGroupRules
 from chamberlain.guests.discovery import jobs as subject_jobs
 from chamberlain.guests.findings import jobs as finding_jobs
 from chamberlain.guests.policies import jobs as policy_jobs

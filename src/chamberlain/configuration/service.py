@@ -123,11 +123,11 @@ async def _carry_out(tx: Transaction, change: PlannedChange, entry: TenantEntry,
             await template_records.put(tx, stored_template(template, change.tenant_id), created_by=actor)
             await _settle_webhook(tx, change, template)
         case Noun.POLICY if change.verb is Verb.REMOVE:
-            await policy_records.remove(tx, change.tenant_id, PolicyId(change.id))
+            await policy_records.delete(tx, change.tenant_id, PolicyId(change.id))
         case Noun.POLICY:
             (policy,) = [each for each in entry.policies or () if each.id == change.id]
             kept = stored_policy(policy, change.tenant_id)
-            await policy_records.put(
+            await policy_records.save(
                 tx,
                 change.tenant_id,
                 PolicyId(change.id),

@@ -44,7 +44,7 @@ async def find(tx: Transaction, tenant_ids: Collection[TenantId] | None = None) 
     for template in await template_records.find_of(tx, ids):
         of_tenant[template.head.tenant_id].append(template)
     rules: Mapping[TenantId, list[StoredPolicy]] = defaultdict(list)
-    for policy in await policy_records.find_of(tx, ids):
+    for policy in await policy_records.find_all(tx, ids):
         rules[policy.head.tenant_id].append(policy)
     issuers: Mapping[TenantId, list[Issuer]] = defaultdict(list)
     for issuer in await tenant_records.issuers_of(tx, ids):

@@ -35,7 +35,7 @@ from chamberlain.drift.models import (
 from chamberlain.drift.repair import repair
 from chamberlain.drift.rules import Page, change_of, compared_paths, compared_properties, judge_all
 from chamberlain.guests import finding_records
-from chamberlain.guests.assignments import tasks
+from chamberlain.guests.assignments import records as assignment_records
 from chamberlain.guests.models import FindingKey, FindingKind, FindingSearch, FindingSource, FindingState, finding_key
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed
@@ -278,7 +278,7 @@ async def _current(tx: Transaction, page: Page) -> Page:
         for comparison in page.comparisons
         if isinstance(comparison.managed, ManagedAssignment)
     ]
-    same = await tasks.unchanged(tx, assigned) if assigned else frozenset()
+    same = await assignment_records.unchanged(tx, assigned) if assigned else frozenset()
     gone: set[UUID] = {each.id for each in assigned if each.place not in same}
     gone |= await store.find_unmanaged(tx, page.tenant.id, [comparison.managed for comparison in page.comparisons])
     return page.without(gone) if gone else page

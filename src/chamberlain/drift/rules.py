@@ -18,7 +18,7 @@ from chamberlain.drift.compare import (
     PlannedRepair,
 )
 from chamberlain.drift.models import Managed
-from chamberlain.guests.models import ClosedFinding, FindingKind, FindingSource, Found
+from chamberlain.guests.models import ClosedFinding, Finding, FindingKind, FindingSource
 from chamberlain.requests.models import RequestKind
 from chamberlain.tenants.models import Tenant
 
@@ -36,14 +36,14 @@ class RepairRecord:
 
     `repairs` counts the repairs of the current desired value, which `digest` names. `found_at` is the last drift.
 
-    `is_under_way` is true from the announcement of a repair until a check observes its result.
+    `is_in_progress` is true from the announcement of a repair until a check observes its result.
     """
 
     repairs: int
     digest: str
     found_at: datetime
     has_given_up: bool = False
-    is_under_way: bool = False
+    is_in_progress: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class JudgedDifference:
         return self.comparison.id, self.difference.name.path
 
     @property
-    def found(self) -> Iterator[Found]:
+    def found(self) -> Iterator[Finding]:
         """List the findings of the difference."""
         managed = self.comparison.managed
         refusal = self.fault.detail if isinstance(self.fault, Rejected) else None
@@ -164,12 +164,12 @@ class Page:
         return [(comparison, repairs[comparison.id]) for comparison in self.comparisons if comparison.id in repairs]
 
     @property
-    def announced_findings(self) -> Sequence[Found]:
+    def announced_findings(self) -> Sequence[Finding]:
         """Return the findings of repairs that are about to be made."""
         return [found for each in self.judged if each.judgement.verdict is Verdict.REPAIR for found in each.found]
 
     @property
-    def found(self) -> Sequence[Found]:
+    def found(self) -> Sequence[Finding]:
         """Return the findings of properties that still drift."""
         differing = self._differing
         return [found for each in self.judged if each.place in differing for found in each.found]
@@ -186,7 +186,7 @@ class Page:
         return {
             (id_, path)
             for (id_, path), each in self.states.items()
-            if each.record is not None and each.record.is_under_way and id_ in shown and path in compared
+            if each.record is not None and each.record.is_in_progress and id_ in shown and path in compared
         } - differing
 
     def records(self, *, now: datetime) -> Mapping[Place, RepairRecord | None]:
@@ -262,8 +262,8 @@ class Page:
             return undo_announcement(state) if isinstance(judged.fault, Rejected) else state.record
         if record is None or judged.judgement.verdict is Verdict.GIVE_UP:
             return record
-        is_late = not is_right and (judged.judgement.verdict is Verdict.REPAIR or record.is_under_way)
-        return replace(record, is_under_way=is_late)
+        is_late = not is_right and (judged.judgement.verdict is Verdict.REPAIR or record.is_in_progress)
+        return replace(record, is_in_progress=is_late)
 
 
 DOES_NOT_HOLD = (
@@ -284,21 +284,21 @@ def judge(
     if now - record.found_at < SHOWN_AFTER and not record.has_given_up:
         return Judgement(Verdict.REPORT, record)
     if record.repairs >= MOST_REPAIRS:
-        return Judgement(Verdict.GIVE_UP, replace(record, found_at=now, has_given_up=True, is_under_way=False))
-    made = replace(record, repairs=record.repairs + 1, found_at=now, is_under_way=False)
+        return Judgement(Verdict.GIVE_UP, replace(record, found_at=now, has_given_up=True, is_in_progress=False))
+    made = replace(record, repairs=record.repairs + 1, found_at=now, is_in_progress=False)
     return Judgement(Verdict.REPAIR, made)
 
 
 def announce(difference: Difference, state: PropertyState, *, now: datetime) -> PropertyState:
     """Record an announced repair. It counts only once it is made."""
     record = state.record or RepairRecord(0, difference.digest, now)
-    return replace(state, record=replace(record, is_under_way=True))
+    return replace(state, record=replace(record, is_in_progress=True))
 
 
 def undo_announcement(state: PropertyState) -> RepairRecord | None:
     """Return the record if an announced repair was not made."""
     record = state.record
-    return None if record is None or not record.repairs else replace(record, is_under_way=False)
+    return None if record is None or not record.repairs else replace(record, is_in_progress=False)
 
 
 def counted_record(digest: str, state: PropertyState, *, now: datetime) -> RepairRecord | None:
@@ -370,13 +370,13 @@ def change_of(repaired: ClosedFinding, trace_id: TraceId) -> Change:
     )
 
 
-def drift_finding(managed: Managed, difference: Difference, *, repaired: bool, refusal: str | None) -> Found:
+def drift_finding(managed: Managed, difference: Difference, *, repaired: bool, refusal: str | None) -> Finding:
     """Build the finding of a difference.
 
     `repaired` is true if it is being repaired. `refusal` is the directory's reason against the repair.
     """
     detail = difference.detail if refusal is None else f"{difference.detail} It could not be repaired: {refusal}"
-    return Found(
+    return Finding(
         subject=managed.subject,
         kind=FindingKind.DRIFT,
         source=FindingSource.DRIFT,
@@ -390,9 +390,9 @@ def drift_finding(managed: Managed, difference: Difference, *, repaired: bool, r
     )
 
 
-def unstable_finding(managed: Managed, difference: Difference) -> Found:
+def unstable_finding(managed: Managed, difference: Difference) -> Finding:
     """That repairs of a property do not hold."""
-    return Found(
+    return Finding(
         subject=managed.subject,
         kind=FindingKind.REPAIR_DOES_NOT_HOLD,
         source=FindingSource.DRIFT,

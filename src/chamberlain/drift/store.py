@@ -25,7 +25,7 @@ from chamberlain.drift.models import (
 from chamberlain.drift.rules import Place, PropertyState, RepairRecord
 from chamberlain.groups.models import wanted_group
 from chamberlain.groups.schema import read_group_order
-from chamberlain.guests.assignments.tasks import assigned_of
+from chamberlain.guests.assignments.records import to_assigned
 from chamberlain.guests.models import FindingKind, FindingMailbox, FindingSource, FindingSubject
 from chamberlain.mailboxes.desired_state import wanted_of
 from chamberlain.mailboxes.schema import read_mailbox_order
@@ -280,7 +280,7 @@ async def save_records(tx: Transaction, tenant_id: TenantId, records: Mapping[Pl
             [record.digest for _, _, record in kept],
             [record.found_at for _, _, record in kept],
             [record.has_given_up for _, _, record in kept],
-            [record.is_under_way for _, _, record in kept],
+            [record.is_in_progress for _, _, record in kept],
         )
     gone = [place for place, record in records.items() if record is None]
     if gone:
@@ -412,5 +412,5 @@ async def _group(tx: Transaction, revisions: Revisions, row: Record) -> ManagedG
 
 
 def _assignment(row: Record) -> ManagedAssignment:
-    assigned = assigned_of(row)
+    assigned = to_assigned(row)
     return ManagedAssignment(assigned.finding_subject, row["assigned_at"], assigned)

@@ -16,7 +16,8 @@ from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.models import (
     Acceptance,
     ClosedFinding,
-    Ended,
+    Finding,
+    FindingClosure,
     FindingKey,
     FindingKind,
     FindingMailbox,
@@ -24,7 +25,6 @@ from chamberlain.guests.models import (
     FindingSearch,
     FindingState,
     FindingSubject,
-    Found,
     Place,
 )
 from chamberlain.queue.models import MOST_COUNTED
@@ -124,7 +124,7 @@ WHERE s.tenant_id = $1 AND s.subject_id = $2 AND r.state IN ('queued', 'running'
 """
 
 
-async def save(tx: Transaction, found: Sequence[tuple[UUID, Found]], *, at: datetime) -> None:
+async def save(tx: Transaction, found: Sequence[tuple[UUID, Finding]], *, at: datetime) -> None:
     """Save findings.
 
     Each has an id in case it is new. A duplicate raises an error.
@@ -177,7 +177,7 @@ async def close_missing(
     ]
 
 
-async def close(tx: Transaction, ended: Sequence[Ended], *, at: datetime) -> None:
+async def close(tx: Transaction, ended: Sequence[FindingClosure], *, at: datetime) -> None:
     """Close findings as repaired or gone."""
     if ended:
         await tx.execute(
@@ -292,7 +292,7 @@ async def save_acceptance(tx: Transaction, record: FindingRecord) -> None:
     await tx.execute(SAVE_ACCEPTANCE, record.subject.tenant_id, record.id, record.state, *values)
 
 
-def _row(finding_id: UUID, found: Found) -> tuple[object, ...]:
+def _row(finding_id: UUID, found: Finding) -> tuple[object, ...]:
     subject = found.subject
     return (
         finding_id,

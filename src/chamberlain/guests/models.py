@@ -74,7 +74,7 @@ class FindingMailbox:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Finding:
     """Something that is true now. `about` says what within the subject it is about, such as a guest: while it stands
     it is found once only. `action` is what is about to be done; when it is found no more after that, it was
     repaired. A policy says what it will do at `action_at`, or what it has done. `request_id` names the request without
@@ -125,7 +125,7 @@ class ClosedFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class FindingClosure:
     """Something that was found and is not true any more: `gone` by itself or by others, or `repaired` by us."""
 
     subject: FindingSubject | FindingMailbox
@@ -172,52 +172,6 @@ class FindingFilter:
     state: FindingState | None = None
     kind: FindingKind | None = None
     subject_id: GroupId | None = None
-
-
-def finding_key(found: Found) -> FindingKey:
-    """What tells it from all others that stand."""
-    return FindingKey(found.subject.tenant_id, found.subject.id, found.kind, found.about)
-
-
-def against(guests: Sequence[Guest], rules: GuestRules | None) -> Iterator[tuple[Guest, str]]:
-    """The guests who are against the rules, each with the sentence that says why; without rules nobody is."""
-    if rules is None:
-        return
-    for guest in guests:
-        if (why := is_against(guest, rules)) is not None:
-            yield guest, why
-
-
-def guests_found(
-    subject: FindingSubject,
-    observed: ObservedSubject,
-    rules: GuestRules | None,
-    *,
-    removed: bool,
-    kept: Collection[str] = (),
-) -> tuple[Found, ...]:
-    """The guests who are there against the rules; `removed` says that they are about to be removed, but for those whom
-    somebody has `kept`, as `about` names them."""
-    return tuple(
-        [
-            _guest_found(subject, guest, why, removed=removed and str(guest.id) not in kept)
-            for guest, why in against(observed.guests, rules)
-        ]
-    )
-
-
-def _guest_found(subject: FindingSubject, guest: Guest, why: str, *, removed: bool) -> Found:
-    return Found(
-        subject=subject,
-        kind=FindingKind.GUEST_AGAINST_RULE,
-        source=FindingSource.ASSIGNMENT,
-        about=str(guest.id),
-        property="guests",
-        wanted=None,
-        observed={"id": str(guest.id), "displayName": guest.display_name, "mail": guest.mail},
-        detail=why,
-        action="remove" if removed else None,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,3 +248,57 @@ class AssignmentTask:
     steps: tuple[StepRecord, ...]
     created_by: Actor
     assigned: Assigned | None
+
+
+def finding_key(found: Finding) -> FindingKey:
+    """What tells it from all others that stand."""
+    return FindingKey(found.subject.tenant_id, found.subject.id, found.kind, found.about)
+
+
+def violations(guests: Sequence[Guest], rules: GuestRules | None) -> Iterator[tuple[Guest, str]]:
+    """The guests who are against the rules, each with the sentence that says why; without rules nobody is."""
+    if rules is None:
+        return
+    for guest in guests:
+        if (why := is_against(guest, rules)) is not None:
+            yield guest, why
+
+
+def guest_findings(
+    subject: FindingSubject,
+    observed: ObservedSubject,
+    rules: GuestRules | None,
+    *,
+    removed: bool,
+    kept: Collection[str] = (),
+) -> tuple[Finding, ...]:
+    """The guests who are there against the rules; `removed` says that they are about to be removed, but for those whom
+    somebody has `kept`, as `about` names them."""
+    return tuple(
+        [
+            _guest_finding(subject, guest, why, removed=removed and str(guest.id) not in kept)
+            for guest, why in violations(observed.guests, rules)
+        ]
+    )
+
+
+def to_assignment(template_id: UUID | None, policy_id: UUID | None) -> Assignment:
+    """Build an assignment from stored ids."""
+    return Assignment(
+        template_id=None if template_id is None else TemplateId(template_id),
+        policy_id=None if policy_id is None else PolicyId(policy_id),
+    )
+
+
+def _guest_finding(subject: FindingSubject, guest: Guest, why: str, *, removed: bool) -> Finding:
+    return Finding(
+        subject=subject,
+        kind=FindingKind.GUEST_AGAINST_RULE,
+        source=FindingSource.ASSIGNMENT,
+        about=str(guest.id),
+        property="guests",
+        wanted=None,
+        observed={"id": str(guest.id), "displayName": guest.display_name, "mail": guest.mail},
+        detail=why,
+        action="remove" if removed else None,
+    )

@@ -16,7 +16,7 @@ from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleQuestion, Person
 from chamberlain.directory.port import People
 from chamberlain.guests.policies import report_records
-from chamberlain.guests.policies.reports import POLICY_REPORT, Report, named
+from chamberlain.guests.policies.reports import POLICY_REPORT, Report, add_names
 from chamberlain.notifications import store
 from chamberlain.notifications.mail_server import MailServer
 from chamberlain.notifications.models import AboutRequest, AboutSubject, Notice
@@ -145,7 +145,7 @@ class NoticeJobs:
         people = await self._people(tenant.id, {*found.owners, *found.administrators, *report.unnamed})
         recipients = report_recipients(found, people)
         notification = PolicyNotification(
-            notice, named(report, people), tenant.name, recipients.are_owners, self.confirm_address
+            notice, add_names(report, people), tenant.name, recipients.are_owners, self.confirm_address
         )
         return AddressedNotification(notification, pending_recipients(notice, recipients.users), people)
 

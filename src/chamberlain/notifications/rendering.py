@@ -16,7 +16,7 @@ from chamberlain.core.ids import UserId
 from chamberlain.core.text import one_line
 from chamberlain.directory.models import Person
 from chamberlain.directory.subjects import Guest, SubjectType
-from chamberlain.guests.policies.reports import Reminder, Report, Taken
+from chamberlain.guests.policies.reports import Reminder, Report, TakenAction
 from chamberlain.guests.subjects.models import SubjectEntry
 from chamberlain.notifications.models import AboutRequest, Notice, NoticeKind
 from chamberlain.notifications.texts import (
@@ -177,7 +177,7 @@ def request_email(notification: RequestNotification, language: Language) -> Emai
 def policy_email(notification: PolicyNotification, language: Language) -> EmailContent:
     """Render the e-mail about a policy report."""
     texts, report = policy_texts_for(language), notification.report
-    subject = texts.confirm_subject if report.asks else texts.report_subject
+    subject = texts.confirm_subject if report.needs_confirmation else texts.report_subject
     footer = texts.footer.format(id=report.subject.entry.id, tenant=one_line(notification.tenant_name))
     return EmailContent(
         language,
@@ -250,7 +250,7 @@ def _policy_parts(notification: PolicyNotification, texts: PolicyTexts) -> Itera
     yield from _done(report.taken, texts)
     if report.more:
         yield texts.more.format(number=report.more)
-    if report.asks:
+    if report.needs_confirmation:
         yield texts.how_to_confirm.format(address=notification.confirm_address)
     if (owners := report.owners) is not None:
         yield texts.too_few_owners.format(owners=owners.owners, wanted=owners.wanted)
@@ -314,7 +314,7 @@ def _reminded(reminders: Iterable[Reminder], texts: PolicyTexts) -> Iterator[Par
         yield Listing(tuple([_reminder(each, texts) for each in group]))
 
 
-def _done(taken: Iterable[Taken], texts: PolicyTexts) -> Iterator[Part]:
+def _done(taken: Iterable[TakenAction], texts: PolicyTexts) -> Iterator[Part]:
     for (action, rule), group in groupby(taken, lambda each: (each.action, each.rule)):
         yield f"{texts.reasons[rule]} {texts.done[action]}"
         yield Listing(tuple([_item(each.finding_id, _name(each.guest_id, each.guest, texts)) for each in group]))

@@ -14,7 +14,7 @@ from chamberlain.guests.assignments.models import assignment_after
 from chamberlain.guests.assignments.rules import WantedAssignment
 from chamberlain.guests.assignments.service import AssignmentService
 from chamberlain.guests.models import Assignment
-from chamberlain.guests.subjects.models import SubjectEntry, SubjectFilter, SubjectRecord, no_such, require_type
+from chamberlain.guests.subjects.models import SubjectEntry, SubjectFilter, SubjectRecord, require_type, unknown_subject
 from chamberlain.requests.models import begin_steps
 
 ESTATE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
@@ -87,7 +87,7 @@ class FakeAssignments(AssignmentService):
         assert caller.tenant_id == ESTATE
         record = self.records.get(group_id)
         if record is None:
-            raise no_such(wanted)
+            raise unknown_subject(wanted)
         require_type(record.entry.type, group_id, wanted)
         return record
 

@@ -17,7 +17,7 @@ from chamberlain.database.pool import WatchfulPool
 from chamberlain.database.transactions import Connection, Database
 from chamberlain.directory.port import Subjects
 from chamberlain.directory.subjects import ObservedSubject, Sharing, SubjectReference, SubjectType
-from chamberlain.guests.assignments.store import PATIENCE, Assigner
+from chamberlain.guests.assignments.store import LOCK_TIMEOUT, Assigner
 from chamberlain.guests.models import Assignment
 from chamberlain.guests.policies import store as policy_store
 from chamberlain.guests.subjects import records as subject_records
@@ -408,11 +408,11 @@ async def test_nobody_waits_for_a_group_that_somebody_holds(steward: Steward) ->
         return record
 
     async with steward.estate.databases.worker.across_tenants() as tx:
-        await policy_store.hold(tx, [(ESTATE, ALL_STAFF)])
+        await policy_store.lock(tx, [(ESTATE, ALL_STAFF)])
         waiting = asyncio.create_task(assign("held", ALL_STAFF, SubjectType.GROUP))
         together = asyncio.create_task(assign("together", HANDBOOK, SubjectType.SITE))
-        await asyncio.wait_for(together, timeout=PATIENCE.total_seconds() / 2)
-        await asyncio.wait_for(assign("later", SUPPLIERS, SubjectType.SITE), timeout=PATIENCE.total_seconds() / 2)
+        await asyncio.wait_for(together, timeout=LOCK_TIMEOUT.total_seconds() / 2)
+        await asyncio.wait_for(assign("later", SUPPLIERS, SubjectType.SITE), timeout=LOCK_TIMEOUT.total_seconds() / 2)
     record = await waiting
 
     assert order == ["together", "later", "held"]
@@ -423,13 +423,11 @@ async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(steward: Ste
     await steward.record()
     impatient = replace(
         steward,
-        assignments=replace(
-            steward.assignments, assigner=Assigner(steward.assignments.database, patience=timedelta(0))
-        ),
+        assignments=replace(steward.assignments, assigner=Assigner(steward.assignments.database, timeout=timedelta(0))),
     )
 
     async with steward.estate.databases.worker.across_tenants() as tx:
-        await policy_store.hold(tx, [(ESTATE, ALL_STAFF)])
+        await policy_store.lock(tx, [(ESTATE, ALL_STAFF)])
         with pytest.raises(Unavailable) as refused:
             await impatient.assign(templateId=str(PARTNERS))
 
@@ -440,15 +438,15 @@ async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(steward: Ste
 async def test_those_who_wait_for_a_held_group_together_are_told_so_together(steward: Steward) -> None:
     """Not one after the other, each when their own patience has ended in turn."""
     await steward.record()
-    patience, number = timedelta(seconds=1), 12
-    assigner = Assigner(steward.assignments.database, patience=patience)
+    timeout, number = timedelta(seconds=1), 12
+    assigner = Assigner(steward.assignments.database, timeout=timeout)
     impatient = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
 
     async with steward.estate.databases.worker.across_tenants() as tx:
-        await policy_store.hold(tx, [(ESTATE, ALL_STAFF)])
+        await policy_store.lock(tx, [(ESTATE, ALL_STAFF)])
         waiting = [impatient.assign(templateId=str(PARTNERS)) for _ in range(number)]
         came = await asyncio.wait_for(
-            asyncio.gather(*waiting, return_exceptions=True), timeout=number * patience.total_seconds() / 2
+            asyncio.gather(*waiting, return_exceptions=True), timeout=number * timeout.total_seconds() / 2
         )
 
     assert [type(each) for each in came] == [Unavailable] * number
@@ -488,7 +486,7 @@ async def test_nobody_waits_for_a_template_or_policy_that_somebody_is_removing(s
         await subject_records.is_assigned(tx, ESTATE, template_id=PARTNERS, policy_id=NINETY_DAYS)
         waiting = asyncio.create_task(steward.ask({what: str(held[what])}))
         others = [steward.ask({what: free[what]}, site, kind=SubjectType.SITE) for site in (HANDBOOK, SUPPLIERS)]
-        await asyncio.wait_for(asyncio.gather(*others), timeout=PATIENCE.total_seconds() / 2)
+        await asyncio.wait_for(asyncio.gather(*others), timeout=LOCK_TIMEOUT.total_seconds() / 2)
         has_waited = not waiting.done()
     record = await waiting
 
@@ -501,9 +499,7 @@ async def test_nobody_assigns_what_is_just_being_removed(steward: Steward) -> No
     await steward.record()
     impatient = replace(
         steward,
-        assignments=replace(
-            steward.assignments, assigner=Assigner(steward.assignments.database, patience=timedelta(0))
-        ),
+        assignments=replace(steward.assignments, assigner=Assigner(steward.assignments.database, timeout=timedelta(0))),
     )
     async with steward.estate.databases.application.transaction(ESTATE) as tx:
         assert not await subject_records.is_assigned(tx, ESTATE, template_id=PARTNERS)
@@ -523,7 +519,7 @@ async def test_nobody_is_looked_for_when_nobody_can_write(steward: Steward) -> N
     for group, kind in groups.items():
         await steward.record(group, kind)
     database = PatientDatabase(steward.assignments.database.pool)
-    assigner = Assigner(database, patience=timedelta(0))
+    assigner = Assigner(database, timeout=timedelta(0))
     impatient = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
 
     async with connected(steward.estate.databases.addresses.owner) as owner, owner.transaction():

@@ -12,8 +12,14 @@ from chamberlain.core.errors import NotPossible
 from chamberlain.core.ids import ClientId, EventId, PolicyId, RequestId, TemplateId, TraceId
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import SubjectType
-from chamberlain.guests.assignments.models import Assign, AssignmentOrder, Clear, Keep, Wish
-from chamberlain.guests.assignments.rules import AssignmentDraft, Situation, draft_of, steps_of, written
+from chamberlain.guests.assignments.models import Assign, AssignmentOrder, Clear, FieldChange, Keep
+from chamberlain.guests.assignments.rules import (
+    AssignmentContext,
+    AssignmentDraft,
+    apply_draft,
+    draft_change,
+    needed_steps,
+)
 from chamberlain.guests.models import Assignment
 from chamberlain.guests.policies.models import PolicyHead
 from chamberlain.guests.subjects.models import SubjectRecord
@@ -45,7 +51,7 @@ RECORD = SubjectRecord(
     assigned_by=None,
     assigned_type=SubjectType.GROUP,
 )
-LEFT = replace(RECORD, is_left_undone=True, effects=(StepRecord(DOMAINS, StepState.FAILED),))
+LEFT = replace(RECORD, is_incomplete=True, effects=(StepRecord(DOMAINS, StepState.FAILED),))
 TURNED = replace(RECORD, assigned_type=SubjectType.SITE)
 KEEP = AssignmentOrder(Keep(), Keep())
 SAME = AssignmentOrder(Assign(T1), Assign(P1))
@@ -62,7 +68,7 @@ def policy(policy_id: PolicyId, name: str) -> PolicyHead:
 def drafted(
     order: AssignmentOrder, record: SubjectRecord = RECORD, *, wanted: TemplateHead | None = None
 ) -> AssignmentDraft | None:
-    situation = Situation(
+    context = AssignmentContext(
         record,
         template(T1, "Partners"),
         policy(P1, "90 days"),
@@ -70,7 +76,7 @@ def drafted(
         policy(P2, "Yearly"),
     )
     moment = Moment(EventId(UUID(int=5)), NOW)
-    return draft_of(situation, order, ADA, request_id=REQUEST, body=b"{}", moment=moment)
+    return draft_change(context, order, ADA, request_id=REQUEST, body=b"{}", moment=moment)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +90,7 @@ def drafted(
     ],
 )
 def test_it_works(
-    template_wish: Wish, policy_wish: Wish, after: Assignment, names: tuple[str | None, str | None]
+    template_wish: FieldChange, policy_wish: FieldChange, after: Assignment, names: tuple[str | None, str | None]
 ) -> None:
     draft = drafted(AssignmentOrder(template_wish, policy_wish))
 
@@ -94,7 +100,7 @@ def test_it_works(
         None if after.template_id == T1 else after.template_id,
         None if after.policy_id == P1 else after.policy_id,
     )
-    assert written(draft) == replace(
+    assert apply_draft(draft) == replace(
         RECORD,
         assignment=after,
         template_name=names[0],
@@ -116,7 +122,7 @@ def test_it_works(
         # Something is left to do: whoever asks for the same again gets it.
         (SAME, LEFT, True),
         (SAME, TURNED, True),
-        (SAME, replace(TURNED, is_left_undone=True), True),
+        (SAME, replace(TURNED, is_incomplete=True), True),
         # A change that names nothing asks for nothing.
         (KEEP, LEFT, False),
         (KEEP, TURNED, False),
@@ -132,8 +138,8 @@ def test_what_is_so_already_is_written_only_to_finish_it(
         # Nobody is told of a change that is none.
         assert draft.change.event is None
         assert (draft.new_template_id, draft.new_policy_id) == (None, None)
-        assert written(draft).is_left_undone is False
-        assert written(draft).assigned_type is SubjectType.GROUP
+        assert apply_draft(draft).is_incomplete is False
+        assert apply_draft(draft).assigned_type is SubjectType.GROUP
 
 
 def test_a_template_that_cannot_be_assigned_is_refused() -> None:
@@ -170,7 +176,7 @@ def test_a_template_that_cannot_be_assigned_is_refused() -> None:
 def test_the_steps_are_those_of_the_change_and_what_was_left(
     record: SubjectRecord, after: Assignment, steps: tuple[Step, ...]
 ) -> None:
-    assert steps_of(record, after) == steps
+    assert needed_steps(record, after) == steps
 
 
 def test_the_record_and_the_event_show_what_changed() -> None:

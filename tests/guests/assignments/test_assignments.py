@@ -11,11 +11,11 @@ from chamberlain.guests.assignments.models import (
     Assign,
     AssignmentOrder,
     Clear,
+    FieldChange,
     Keep,
-    Wish,
     assignment_after,
     assignment_faults,
-    wish_of,
+    to_field_change,
 )
 from chamberlain.guests.assignments.wire import ASSIGNMENT, to_assignment_order
 from chamberlain.guests.models import Assignment
@@ -39,8 +39,8 @@ def policy(*, active: bool = True) -> PolicyHead:
 
 
 @pytest.mark.parametrize(("sent", "wish"), [(None, Keep()), (ALL_ZERO, Clear()), (T1, Assign(T1))])
-def test_it_works(sent: UUID | None, wish: Wish) -> None:
-    assert wish_of(sent) == wish
+def test_it_works(sent: UUID | None, wish: FieldChange) -> None:
+    assert to_field_change(sent) == wish
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_it_works(sent: UUID | None, wish: Wish) -> None:
         (Assign(T1), Assign(P1), BOTH),
     ],
 )
-def test_it_works_for_both_fields(template_wish: Wish, policy_wish: Wish, after: Assignment) -> None:
+def test_it_works_for_both_fields(template_wish: FieldChange, policy_wish: FieldChange, after: Assignment) -> None:
     assert assignment_after(BOTH, AssignmentOrder(template_wish, policy_wish)) == after
 
 

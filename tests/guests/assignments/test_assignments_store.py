@@ -74,7 +74,7 @@ async def test_it_works(estate: Estate) -> None:
     first, second, third = [await subject(estate) for _ in range(3)]
     other = await subject(estate, OTHER_HOUSE)
 
-    written = await change(
+    apply_draft = await change(
         estate,
         (ESTATE, first, NO_GUESTS, NINETY_DAYS),
         (ESTATE, second, None, YEARLY_REVIEW),
@@ -82,7 +82,7 @@ async def test_it_works(estate: Estate) -> None:
         (ESTATE, third, PARTNERS, None),
     )
 
-    assert written == [1, 2, 3, 4]
+    assert apply_draft == [1, 2, 3, 4]
     columns = "subject_id, tenant_id, template_id, policy_id, generation, assigned_at, policy_assigned_at"
     found = await estate.rows(f"SELECT {columns} FROM chamberlain.subject WHERE generation > 0")  # noqa: S608 - ours.
     assert sorted(found) == sorted(
@@ -157,7 +157,7 @@ async def test_a_group_that_another_transaction_holds_is_put_aside_by_itself(est
 
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("SELECT FROM chamberlain.subject WHERE subject_id = ANY ($1) FOR UPDATE", [first, second])
-        written = await change(
+        apply_draft = await change(
             estate,
             (ESTATE, first, NO_GUESTS, None),
             (ESTATE, free, NO_GUESTS, None),
@@ -167,7 +167,7 @@ async def test_a_group_that_another_transaction_holds_is_put_aside_by_itself(est
             (ESTATE, second, NO_GUESTS, None),
         )
 
-    assert written == [-6, -1, 2, 5]
+    assert apply_draft == [-6, -1, 2, 5]
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,9 @@ async def test_a_template_or_policy_of_another_tenant_is_not_there(estate: Estat
     ((policy,),) = await estate.rows(POLICY_COPY, OTHER_HOUSE, NINETY_DAYS)
     first, second = await subject(estate), await subject(estate)
 
-    written = await change(estate, (ESTATE, first, OTHER_GROUP, None), (ESTATE, second, None, UUID(str(policy))))
+    apply_draft = await change(estate, (ESTATE, first, OTHER_GROUP, None), (ESTATE, second, None, UUID(str(policy))))
 
-    assert written == []
+    assert apply_draft == []
     assert await estate.rows("SELECT count(*) FROM chamberlain.request") == [(0,)]
 
 

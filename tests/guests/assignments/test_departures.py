@@ -7,8 +7,8 @@ import pytest
 
 from chamberlain.core.ids import EventId, GroupId, PolicyId, TemplateId, TraceId
 from chamberlain.directory.subjects import SubjectType
-from chamberlain.guests.discovery.rules import Departure, change_of
-from chamberlain.guests.models import Assignment
+from chamberlain.guests.assignments.rules import removed_assignment
+from chamberlain.guests.models import Assignment, FindingSubject
 from tests.groups.group_values import TENANT
 
 pytestmark = pytest.mark.pure
@@ -26,9 +26,9 @@ TEMPLATE, POLICY = TemplateId(UUID(int=1)), PolicyId(UUID(int=2))
     ],
 )
 def test_the_record_names_what_was_assigned(assignment: Assignment, shown: set[str]) -> None:
-    departure = Departure(TENANT, GroupId(UUID(int=3)), SubjectType.GROUP, "Crew", assignment)
+    subject = FindingSubject(TENANT, GroupId(UUID(int=3)), SubjectType.GROUP, "Crew")
 
-    change = change_of(departure, TraceId("0" * 32), EventId(UUID(int=4)), now=NOW)
+    change = removed_assignment(subject, assignment, TraceId("0" * 32), EventId(UUID(int=4)), now=NOW)
 
     assert change.action == "group.assign"
     assert change.before is not None

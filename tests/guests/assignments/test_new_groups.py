@@ -7,7 +7,7 @@ import pytest
 
 from chamberlain.core.ids import EventId, PolicyId, TemplateId
 from chamberlain.guests.assignments.models import Assign, AssignmentOrder, Keep
-from chamberlain.guests.assignments.rules import NewGroup, NewGroupDraft, Situation, draft_for_new
+from chamberlain.guests.assignments.rules import AssignmentContext, NewGroup, NewGroupDraft, draft_for_group
 from chamberlain.guests.models import Assignment
 from chamberlain.guests.policies.models import PolicyHead
 from chamberlain.templates.drafts import Moment
@@ -35,9 +35,9 @@ def draft(
 ) -> NewGroupDraft:
     """The draft for a new group that is kept with this assignment, where template and policy are found like this."""
     record = replace(NEW, assignment=before, generation=generation)
-    return draft_for_new(
+    return draft_for_group(
         WANTED,
-        Situation(record, None, None, template, policy),
+        AssignmentContext(record, None, None, template, policy),
         request_id=REQUEST,
         body=b"{}",
         moment=Moment(EventId(UUID(int=1)), NOW),

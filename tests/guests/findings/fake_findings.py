@@ -9,7 +9,7 @@ from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.findings.rules import (
-    WantedAcceptance,
+    AcceptanceRequest,
     accepted,
     confirmed_finding,
     present_finding,
@@ -59,7 +59,7 @@ class FakeFindings(FindingService):
         self,
         caller: Caller,
         finding_id: UUID,
-        wanted: WantedAcceptance,
+        wanted: AcceptanceRequest,
         act: Act,
         *,
         render: Callable[[FindingRecord], bytes],

@@ -13,9 +13,10 @@ from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests import finding_records
 from chamberlain.guests.findings import store as finding_store
 from chamberlain.guests.findings.jobs import FindingJobs
-from chamberlain.guests.findings.rules import WantedAcceptance
+from chamberlain.guests.findings.rules import AcceptanceRequest
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.models import (
+    Finding,
     FindingFilter,
     FindingKind,
     FindingRecord,
@@ -23,7 +24,6 @@ from chamberlain.guests.models import (
     FindingSource,
     FindingState,
     FindingSubject,
-    Found,
 )
 from chamberlain.queue.models import JobKind
 from tests.estates import ADA, ESTATE, Estate
@@ -49,7 +49,7 @@ class Inspector:
 
     async def see(self, kind: FindingKind = FindingKind.GUEST_AGAINST_RULE) -> None:
         """Let something be found, or be seen again."""
-        found = Found(
+        found = Finding(
             subject=SUBJECT,
             kind=kind,
             source=FindingSource.ASSIGNMENT,
@@ -92,7 +92,7 @@ class Inspector:
         key: str | None = None,
     ) -> KeptAnswer:
         """Accept one, as the API does."""
-        wanted = WantedAcceptance(reason, until)
+        wanted = AcceptanceRequest(reason, until)
         return await self.findings.accept(
             caller or administrator(ADA), finding_id, wanted, act(key=key), render=rendered
         )

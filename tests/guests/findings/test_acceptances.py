@@ -11,9 +11,9 @@ from chamberlain.core.errors import Conflict
 from chamberlain.core.ids import GroupId, TenantId, TraceId
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.findings.rules import (
-    WantedAcceptance,
+    AcceptanceRequest,
+    acceptance_change,
     accepted,
-    change_of_acceptance,
     has_ended,
     reopened,
     require_not_removed,
@@ -47,10 +47,10 @@ def test_only_an_open_or_accepted_finding_can_be_accepted(state: FindingState) -
     finding = replace(FINDING, state=state)
 
     if state in {FindingState.OPEN, FindingState.ACCEPTED}:
-        assert accepted(finding, WantedAcceptance("Known", None), ADA, now=NOW).state is FindingState.ACCEPTED
+        assert accepted(finding, AcceptanceRequest("Known", None), ADA, now=NOW).state is FindingState.ACCEPTED
     else:
         with pytest.raises(Conflict) as refused:
-            accepted(finding, WantedAcceptance("Known", None), ADA, now=NOW)
+            accepted(finding, AcceptanceRequest("Known", None), ADA, now=NOW)
         assert refused.value.code == "stateDoesNotAllow"
 
 
@@ -59,7 +59,7 @@ def test_only_an_open_or_accepted_finding_can_be_accepted(state: FindingState) -
     [(timedelta(0), True), (timedelta(microseconds=1), False), (None, False)],
 )
 def test_an_acceptance_ends_at_its_moment(until: timedelta | None, ended: bool) -> None:  # noqa: FBT001 - a case.
-    wanted = WantedAcceptance("Known", None if until is None else NOW + until)
+    wanted = AcceptanceRequest("Known", None if until is None else NOW + until)
     finding = accepted(FINDING, wanted, ADA, now=NOW - timedelta(days=1))
 
     assert has_ended(finding, now=NOW) is ended
@@ -68,9 +68,9 @@ def test_an_acceptance_ends_at_its_moment(until: timedelta | None, ended: bool) 
 
 @pytest.mark.parametrize("until", [None, NOW + timedelta(days=30)])
 def test_the_record_shows_the_reason_and_the_end(until: datetime | None) -> None:
-    after = accepted(FINDING, WantedAcceptance("Known", until), ADA, now=NOW)
+    after = accepted(FINDING, AcceptanceRequest("Known", until), ADA, now=NOW)
 
-    change = change_of_acceptance(FINDING, after, ADA)
+    change = acceptance_change(FINDING, after, ADA)
 
     assert (change.trace_id, change.client_address) == (ADA.trace_id, "192.0.2.1")
     assert change.before == {"state": "open"}

@@ -13,19 +13,19 @@ from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import ClientId, TraceId
 from chamberlain.directory.models import NamedPerson, Person
 from chamberlain.guests.findings.rules import (
-    change_of_confirmation,
-    confirmed_clock,
+    confirmation_change,
     confirmed_finding,
-    require_asked,
-    require_host,
+    confirmed_timer,
+    require_not_guest,
+    require_not_self,
     require_open_review,
-    require_other,
     require_owner,
+    require_owner_review,
 )
 from chamberlain.guests.models import FindingKind, FindingRecord, FindingState
 from chamberlain.guests.policies.evaluation import AssignedPolicy, PolicyTask
 from chamberlain.guests.policies.models import ConfirmedBy, PolicyAction, PolicyRules, Review
-from chamberlain.guests.policies.timers import Clock, PolicyRule, course_of_review, started
+from chamberlain.guests.policies.timers import PolicyRule, Timer, review_schedule, start_timer
 from tests.groups.group_values import ADA, BEN, CLEO, TENANT
 from tests.guests.policies.guest_courses import GIL, HANA, NINETY_DAYS, NOTHING, POLICY, SUBJECT
 
@@ -52,7 +52,7 @@ FINDING = FindingRecord(
     about=str(GIL.id),
 )
 OPENED = replace(
-    started(course_of_review(REVIEW), GIL, POLICY, at=NOW - timedelta(days=366)),
+    start_timer(review_schedule(REVIEW), GIL, POLICY, at=NOW - timedelta(days=366)),
     action_at=NOW + timedelta(days=13),
     next_at=NOW + timedelta(days=6),
 )
@@ -63,13 +63,13 @@ def caller(user: UUID, *, of_type: ActorType = ActorType.USER) -> Caller:
     return Caller(TENANT, of_type, user, ClientId("cli"), frozenset(), NOW)
 
 
-def task(rules: PolicyRules | None, *clocks: Clock) -> PolicyTask:
-    policy = None if rules is None else AssignedPolicy(POLICY, rules, NOW, is_begun=True, quiet=None)
-    return PolicyTask((TENANT, SUBJECT.id), SUBJECT, policy, clocks)
+def task(rules: PolicyRules | None, *timers: Timer) -> PolicyTask:
+    policy = None if rules is None else AssignedPolicy(POLICY, rules, NOW, is_begun=True, idle=None)
+    return PolicyTask((TENANT, SUBJECT.id), SUBJECT, policy, timers)
 
 
 def test_it_works() -> None:
-    confirmed = confirmed_clock(FINDING, task(YEARLY, OF_HANA, OPENED), now=NOW)
+    confirmed = confirmed_timer(FINDING, task(YEARLY, OF_HANA, OPENED), now=NOW)
 
     assert confirmed == replace(OPENED, started_at=NOW, next_at=NOW + timedelta(days=365), action_at=None, round=2)
 
@@ -90,7 +90,7 @@ def test_it_works() -> None:
 )
 def test_a_review_that_has_ended_is_not_confirmed(found: PolicyTask) -> None:
     with pytest.raises(Conflict) as refused:
-        confirmed_clock(FINDING, found, now=NOW)
+        confirmed_timer(FINDING, found, now=NOW)
 
     assert refused.value.code == "stateDoesNotAllow"
 
@@ -129,26 +129,26 @@ def test_only_owners_confirm_and_others_find_nothing() -> None:
 )
 def test_owners_are_asked_where_the_policy_says_so(found: PolicyTask | None, *, are_asked: bool) -> None:
     if are_asked:
-        require_asked(found)
+        require_owner_review(found)
     else:
         with pytest.raises(NotFound):
-            require_asked(found)
+            require_owner_review(found)
 
 
 def test_nobody_confirms_their_own_stay() -> None:
-    require_other(caller(ADA), FINDING)
-    require_other(caller(GIL.id, of_type=ActorType.APPLICATION), FINDING)
+    require_not_self(caller(ADA), FINDING)
+    require_not_self(caller(GIL.id, of_type=ActorType.APPLICATION), FINDING)
     with pytest.raises(Forbidden) as refused:
-        require_other(caller(GIL.id), FINDING)
+        require_not_self(caller(GIL.id), FINDING)
 
     assert refused.value.code == "selfApproval"
 
 
 def test_guests_confirm_nobody() -> None:
-    require_host(None)
-    require_host(Person(ADA, "Ada", None, has_team_license=True, properties={"userType": "Member"}))
+    require_not_guest(None)
+    require_not_guest(Person(ADA, "Ada", None, has_team_license=True, properties={"userType": "Member"}))
     with pytest.raises(Forbidden) as refused:
-        require_host(Person(GIL.id, "Gil", None, has_team_license=False, properties={"userType": "Guest"}))
+        require_not_guest(Person(GIL.id, "Gil", None, has_team_license=False, properties={"userType": "Guest"}))
 
     assert refused.value.code == "selfApproval"
 
@@ -157,7 +157,7 @@ def test_a_confirmed_finding_is_gone_and_on_record() -> None:
     after = confirmed_finding(FINDING, now=NOW)
     editor = Editor(Actor(ActorType.USER, ADA, "Ada"), ClientId("cli"), TraceId("7" * 32), "192.0.2.1")
 
-    change = change_of_confirmation(FINDING, after, editor, Act("Stays.", None, TraceId("7" * 32)))
+    change = confirmation_change(FINDING, after, editor, Act("Stays.", None, TraceId("7" * 32)))
 
     assert after == replace(FINDING, state=FindingState.GONE, last_seen_at=NOW)
     assert (change.tenant_id, change.action, change.request_id) == (TENANT, "finding.confirm", None)

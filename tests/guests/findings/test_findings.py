@@ -8,15 +8,15 @@ import pytest
 from chamberlain.core.ids import GroupId, MailboxId, UserId
 from chamberlain.directory.subjects import AddedBy, Guest, GuestRules, SubjectType
 from chamberlain.guests.models import (
+    Finding,
     FindingKey,
     FindingKind,
     FindingMailbox,
     FindingSource,
     FindingState,
     FindingSubject,
-    Found,
     finding_key,
-    guests_found,
+    guest_findings,
 )
 from tests.groups.group_values import TENANT
 from tests.guests.subjects.subject_values import OBSERVED as EMPTY
@@ -33,9 +33,9 @@ PARTNERS = GuestRules(
 
 
 def test_it_works() -> None:
-    (found,) = guests_found(SUBJECT, OBSERVED, PARTNERS, removed=False)
+    (found,) = guest_findings(SUBJECT, OBSERVED, PARTNERS, removed=False)
 
-    assert found == Found(
+    assert found == Finding(
         subject=SUBJECT,
         kind=FindingKind.GUEST_AGAINST_RULE,
         source=FindingSource.ASSIGNMENT,
@@ -54,7 +54,7 @@ def test_it_works() -> None:
 
 
 def test_without_rules_nobody_is_against_them() -> None:
-    assert guests_found(SUBJECT, OBSERVED, None, removed=True) == ()
+    assert guest_findings(SUBJECT, OBSERVED, None, removed=True) == ()
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_without_rules_nobody_is_against_them() -> None:
     [(False, (), None), (True, (), "remove"), (True, (str(HANA.id),), None), (True, (str(GIL.id),), "remove")],
 )
 def test_it_says_who_is_about_to_be_removed(*, removed: bool, kept: tuple[str, ...], action: str | None) -> None:
-    (found,) = guests_found(SUBJECT, OBSERVED, PARTNERS, removed=removed, kept=kept)
+    (found,) = guest_findings(SUBJECT, OBSERVED, PARTNERS, removed=removed, kept=kept)
 
     assert found.action == action
 

@@ -13,7 +13,7 @@ from chamberlain.guests.models import FindingKind, FindingSubject
 from chamberlain.guests.policies.models import PolicyAction, PolicyRecord, present
 from chamberlain.guests.policies.schema import PolicyBody, identified_policy, stored_policy
 from chamberlain.guests.policies.service import PolicyService
-from chamberlain.guests.policies.simulation import Occurrence, OccurrenceType, Simulation, SimulationOrder
+from chamberlain.guests.policies.simulation import Occurrence, OccurrenceType, Simulation, SimulationRequest
 from tests.template_admin.fake_templates import MADE_AT
 from tests.tenants.fake_tenants import TENANT_ID
 
@@ -51,7 +51,7 @@ class Binder(PolicyService):
     def __init__(self) -> None:
         self.records: dict[PolicyId, PolicyRecord] = {}
         self.acts: list[Act] = []
-        self.simulated: list[SimulationOrder] = []
+        self.simulated: list[SimulationRequest] = []
         self.refusal: Exception | None = None
         self.replayed = False
 
@@ -80,7 +80,7 @@ class Binder(PolicyService):
         require_match((await self.read(caller, policy_id)).etag, edit, "policy")
         del self.records[policy_id]
 
-    async def simulate(self, caller: Caller, policy_id: PolicyId, order: SimulationOrder) -> Simulation:
+    async def simulate(self, caller: Caller, policy_id: PolicyId, order: SimulationRequest) -> Simulation:
         await self.read(caller, policy_id)
         self.simulated.append(order)
         return simulation(policy_id)

@@ -8,7 +8,7 @@ from uuid import UUID
 from chamberlain.core.ids import GroupId, PolicyId, UserId
 from chamberlain.directory.subjects import Guest, SubjectType
 from chamberlain.guests.models import FindingKind, FindingSubject
-from chamberlain.guests.policies.evaluation import Act, AppliedPolicy, Evaluation, Present, evaluate, settle
+from chamberlain.guests.policies.evaluation import Act, AppliedPolicy, Evaluation, Membership, apply_outcomes, evaluate
 from chamberlain.guests.policies.models import (
     ConfirmedBy,
     Expiry,
@@ -18,7 +18,7 @@ from chamberlain.guests.policies.models import (
     PolicyRules,
     Review,
 )
-from chamberlain.guests.policies.timers import Clock, ClockPlace
+from chamberlain.guests.policies.timers import Timer, TimerKey
 from tests.groups.group_values import TENANT
 
 SUBJECT = FindingSubject(TENANT, GroupId(UUID(int=1)), SubjectType.GROUP, "All staff")
@@ -36,10 +36,10 @@ TWO_OWNERS = replace(NOTHING, minimum_owners=MinimumOwners(2, (), PolicyAction.N
 # The day, what happened, by which rule and to whom.
 Told = tuple[float, str, str, str]
 # What the directory makes of an action that is asked of it: why it does not take it, or None.
-Answer = Callable[[Clock], str | None]
+Answer = Callable[[Timer], str | None]
 
 
-def well(_clock: Clock) -> str | None:
+def well(_timer: Timer) -> str | None:
     """Every action is taken."""
     return None
 
@@ -65,29 +65,29 @@ class Group:
     assigned_at: datetime = ASSIGNED_AT
     is_begun: bool = False
     answer: Answer = well
-    accepted: Collection[ClockPlace] = ()
-    clocks: tuple[Clock, ...] = ()
+    accepted: Collection[TimerKey] = ()
+    timers: tuple[Timer, ...] = ()
     told: list[Told] = field(default_factory=list)
     findings: dict[tuple[FindingKind, str], str] = field(default_factory=dict)
     ended: list[tuple[float, str, str]] = field(default_factory=list)
 
     @property
-    def present(self) -> Present:
+    def present(self) -> Membership:
         """Who is there."""
-        return Present(self.guests, self.owners)
+        return Membership(self.guests, self.owners)
 
     def look(self, day: float) -> Evaluation:
         """One evaluation, of which nothing is done."""
         policy = AppliedPolicy(self.policy_id, self.rules, self.assigned_at, self.is_begun)
-        return evaluate(SUBJECT, policy, self.present, self.clocks, now=moment(day), accepted=self.accepted)
+        return evaluate(SUBJECT, policy, self.present, self.timers, now=moment(day), accepted=self.accepted)
 
     def run(self, day: float) -> datetime | None:
         """One run, with all that is done by it; gives when the next one is needed."""
         evaluation = self.look(day)
         self.keep(day, evaluation)
         self.is_begun = True
-        acts: list[Act] = [(clock, self.answer(clock)) for clock in evaluation.due]
-        settled = settle(SUBJECT, self.rules, self.clocks, acts, now=moment(day), accepted=self.accepted)
+        acts: list[Act] = [(timer, self.answer(timer)) for timer in evaluation.due]
+        settled = apply_outcomes(SUBJECT, self.rules, self.timers, acts, now=moment(day), accepted=self.accepted)
         self.guests = tuple([each for each in self.guests if each.id not in _removed(acts)])
         self.keep(day, settled)
         return settled.next_at
@@ -99,23 +99,23 @@ class Group:
 
     def keep(self, day: float, evaluation: Evaluation) -> None:
         """Write what an evaluation says, as the job does."""
-        kept = {clock.place: clock for clock in self.clocks}
-        kept.update({clock.place: clock for clock in evaluation.changed})
-        for clock in evaluation.gone:
-            del kept[clock.place]
-        self.clocks = tuple(kept.values())
-        self.told += [(day, "reminder", *_who(clock)) for clock in evaluation.reminders]
-        self.told += [(day, clock.action, *_who(clock)) for clock in evaluation.taken]
+        kept = {timer.place: timer for timer in self.timers}
+        kept.update({timer.place: timer for timer in evaluation.changed})
+        for timer in evaluation.gone:
+            del kept[timer.place]
+        self.timers = tuple(kept.values())
+        self.told += [(day, "reminder", *_who(timer)) for timer in evaluation.reminders]
+        self.told += [(day, timer.action, *_who(timer)) for timer in evaluation.taken]
         for each in evaluation.ended:
             del self.findings[each.kind, each.about]
             self.ended.append((day, each.kind, each.state))
         self.findings.update({(each.kind, each.about): each.detail for each in evaluation.found})
 
 
-def only(clocks: Sequence[Clock] | Iterable[Clock]) -> Clock:
+def only(timers: Sequence[Timer] | Iterable[Timer]) -> Timer:
     """The one that there is."""
-    (clock,) = clocks
-    return clock
+    (timer,) = timers
+    return timer
 
 
 def kinds(findings: Mapping[tuple[FindingKind, str], str]) -> list[str]:
@@ -124,9 +124,9 @@ def kinds(findings: Mapping[tuple[FindingKind, str], str]) -> list[str]:
 
 
 def _removed(acts: Sequence[Act]) -> set[UserId]:
-    done = [clock for clock, trouble in acts if trouble is None and clock.action is PolicyAction.REMOVE]
-    return {clock.guest.id for clock in done if clock.guest is not None}
+    done = [timer for timer, trouble in acts if trouble is None and timer.action is PolicyAction.REMOVE]
+    return {timer.guest.id for timer in done if timer.guest is not None}
 
 
-def _who(clock: Clock) -> tuple[str, str]:
-    return clock.rule, "" if clock.guest is None else clock.guest.display_name
+def _who(timer: Timer) -> tuple[str, str]:
+    return timer.rule, "" if timer.guest is None else timer.guest.display_name

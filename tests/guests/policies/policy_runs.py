@@ -110,7 +110,7 @@ class Runs:
 
     async def told(self) -> list[Told]:
         """The same in short: `reminder`, or the action that was taken."""
-        return [self._told(event) for event in await self.events()]
+        return [self._occurrences(event) for event in await self.events()]
 
     async def members(self) -> list[UserId]:
         """The guests in the group."""
@@ -139,7 +139,7 @@ class Runs:
         async with self.steward.estate.databases.worker.across_tenants() as tx:
             await tx.execute(statement, *values)
 
-    def _told(self, event: dict[str, object]) -> Told:
+    def _occurrences(self, event: dict[str, object]) -> Told:
         at, guest = event["at"], event["guest"]
         assert isinstance(at, datetime)
         who = UserId(UUID(guest["id"])) if isinstance(guest, dict) else None

@@ -9,7 +9,7 @@ from chamberlain.guests.models import FindingSubject
 from chamberlain.guests.policies import store as policy_store
 from chamberlain.guests.policies.evaluation import PolicyTask
 from chamberlain.guests.policies.models import PolicyAction
-from chamberlain.guests.policies.timers import Clock, PolicyRule
+from chamberlain.guests.policies.timers import PolicyRule, Timer
 from tests.estates import ESTATE, Estate
 from tests.query_plans import rows_looked_at
 
@@ -29,33 +29,33 @@ def subject(group_id: GroupId) -> FindingSubject:
     return FindingSubject(ESTATE, group_id, SubjectType.GROUP, "All staff")
 
 
-def clock(estate: Estate, guest: Guest, rule: PolicyRule = PolicyRule.EXPIRY) -> Clock:
+def timer(estate: Estate, guest: Guest, rule: PolicyRule = PolicyRule.EXPIRY) -> Timer:
     now = estate.moment
-    return Clock(rule, guest, PolicyId(uuid4()), "", PolicyAction.REMOVE, now, now + timedelta(days=1), None)
+    return Timer(rule, guest, PolicyId(uuid4()), "", PolicyAction.REMOVE, now, now + timedelta(days=1), None)
 
 
 async def test_it_works(estate: Estate) -> None:
     first, second, third = GUESTS[:3]
-    own = [clock(estate, first), clock(estate, first, PolicyRule.REVIEW), clock(estate, second)]
-    [of_other] = [clock(estate, first)]
+    own = [timer(estate, first), timer(estate, first, PolicyRule.REVIEW), timer(estate, second)]
+    [of_other] = [timer(estate, first)]
     tasks = [PolicyTask((ESTATE, group), subject(group), None) for group in (GROUP, OTHER)]
     async with estate.databases.worker.across_tenants() as tx:
-        kept = [*own, clock(estate, third)]
-        await policy_store.put(tx, [*[(subject(GROUP), each) for each in kept], (subject(OTHER), of_other)])
+        kept = [*own, timer(estate, third)]
+        await policy_store.save_timers(tx, [*[(subject(GROUP), each) for each in kept], (subject(OTHER), of_other)])
         wanted = {((ESTATE, GROUP), first.id), ((ESTATE, GROUP), second.id), ((ESTATE, OTHER), first.id)}
 
-        read = await policy_store.read_guests(tx, tasks, wanted)
-        nobody = await policy_store.read_guests(tx, tasks, ())
+        read = await policy_store.read_guest_timers(tx, tasks, wanted)
+        nobody = await policy_store.read_guest_timers(tx, tasks, ())
 
-    assert [set(task.clocks) for task in read] == [set(own), {of_other}]
+    assert [set(task.timers) for task in read] == [set(own), {of_other}]
     assert list(nobody) == tasks
 
 
 async def test_it_passes_by_the_clocks_of_others(estate: Estate) -> None:
     columns = [ESTATE] * len(GUESTS), [GROUP] * len(GUESTS), [guest.id for guest in GUESTS]
     async with estate.databases.worker.across_tenants() as tx:
-        await policy_store.put(tx, [(subject(GROUP), clock(estate, guest)) for guest in GUESTS])
+        await policy_store.save_timers(tx, [(subject(GROUP), timer(estate, guest)) for guest in GUESTS])
         await tx.execute(FILL, ESTATE, GROUP)
         await tx.execute("ANALYZE chamberlain.policy_clock")
 
-        assert await rows_looked_at(tx, policy_store.READ_GUESTS, *columns, list(PolicyRule)) <= len(GUESTS)
+        assert await rows_looked_at(tx, policy_store.READ_GUEST_TIMERS, *columns, list(PolicyRule)) <= len(GUESTS)

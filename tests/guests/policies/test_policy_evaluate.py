@@ -13,7 +13,7 @@ from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.directory.port import ActOutcome, DisableGuest, GuestAct, RemoveGuest, Stayed
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests import finding_records
-from chamberlain.guests.models import FindingFilter, FindingKind, FindingSource, FindingSubject, Found
+from chamberlain.guests.models import Finding, FindingFilter, FindingKind, FindingSource, FindingSubject
 from chamberlain.queue.models import JobKind
 from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate
 from tests.guests.assignments.stewards import (
@@ -144,11 +144,11 @@ async def test_clocks_start_when_the_policy_is_assigned(runs: Runs) -> None:
     await assign(runs, templateId=str(NO_GUESTS))
     await runs.run(11)
 
-    assert await clocks(runs) == [(GIL, runs.began_at, runs.began_at + 90 * DAY)]
+    assert await timers(runs) == [(GIL, runs.began_at, runs.began_at + 90 * DAY)]
     assert len(await runs.jobs()) == 1
 
 
-async def clocks(runs: Runs) -> list[tuple[object, ...]]:
+async def timers(runs: Runs) -> list[tuple[object, ...]]:
     return await runs.steward.estate.rows(
         "SELECT guest_id, started_at, action_at FROM chamberlain.policy_clock ORDER BY guest_id"
     )
@@ -160,15 +160,15 @@ async def test_another_policy_starts_anew_and_an_edited_one_does_by_rule(runs: R
     runs.set_day(4)
     await assign(runs, policyId=str(NINETY_DAYS))
     await runs.run(5)
-    another = await clocks(runs)
+    another = await timers(runs)
     await runs.put_policy(NINETY_DAYS, expiry={"afterDays": 90, "reminderDays": [14, 7, 1], "action": "remove"})
     await runs.run(6)
-    renamed = await clocks(runs)
+    renamed = await timers(runs)
     await runs.put_policy(NINETY_DAYS, expiry={"afterDays": 60, "action": "remove"})
     await runs.run(7)
 
     assert another == renamed == [(GIL, runs.began_at + 4 * DAY, runs.began_at + 94 * DAY)]
-    assert await clocks(runs) == [(GIL, runs.began_at + 7 * DAY, runs.began_at + 67 * DAY)]
+    assert await timers(runs) == [(GIL, runs.began_at + 7 * DAY, runs.began_at + 67 * DAY)]
 
 
 async def test_the_same_policy_once_more_starts_anew(runs: Runs) -> None:
@@ -181,7 +181,7 @@ async def test_the_same_policy_once_more_starts_anew(runs: Runs) -> None:
 
     await runs.run(6)
 
-    assert await clocks(runs) == [(GIL, runs.began_at + 5 * DAY, runs.began_at + 95 * DAY)]
+    assert await timers(runs) == [(GIL, runs.began_at + 5 * DAY, runs.began_at + 95 * DAY)]
     assert len(await runs.jobs()) == 1
 
 
@@ -196,7 +196,7 @@ async def test_what_is_assigned_no_more_ends(runs: Runs) -> None:
 
     assert before == ["open", "open"]
     assert [each.state for each in await runs.steward.found()] == ["gone", "gone"]
-    assert await clocks(runs) == []
+    assert await timers(runs) == []
     assert not await runs.jobs()
 
 
@@ -208,13 +208,13 @@ async def test_what_is_gone_from_the_directory_ends(runs: Runs) -> None:
     await runs.execute("DELETE FROM directory.groups WHERE id = $1", ALL_STAFF)
 
     await runs.run(1)
-    waiting = await clocks(runs)
+    waiting = await timers(runs)
     await runs.steward.look_around()
     await runs.run(2)
 
     # Not shown may be late. Whoever follows the changes finds out that it is gone.
     assert len(waiting) == 2
-    assert await clocks(runs) == []
+    assert await timers(runs) == []
     assert not await runs.jobs()
     assert [each.state for each in await runs.steward.found()] == ["gone"]
 
@@ -274,7 +274,7 @@ async def test_an_action_that_has_to_wait_is_told_once_it_is_done(runs: Runs) ->
 
 
 @pytest.mark.parametrize("most_acts", [2, 3, 100])
-async def test_many_actions_are_asked_for_in_portions(runs: Runs, most_acts: int) -> None:
+async def test_many_actions_are_asked_for_in_portions(runs: Runs, max_actions: int) -> None:
     """In one call a directory would not be done with the twenty thousand guests of a group, and do none of them."""
     guests = [GIL, *await make_guests(runs, 4)]
     other = await new_group(runs.steward)
@@ -285,7 +285,7 @@ async def test_many_actions_are_asked_for_in_portions(runs: Runs, most_acts: int
     asked: list[int] = []
     counting = CountingGuests(runs.steward.guests.guests, calls=asked)
     counting.act_faults = {GIL: ActOutcome(None, TryAgain(timedelta(seconds=90), "Too many calls."))}
-    evaluate = replace(runs.steward.evaluate, guests=counting, most_acts=most_acts)
+    evaluate = replace(runs.steward.evaluate, guests=counting, max_actions=max_actions)
     for day in (0, 9):
         runs.set_day(day)
         await make_due(runs.steward.estate)
@@ -296,7 +296,7 @@ async def test_many_actions_are_asked_for_in_portions(runs: Runs, most_acts: int
     await make_due(runs.steward.estate)
     await evaluate.evaluate(await runs.steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
 
-    assert max(asked) == min(most_acts, 10)
+    assert max(asked) == min(max_actions, 10)
     assert told == [sorted([(9, "remove", guest) for guest in guests[1:]], key=str)] * 2
     assert waits == [pytest.approx(90, abs=20)] * 2
     assert [await each.members() for each in (runs, other)] == [[], []]
@@ -333,7 +333,7 @@ async def test_it_handles_a_policy_that_is_taken_off_between_two_portions(runs: 
 
     stopping = StoppingGuests(runs.steward.guests.guests, stop=stop)
     runs.set_day(9)
-    await replace(runs.steward.evaluate, guests=stopping, most_acts=2).evaluate(await runs.claim())
+    await replace(runs.steward.evaluate, guests=stopping, max_actions=2).evaluate(await runs.claim())
     waits = await waits_of(runs)
     await runs.run(9.1)
 
@@ -393,7 +393,7 @@ async def test_a_directory_that_slows_down_is_left_alone(
     slow = SlowGuests(runs.steward.guests.guests, answers=answers)
     runs.set_day(9)
 
-    await replace(runs.steward.evaluate, guests=slow, most_acts=2).evaluate(await runs.claim())
+    await replace(runs.steward.evaluate, guests=slow, max_actions=2).evaluate(await runs.claim())
 
     assert slow.calls == calls
     assert await wait_of(runs) == pytest.approx(seconds, abs=5)
@@ -524,7 +524,7 @@ async def test_what_was_assigned_before_has_its_job_when_a_worker_starts(runs: R
 
     assert len(await runs.jobs()) == 1
     await runs.run(3)
-    assert await clocks(runs) == [(GIL, runs.began_at + 3 * DAY, runs.began_at + 93 * DAY)]
+    assert await timers(runs) == [(GIL, runs.began_at + 3 * DAY, runs.began_at + 93 * DAY)]
 
 
 async def test_a_guest_who_is_renamed_is_told_by_the_new_name(runs: Runs) -> None:
@@ -560,7 +560,7 @@ async def test_what_others_have_found_and_somebody_accepts_says_nothing_of_a_pol
     await runs.run(0)
     kind = FindingKind.DRIFT if source is FindingSource.DRIFT else FindingKind.GUEST_AGAINST_RULE
     subject = FindingSubject(ESTATE, ALL_STAFF, SubjectType.GROUP, "All staff")
-    other = Found(subject, kind, source, str(GIL), "guests", None, None, "Somebody else has found it.")
+    other = Finding(subject, kind, source, str(GIL), "guests", None, None, "Somebody else has found it.")
     async with runs.steward.estate.databases.worker.across_tenants() as tx:
         await finding_records.save(tx, [(uuid4(), other)], at=runs.steward.estate.moment)
         await tx.execute("UPDATE chamberlain.finding SET state = 'accepted'")
@@ -608,14 +608,14 @@ async def names(runs: Runs) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize(("most_guests", "transactions"), [(0, 2), (1, 2), (2, 1)])
-async def test_many_guests_are_run_in_parts(runs: Runs, most_guests: int, transactions: int) -> None:
+async def test_many_guests_are_run_in_parts(runs: Runs, max_guests: int, transactions: int) -> None:
     steward = runs.steward
     for group_id in (ALL_STAFF, HANDBOOK):
         runs.group_id = group_id
         await runs.join()
         kind = SubjectType.SITE if group_id == HANDBOOK else SubjectType.GROUP
         await steward.assign(group_id, kind=kind, policyId=str(NINETY_DAYS))
-    evaluate = replace(steward.evaluate, most_guests=most_guests)
+    evaluate = replace(steward.evaluate, max_guests=max_guests)
     await make_due(steward.estate)
 
     await evaluate.evaluate(await steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chamberlain.core.ids import PolicyId
-from chamberlain.guests.models import Ended, FindingKind, FindingState
-from chamberlain.guests.policies.evaluation import evaluate, settle
+from chamberlain.guests.models import FindingClosure, FindingKind, FindingState
+from chamberlain.guests.policies.evaluation import apply_outcomes, evaluate
 from chamberlain.guests.policies.models import (
     ConfirmedBy,
     Expiry,
@@ -59,7 +59,7 @@ def test_it_works() -> None:
 
     assert group.told == of_gil(EXPIRY, (76, REMINDER), (83, REMINDER), (89, REMINDER), (90, REMOVE))
     assert group.guests == ()
-    assert group.clocks == ()
+    assert group.timers == ()
     assert group.ended == [(90, "guestExpired", REPAIRED)]
 
 
@@ -171,7 +171,7 @@ def test_a_review_that_is_confirmed_begins_anew(day: float) -> None:
     group.run_daily(int(day))
     confirmed = confirm_gil(group, day)
 
-    assert (confirmed, only(group.clocks).round) == (True, 2)
+    assert (confirmed, only(group.timers).round) == (True, 2)
     told = group.told.copy()
     group.run_daily(int(day) + 364, since=int(day) + 1)
     assert group.told == told
@@ -183,11 +183,11 @@ def test_a_review_that_is_confirmed_begins_anew(day: float) -> None:
 def confirm_gil(group: Group, day: float) -> bool:
     """Somebody says that he stays."""
     assert group.rules.review is not None
-    clock = only(group.clocks)
-    confirmed = confirm(clock, group.rules.review, now=moment(day))
+    timer = only(group.timers)
+    confirmed = confirm(timer, group.rules.review, now=moment(day))
     if confirmed is None:
         return False
-    group.clocks = (confirmed,)
+    group.timers = (confirmed,)
     group.findings.pop((FindingKind.REVIEW_DUE, str(GIL.id)))
     return True
 
@@ -200,10 +200,10 @@ def test_it_rejects_a_confirmation_of_what_is_not_open_or_just_being_acted_upon(
     other.run_daily(89)
 
     assert not confirm_gil(early, 364)
-    assert only(late.clocks).is_under_way
+    assert only(late.timers).is_in_progress
     assert not confirm_gil(late, 379)
     assert YEARLY.review is not None
-    assert confirm(only(other.clocks), YEARLY.review, now=moment(89)) is None
+    assert confirm(only(other.timers), YEARLY.review, now=moment(89)) is None
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_the_first_guest_of_a_group_has_the_whole_time() -> None:
     group.guests = (GIL,)
     group.run(90)
 
-    assert only(group.clocks).action_at == moment(180)
+    assert only(group.timers).action_at == moment(180)
 
 
 def test_a_guest_who_comes_back_starts_anew() -> None:
@@ -283,7 +283,7 @@ def test_a_guest_who_comes_back_starts_anew() -> None:
     group.run_daily(80)
     group.guests = ()
     group.run(81)
-    assert group.clocks == ()
+    assert group.timers == ()
 
     group.guests = (GIL,)
     group.run_daily(171, since=82)
@@ -326,7 +326,7 @@ def test_what_is_assigned_anew_starts_anew_though_it_says_the_same() -> None:
     group.assigned_at, group.is_begun = moment(80.5), False
     group.run(81)
 
-    assert only(group.clocks).started_at == moment(80.5)
+    assert only(group.timers).started_at == moment(80.5)
 
 
 def test_it_takes_nothing_back_but_ends_all_when_nothing_is_assigned() -> None:
@@ -334,9 +334,9 @@ def test_it_takes_nothing_back_but_ends_all_when_nothing_is_assigned() -> None:
     group.run_daily(366)
     assert kinds(group.findings) == ["guestInactive", "reviewDue", "tooFewOwners"]
 
-    evaluation = evaluate(SUBJECT, None, group.present, group.clocks, now=moment(367))
+    evaluation = evaluate(SUBJECT, None, group.present, group.timers, now=moment(367))
 
-    assert (evaluation.clocks, evaluation.changed, evaluation.taken, evaluation.found) == ((), (), (), ())
+    assert (evaluation.timers, evaluation.changed, evaluation.taken, evaluation.found) == ((), (), (), ())
     assert len(evaluation.gone) == 3
     assert {(each.kind, each.state) for each in evaluation.ended} == {
         (FindingKind.GUEST_INACTIVE, FindingState.GONE),
@@ -396,10 +396,10 @@ def test_an_action_is_announced_before_it_is_asked_for(rules: PolicyRules) -> No
 
     evaluation = group.look(90)
 
-    clock = only(evaluation.due)
+    timer = only(evaluation.due)
     assert evaluation.changed == evaluation.due
-    assert (clock.is_under_way, evaluation.taken) == (True, ())
-    assert [each.action for each in evaluation.found] == [clock.action]
+    assert (timer.is_in_progress, evaluation.taken) == (True, ())
+    assert [each.action for each in evaluation.found] == [timer.action]
     assert evaluation.next_at is None
 
 
@@ -423,13 +423,13 @@ def test_a_run_that_was_killed_behind_its_announcement_is_made_up_for(
 
     evaluation = group.look(90.5)
 
-    assert [clock.action for clock in evaluation.taken] == [what for what, _ in told]
+    assert [timer.action for timer in evaluation.taken] == [what for what, _ in told]
     assert [(each.kind, each.state) for each in evaluation.ended] == [each for _, ends in told for each in ends]
-    assert [clock.place for clock in evaluation.due] == ([] if is_done else [(PolicyRule.EXPIRY, GIL.id)])
+    assert [timer.place for timer in evaluation.due] == ([] if is_done else [(PolicyRule.EXPIRY, GIL.id)])
 
 
 def test_what_could_not_be_done_is_tried_again_every_day_and_told_once() -> None:
-    group = Group(NINETY_DAYS, answer=lambda _clock: "Gil Hartmann is the last owner.")
+    group = Group(NINETY_DAYS, answer=lambda _timer: "Gil Hartmann is the last owner.")
     group.run_daily(90)
     told = group.told.copy()
     (detail,) = group.findings.values()
@@ -449,7 +449,7 @@ def test_what_could_not_be_done_is_tried_again_every_day_and_told_once() -> None
 
 
 def test_whoever_leaves_by_themselves_was_not_removed() -> None:
-    group = Group(NINETY_DAYS, answer=lambda _clock: "It did not work.")
+    group = Group(NINETY_DAYS, answer=lambda _timer: "It did not work.")
     group.run_daily(90)
 
     group.guests = ()
@@ -465,23 +465,23 @@ def test_with_a_guest_all_that_was_found_about_them_goes() -> None:
     group.run_daily(85)
     assert kinds(group.findings) == ["reviewDue", "reviewDue"]
 
-    group.answer = lambda clock: None if clock.guest == GIL else "Hana Novak is the last owner."
+    group.answer = lambda timer: None if timer.guest == GIL else "Hana Novak is the last owner."
     group.run_daily(90, since=86)
 
     assert sorted(group.findings) == [(FindingKind.GUEST_EXPIRED, str(HANA.id)), (FindingKind.REVIEW_DUE, str(HANA.id))]
-    assert {clock.guest for clock in group.clocks} == {HANA}
+    assert {timer.guest for timer in group.timers} == {HANA}
 
 
 def test_what_was_told_by_another_run_meanwhile_is_not_told_again() -> None:
     group = Group(NINETY_DAYS)
     group.run_daily(89)
     group.keep(90, group.look(90))
-    act = (only(group.clocks), None)
-    first = settle(SUBJECT, NINETY_DAYS, group.clocks, [act], now=moment(90))
+    act = (only(group.timers), None)
+    first = apply_outcomes(SUBJECT, NINETY_DAYS, group.timers, [act], now=moment(90))
     group.keep(90, first)
 
-    second = settle(SUBJECT, NINETY_DAYS, group.clocks, [act], now=moment(90))
-    after_restart = settle(SUBJECT, NINETY_DAYS, [replace(act[0], trouble="No.")], [act], now=moment(90))
+    second = apply_outcomes(SUBJECT, NINETY_DAYS, group.timers, [act], now=moment(90))
+    after_restart = apply_outcomes(SUBJECT, NINETY_DAYS, [replace(act[0], trouble="No.")], [act], now=moment(90))
 
     assert [len(each.taken) for each in (first, second, after_restart)] == [1, 0, 0]
     assert (second.gone, after_restart.changed, after_restart.ended) == ((), (), ())
@@ -546,9 +546,9 @@ def test_what_is_not_accepted_any_more_has_its_whole_time_again(until: int) -> N
 def test_an_action_that_was_refused_before_it_was_accepted_is_announced_anew(
     rules: PolicyRules, told: list[Told]
 ) -> None:
-    group = Group(rules, answer=lambda _clock: "The directory does not let them go.")
+    group = Group(rules, answer=lambda _timer: "The directory does not let them go.")
     group.run_daily(92)
-    group.accepted = {course.place for course in group.clocks}
+    group.accepted = {schedule.place for schedule in group.timers}
     group.run_daily(100, since=93)
     group.answer, group.accepted = well, ()
     group.told.clear()
@@ -562,7 +562,7 @@ def test_an_action_that_was_refused_before_it_was_accepted_is_announced_anew(
 
 
 def test_an_action_that_is_refused_again_after_an_acceptance_is_not_announced_every_day() -> None:
-    group = Group(NINETY_DAYS, answer=lambda _clock: "The directory does not let them go.")
+    group = Group(NINETY_DAYS, answer=lambda _timer: "The directory does not let them go.")
     group.run_daily(92)
     group.accepted = {(PolicyRule.EXPIRY, GIL.id)}
     group.run_daily(100, since=93)
@@ -611,9 +611,9 @@ def test_it_follows_a_guest_who_is_renamed() -> None:
 
     evaluation = group.look(1)
 
-    (clock,) = evaluation.changed
-    assert clock.guest == replace(GIL, display_name="Gil Huber")
-    assert clock.started_at == moment(0)
+    (timer,) = evaluation.changed
+    assert timer.guest == replace(GIL, display_name="Gil Huber")
+    assert timer.started_at == moment(0)
 
 
 DAYS = st.integers(1, 40)
@@ -687,4 +687,4 @@ def test_an_ended_finding_is_told_by_its_kind() -> None:
     group.run_daily(366)
     group.guests = ()
 
-    assert group.look(367).ended == (Ended(SUBJECT, FindingKind.REVIEW_DUE, str(GIL.id), FindingState.GONE),)
+    assert group.look(367).ended == (FindingClosure(SUBJECT, FindingKind.REVIEW_DUE, str(GIL.id), FindingState.GONE),)

@@ -10,7 +10,7 @@ from chamberlain.changes.models import Change, Event, EventType, Subject
 from chamberlain.core.ids import EventId
 from chamberlain.guests.policies.events import POLICY, action_taken, reminded
 from chamberlain.guests.policies.models import PolicyAction
-from chamberlain.guests.policies.timers import Clock, PolicyRule
+from chamberlain.guests.policies.timers import PolicyRule, Timer
 from tests.auth.editor_values import TRACE
 from tests.groups.group_values import TENANT
 from tests.guests.policies.guest_courses import ASSIGNED_AT, GIL, SUBJECT
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.pure
 
 EVENT = EventId(UUID(int=9))
 NOW = ASSIGNED_AT + timedelta(days=90)
-CLOCK = Clock(
+CLOCK = Timer(
     rule=PolicyRule.EXPIRY,
     guest=GIL,
     policy_id=POLICY_ID,
@@ -71,13 +71,13 @@ def test_it_works_for_an_action() -> None:
 
 
 def test_the_rule_about_owners_is_about_no_guest() -> None:
-    clock = replace(CLOCK, rule=PolicyRule.MINIMUM_OWNERS, guest=None, action=PolicyAction.NOTIFY, action_at=None)
+    timer = replace(CLOCK, rule=PolicyRule.MINIMUM_OWNERS, guest=None, action=PolicyAction.NOTIFY, action_at=None)
 
-    change = action_taken(EVENT, SUBJECT, clock, TRACE, now=NOW)
+    change = action_taken(EVENT, SUBJECT, timer, TRACE, now=NOW)
 
     assert change.after is not None
     assert change.after["guest"] is None
-    assert reminded(EVENT, SUBJECT, clock, now=NOW).data == {
+    assert reminded(EVENT, SUBJECT, timer, now=NOW).data == {
         **DATA,
         "guest": None,
         "rule": "minimumOwners",

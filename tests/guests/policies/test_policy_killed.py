@@ -67,7 +67,7 @@ def told(day: int, what: str, guests: Sequence[UserId]) -> list[Told]:
 async def run_and_kill(runs: Runs, place: int, days: Sequence[int]) -> bool:
     """Run it on these days with a worker that is killed at that point; another one takes over. Says whether it was."""
     # In two portions, between which it may be killed, too.
-    evaluate, cut = replace(runs.steward.evaluate, most_acts=2), Cut(place)
+    evaluate, cut = replace(runs.steward.evaluate, max_actions=2), Cut(place)
     deadly = replace(evaluate, database=CutDatabase(evaluate.database, cut), guests=CutGuests(evaluate.guests, cut))
     was_killed = False
     for day in days:

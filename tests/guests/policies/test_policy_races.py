@@ -16,7 +16,7 @@ from chamberlain.database.transactions import Database
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 from chamberlain.guests.assignments.store import Assigner
 from chamberlain.guests.findings.jobs import FindingJobs
-from chamberlain.guests.findings.rules import WantedAcceptance
+from chamberlain.guests.findings.rules import AcceptanceRequest
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.models import FindingState
 from chamberlain.guests.policies import store as policy_store
@@ -85,7 +85,7 @@ class Reviewed:
         await UserEraser(database).erase(self.guest, ESTATE, actor=OPERATOR, trace_id=TRACE)
 
     async def accept(self, database: Database) -> object:
-        wanted = WantedAcceptance("They may stay.", None)
+        wanted = AcceptanceRequest("They may stay.", None)
         service = self.findings(database)
         return await service.accept(administrator(ADA), self.finding_id, wanted, act(), render=rendered)
 
@@ -222,7 +222,7 @@ async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(steward
     there = replace(await reviewed(steward, 32), lock_timeout=timedelta(milliseconds=20))
     databases = there.estate.databases
     async with databases.worker.across_tenants() as tx:
-        await policy_store.hold(tx, [(ESTATE, there.runs.group_id)])
+        await policy_store.lock(tx, [(ESTATE, there.runs.group_id)])
 
         with pytest.raises(Unavailable) as refused:
             await (there.accept if accepts else there.confirm)(databases.application)
@@ -235,7 +235,7 @@ async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(steward
 async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(steward: Steward) -> None:
     """The run waits for the row of the group behind whoever assigns, and has to read what they have written."""
     databases = steward.estate.databases
-    clocks = "SELECT rule, policy_id FROM chamberlain.policy_clock WHERE subject_id = $1"
+    timers = "SELECT rule, policy_id FROM chamberlain.policy_clock WHERE subject_id = $1"
     for place in range(LATEST):
         there = await reviewed(steward, 37)
         gate = Gate(place)
@@ -245,7 +245,7 @@ async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(
 
         assert not [each for each in came if isinstance(each, BaseException)], (place, came)
         assert len(await there.runs.jobs()) == 1, place
-        assert await there.estate.rows(clocks, there.runs.group_id) == [("review", YEARLY_REVIEW)], place
+        assert await there.estate.rows(timers, there.runs.group_id) == [("review", YEARLY_REVIEW)], place
         if not gate.reached.is_set():
             return
     pytest.fail("It has more statements than that.")

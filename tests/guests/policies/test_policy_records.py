@@ -29,7 +29,7 @@ ALL: Content = {"name": "90 days", "active": True}
 RECORD = PolicyRecord(StoredPolicy(HEAD, b"{}"), NOW, SERVICE, NOW)
 
 
-def record_of(verb: str, before: Content | None, after: Content | None) -> Change:
+def to_record(verb: str, before: Content | None, after: Content | None) -> Change:
     return Change(
         tenant_id=TENANT,
         action=f"policy.{verb}",
@@ -47,9 +47,9 @@ def record_of(verb: str, before: Content | None, after: Content | None) -> Chang
 def test_it_works() -> None:
     after = {**CONTENT, "active": False}
 
-    assert created(HEAD, CONTENT, EDITOR) == record_of("create", None, ALL)
-    assert replaced(HEAD, CONTENT, after, EDITOR) == record_of("replace", {"active": True}, {"active": False})
-    assert removed(HEAD, CONTENT, EDITOR) == record_of("delete", ALL, None)
+    assert created(HEAD, CONTENT, EDITOR) == to_record("create", None, ALL)
+    assert replaced(HEAD, CONTENT, after, EDITOR) == to_record("replace", {"active": True}, {"active": False})
+    assert removed(HEAD, CONTENT, EDITOR) == to_record("delete", ALL, None)
 
 
 def test_a_policy_is_there_or_it_is_not() -> None:

@@ -15,16 +15,16 @@ from chamberlain.guests.models import Assignment, FindingSubject
 from chamberlain.guests.policies.evaluation import AssignedPolicy, PolicyTask
 from chamberlain.guests.policies.models import ConfirmedBy, PolicyAction, PolicyRules, Review
 from chamberlain.guests.policies.reports import (
-    MOST_NAMED,
+    MAX_NAMED,
     Findings,
     OpenFinding,
     Report,
     ReportLine,
     TooFewOwners,
-    named,
-    report_of,
+    add_names,
+    build_report,
 )
-from chamberlain.guests.policies.timers import Clock, PolicyRule, after_trouble
+from chamberlain.guests.policies.timers import PolicyRule, Timer, record_failure
 from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
 from chamberlain.notifications.models import AboutSubject, Notice
 from chamberlain.notifications.rendering import EmailContent, PolicyNotification, policy_email, to_html, to_text
@@ -44,7 +44,7 @@ GIL = Guest(UserId(UUID("9e570000-0000-4000-8000-000000000001")), "gil@partner.e
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 HOSTILE = "</li><script>x</script>\r\nBcc: eve@evil.example\u202e {id} {line} {target}"
 
-REMINDED = Clock(
+REMINDED = Timer(
     rule=PolicyRule.REVIEW,
     guest=GIL,
     policy_id=POLICY,
@@ -60,11 +60,11 @@ TOO_FEW = ReportLine(PolicyRule.MINIMUM_OWNERS, None)
 ASKED: Findings = {(PolicyRule.REVIEW, GIL.id): OpenFinding(FINDING, None, None)}
 
 
-def task(*clocks: Clock, policy_id: PolicyId | None = POLICY, by: ConfirmedBy = ConfirmedBy.OWNERS) -> PolicyTask:
+def task(*timers: Timer, policy_id: PolicyId | None = POLICY, by: ConfirmedBy = ConfirmedBy.OWNERS) -> PolicyTask:
     review = Review(365, 14, by, (14,), PolicyAction.DISABLE)
     rules = PolicyRules(None, review, None, None)
-    policy = None if policy_id is None else AssignedPolicy(policy_id, rules, NOW, is_begun=True, quiet=None)
-    return PolicyTask((TENANT, GROUP), FindingSubject(TENANT, GROUP, SubjectType.GROUP, "All staff"), policy, clocks)
+    policy = None if policy_id is None else AssignedPolicy(policy_id, rules, NOW, is_begun=True, idle=None)
+    return PolicyTask((TENANT, GROUP), FindingSubject(TENANT, GROUP, SubjectType.GROUP, "All staff"), policy, timers)
 
 
 def subject(
@@ -107,7 +107,7 @@ def letter_of(report: Report, language: Language = Language.ENGLISH, *, are_owne
 
 
 def report(*lines: ReportLine, about: PolicyTask | None = None, findings: Findings = ASKED) -> Report:
-    return report_of(lines, subject(), about or task(REMINDED), findings)
+    return build_report(lines, subject(), about or task(REMINDED), findings)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def report(*lines: ReportLine, about: PolicyTask | None = None, findings: Findin
         (task(REMINDED), True),
         (task(replace(REMINDED, reminded=None)), False),
         (task(replace(REMINDED, is_acting=True)), False),
-        (task(after_trouble(replace(REMINDED, is_acting=True), "No.", now=REMINDED.started_at)), False),
+        (task(record_failure(replace(REMINDED, is_acting=True), "No.", now=REMINDED.started_at)), False),
         # Refused, accepted and taken up again: it is announced anew, with its trouble.
         (task(replace(REMINDED, is_acting=True, trouble="No.")), True),
         (task(replace(REMINDED, acted_at=NOW)), False),
@@ -128,8 +128,8 @@ def report(*lines: ReportLine, about: PolicyTask | None = None, findings: Findin
         (task(REMINDED, policy_id=PolicyId(uuid4())), False),
     ],
 )
-def test_it_works_for_reminders_of_what_is_still_to_come(about: PolicyTask, *, is_told: bool) -> None:
-    assert report(REMINDER, about=about).is_empty is not is_told
+def test_it_works_for_reminders_of_what_is_still_to_come(about: PolicyTask, *, has_finding: bool) -> None:
+    assert report(REMINDER, about=about).is_empty is not has_finding
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,10 @@ def test_it_works_for_reminders_of_what_is_still_to_come(about: PolicyTask, *, i
         (PolicyAction.NOTIFY, {}, False),
     ],
 )
-def test_it_works_for_what_was_done(action: PolicyAction, findings: Findings, *, is_told: bool) -> None:
+def test_it_works_for_what_was_done(action: PolicyAction, findings: Findings, *, has_finding: bool) -> None:
     line = ReportLine(PolicyRule.REVIEW, GIL.id, action)
 
-    assert report(line, about=task(policy_id=None), findings=findings).is_empty is not is_told
+    assert report(line, about=task(policy_id=None), findings=findings).is_empty is not has_finding
 
 
 @pytest.mark.parametrize(
@@ -164,14 +164,14 @@ def test_it_works_for_owners(lines: list[ReportLine], found: OpenFinding | None,
 
 def test_it_names_the_first_and_counts_the_others() -> None:
     guests = [Guest(UserId(UUID(int=number)), None, f"Guest {number:03}") for number in range(90)]
-    clocks = [replace(REMINDED, guest=guest) for guest in guests]
+    timers = [replace(REMINDED, guest=guest) for guest in guests]
     lines = [ReportLine(PolicyRule.REVIEW, guest.id) for guest in reversed(guests)]
     removed = [ReportLine(PolicyRule.EXPIRY, UserId(uuid4()), PolicyAction.REMOVE) for _ in range(30)]
 
-    told = report(*removed, *lines, about=task(*clocks))
+    told = report(*removed, *lines, about=task(*timers))
 
     assert [each.guest for each in told.reminders] == guests
-    assert len(told.taken) == len(told.unnamed) == MOST_NAMED - 90
+    assert len(told.taken) == len(told.unnamed) == MAX_NAMED - 90
     assert told.more == 20
 
 
@@ -192,11 +192,11 @@ def test_it_says_every_rule_and_action_in_every_language(
 ) -> None:
     texts = policy_texts_for(language)
     late = Guest(UserId(uuid4()), None, "Ida Sommer")
-    clock, over = replace(REMINDED, rule=rule, action=action), replace(REMINDED, rule=rule, guest=late, acted_at=NOW)
+    timer, over = replace(REMINDED, rule=rule, action=action), replace(REMINDED, rule=rule, guest=late, acted_at=NOW)
     lines = ReportLine(rule, GIL.id), ReportLine(rule, late.id, action)
     findings: Findings = {(rule, late.id): OpenFinding(FINDING, None, None)}
 
-    text = to_text(letter_of(report(*lines, about=task(clock, over), findings=findings), language))
+    text = to_text(letter_of(report(*lines, about=task(timer, over), findings=findings), language))
 
     is_asked = rule is PolicyRule.REVIEW
     reminder = "- 2026-12-04 09:30 UTC, Gil Hartmann (gil@partner.example)"
@@ -224,7 +224,7 @@ def test_it_works_for_groups_teams_and_sites(place: SubjectRecord, english: str,
 
 def test_it_works_where_no_policy_is_assigned_any_more() -> None:
     line = ReportLine(PolicyRule.EXPIRY, GIL.id, PolicyAction.REMOVE)
-    told = report_of([line], subject(policy=None), task(policy_id=None), {})
+    told = build_report([line], subject(policy=None), task(policy_id=None), {})
 
     assert "It is no longer assigned." in to_text(letter_of(told))
 
@@ -237,8 +237,8 @@ def test_it_says_why_somebody_is_told() -> None:
 
 
 def test_it_handles_hostile_names_as_data() -> None:
-    clock = replace(REMINDED, guest=replace(GIL, display_name=HOSTILE))
-    told = report_of([REMINDER, TOO_FEW], subject(name=HOSTILE, policy=HOSTILE), task(clock), ASKED)
+    timer = replace(REMINDED, guest=replace(GIL, display_name=HOSTILE))
+    told = build_report([REMINDER, TOO_FEW], subject(name=HOSTILE, policy=HOSTILE), task(timer), ASKED)
 
     content = letter_of(told)
 
@@ -253,8 +253,8 @@ def test_it_takes_the_name_of_somebody_who_was_removed_from_the_directory() -> N
     told = report(ReportLine(PolicyRule.EXPIRY, GIL.id, PolicyAction.REMOVE), about=task())
 
     assert told.unnamed == {GIL.id}
-    assert "- Gil Hartmann (gil@partner.example)" in to_text(letter_of(named(told, {GIL.id: person(GIL.id)})))
-    assert f"- A user who is no longer in the directory ({GIL.id})" in to_text(letter_of(named(told, {})))
+    assert "- Gil Hartmann (gil@partner.example)" in to_text(letter_of(add_names(told, {GIL.id: person(GIL.id)})))
+    assert f"- A user who is no longer in the directory ({GIL.id})" in to_text(letter_of(add_names(told, {})))
 
 
 def test_it_lists_those_who_were_removed_by_name() -> None:
@@ -262,7 +262,7 @@ def test_it_lists_those_who_were_removed_by_name() -> None:
     told = report(*[ReportLine(PolicyRule.EXPIRY, guest, PolicyAction.REMOVE) for guest in guests])
     people = {guest: person(guest, name=name) for guest, name in zip(guests, ["Ida", "Cem", "Ada"], strict=True)}
 
-    assert [each.guest and each.guest.display_name for each in named(told, people).taken] == ["Ada", "Cem", "Ida"]
+    assert [each.guest and each.guest.display_name for each in add_names(told, people).taken] == ["Ada", "Cem", "Ida"]
 
 
 def person(user: UserId, mail: str | None = "gil@partner.example", name: str = "Gil Hartmann") -> Person:

@@ -14,7 +14,7 @@ from chamberlain.directory.port import ActOutcome
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord
-from chamberlain.guests.policies.reports import MOST_NAMED
+from chamberlain.guests.policies.reports import MAX_NAMED
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, ESTATE, OPERATOR, TRACE, Estate, caller_of, service_of
 from tests.guests.assignments.stewards import GIL, HANDBOOK, ZERO, steward_of
@@ -244,7 +244,7 @@ async def test_it_waits_for_what_an_earlier_portion_has_put_off(house: House) ->
     guests.act_faults[first.id] = ActOutcome(None, TryAgain(timedelta(seconds=1), "Not now."))
 
     house.runs.set_day(90)
-    await replace(steward.evaluate, most_acts=2).evaluate(await house.runs.claim())
+    await replace(steward.evaluate, max_actions=2).evaluate(await house.runs.claim())
     assert await house.notices.work() == []
     del guests.act_faults[first.id]
     text = await house.content(90.001)
@@ -355,13 +355,13 @@ async def test_it_tells_no_guest(house: House) -> None:
 
 
 async def test_it_names_the_first_and_counts_the_others(house: House) -> None:
-    guests = await make_guests(house.runs, MOST_NAMED + 11)
+    guests = await make_guests(house.runs, MAX_NAMED + 11)
     await house.runs.join(guests)
     await house.assign(review=REVIEW)
 
     text = await house.content(0, 30)
 
-    assert text.count("\n- ") == MOST_NAMED
+    assert text.count("\n- ") == MAX_NAMED
     assert "And 12 more, who are not named here." in text
 
 

@@ -42,7 +42,7 @@ def run(*lines: ReportLine, is_over: bool = True) -> RunReport:
 
 async def put(estate: Estate, *runs: RunReport) -> None:
     async with estate.databases.worker.across_tenants() as tx:
-        await report_records.put(tx, runs, at=estate.moment)
+        await report_records.save(tx, runs, at=estate.moment)
 
 
 async def claim(tx: Transaction) -> Claim:
@@ -115,7 +115,7 @@ async def test_nobody_takes_up_what_is_just_being_added_to(estate: Estate) -> No
     await put(estate, run(REMINDER))
 
     async with asyncio.timeout(10), estate.databases.worker.across_tenants() as tx:
-        await report_records.put(tx, [run(REMOVAL)], at=estate.moment)
+        await report_records.save(tx, [run(REMOVAL)], at=estate.moment)
         async with estate.databases.worker.across_tenants() as other:
             assert (await claim(other)).jobs == ()
 

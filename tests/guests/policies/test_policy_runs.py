@@ -10,23 +10,23 @@ from chamberlain.core.ids import GroupId, JobId, TraceId, UserId
 from chamberlain.directory.subjects import Guest
 from chamberlain.guests.policies.evaluation import (
     AssignedPolicy,
+    Membership,
     PolicyTask,
-    Present,
     Run,
-    begun,
-    parts_of,
-    portions_of,
-    with_due,
+    keep_due,
+    split_actions,
+    split_by_guests,
+    start_run,
 )
-from chamberlain.guests.policies.timers import Clock, courses_of, started
+from chamberlain.guests.policies.timers import Timer, guest_schedules, start_timer
 from chamberlain.queue.models import Job, JobKind
 from tests.groups.group_values import TENANT
 from tests.guests.policies.guest_courses import ASSIGNED_AT, GIL, NINETY_DAYS, POLICY, SUBJECT, moment
 
 pytestmark = pytest.mark.pure
 
-[COURSE] = courses_of(NINETY_DAYS)
-PRESENT = Present((GIL,), 2)
+[COURSE] = guest_schedules(NINETY_DAYS)
+PRESENT = Membership((GIL,), 2)
 
 
 def guests(number: int) -> tuple[Guest, ...]:
@@ -39,23 +39,23 @@ def job(group: int) -> Job:
     return Job(JobId(group), TENANT, JobKind.POLICY_EVALUATE, UUID(int=group), TraceId("0" * 32), 0, ASSIGNED_AT)
 
 
-def run_of(group: int, due: Sequence[Clock]) -> Run:
+def run_of(group: int, due: Sequence[Timer]) -> Run:
     """A run of the group with this number in which these are due."""
-    policy = AssignedPolicy(POLICY, NINETY_DAYS, ASSIGNED_AT, is_begun=True, quiet=None)
+    policy = AssignedPolicy(POLICY, NINETY_DAYS, ASSIGNED_AT, is_begun=True, idle=None)
     task = PolicyTask((TENANT, GroupId(UUID(int=group))), SUBJECT, policy)
-    return with_due(begun(job(group), task, PRESENT, moment(0)), tuple(due))
+    return keep_due(start_run(job(group), task, PRESENT, moment(0)), tuple(due))
 
 
 def test_it_works() -> None:
     task = PolicyTask(
-        (TENANT, SUBJECT.id), SUBJECT, AssignedPolicy(POLICY, NINETY_DAYS, ASSIGNED_AT, is_begun=False, quiet=None)
+        (TENANT, SUBJECT.id), SUBJECT, AssignedPolicy(POLICY, NINETY_DAYS, ASSIGNED_AT, is_begun=False, idle=None)
     )
 
-    run = begun(job(1), task, PRESENT, moment(0))
+    run = start_run(job(1), task, PRESENT, moment(0))
 
-    assert [clock.guest for clock in run.evaluation.changed] == [GIL]
+    assert [timer.guest for timer in run.evaluation.changed] == [GIL]
     assert run.is_over
-    assert run.quiet is not None
+    assert run.idle is not None
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,12 @@ def test_a_part_has_so_many_guests_or_is_one_group(
     places = [(TENANT, GroupId(UUID(int=group))) for group in range(len(numbers))]
     wanted = {place: job(group) for group, place in enumerate(places)}
     present = {
-        place: Present(guests(number), 2) for place, number in zip(places, numbers, strict=True) if number is not None
+        place: Membership(guests(number), 2)
+        for place, number in zip(places, numbers, strict=True)
+        if number is not None
     }
 
-    found = [[places.index(place) for place in part] for part in parts_of(wanted, present, most)]
+    found = [[places.index(place) for place in part] for part in split_by_guests(wanted, present, most)]
 
     assert found == parts
 
@@ -97,15 +99,15 @@ def test_a_part_has_so_many_guests_or_is_one_group(
     ],
 )
 def test_a_portion_has_so_many_actions(
-    numbers: Sequence[int], most: int, portions: list[list[tuple[int, int, bool]]]
+    numbers: Sequence[int], most: int, batches: list[list[tuple[int, int, bool]]]
 ) -> None:
-    due = [[started(COURSE, guest, POLICY, at=moment(0)) for guest in guests(number)] for number in numbers]
-    runs = [run_of(group, clocks) for group, clocks in enumerate(due)]
+    due = [[start_timer(COURSE, guest, POLICY, at=moment(0)) for guest in guests(number)] for number in numbers]
+    runs = [run_of(group, timers) for group, timers in enumerate(due)]
 
-    asked = list(portions_of(runs, most))
+    asked = list(split_actions(runs, most))
 
-    assert [[(run.job.subject.int, len(run.evaluation.due), run.is_last) for run in each] for each in asked] == portions
-    for group, clocks in enumerate(due):
+    assert [[(run.job.subject.int, len(run.evaluation.due), run.is_last) for run in each] for each in asked] == batches
+    for group, timers in enumerate(due):
         assert [
-            clock for each in asked for run in each if run.job.subject.int == group for clock in run.evaluation.due
-        ] == clocks
+            timer for each in asked for run in each if run.job.subject.int == group for timer in run.evaluation.due
+        ] == timers

@@ -20,7 +20,7 @@ from chamberlain.directory.subjects import Guest, ObservedSubject, SubjectRefere
 from chamberlain.guests.models import FindingKind
 from chamberlain.guests.policies import simulation as policy_simulation
 from chamberlain.guests.policies.service import PolicyService, Simulator
-from chamberlain.guests.policies.simulation import OccurrenceType, Simulation, SimulationOrder
+from chamberlain.guests.policies.simulation import OccurrenceType, Simulation, SimulationRequest
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, Estate, caller_of, until
 from tests.guests.assignments.stewards import (
     ALL_STAFF,
@@ -36,7 +36,7 @@ from tests.guests.findings.findings import inspector_of
 from tests.guests.policies.policy_runs import MAKE_GUESTS, Runs, new_group
 from tests.requests.acts import administrator, application
 
-EVERYTHING = SimulationOrder((), ())
+EVERYTHING = SimulationRequest((), ())
 # Every table that a run of a policy writes.
 WRITTEN = ("finding", "policy_clock", "subject", "event", "audit", "job")
 ACTIONS = st.sampled_from(["notify", "disable", "remove"])
@@ -98,7 +98,7 @@ def service(steward: Steward, simulator: Simulator) -> PolicyService:
 
 async def simulate(
     steward: Steward,
-    order: SimulationOrder = EVERYTHING,
+    order: SimulationRequest = EVERYTHING,
     policy_id: PolicyId = NINETY_DAYS,
     caller: Caller | None = None,
 ) -> Simulation:
@@ -110,7 +110,7 @@ def in_days(simulation: Simulation) -> list[tuple[float, str]]:
 
 
 async def test_it_works(steward: Steward) -> None:
-    simulation = await simulate(steward, SimulationOrder((ALL_STAFF,), ()))
+    simulation = await simulate(steward, SimulationRequest((ALL_STAFF,), ()))
 
     assert in_days(simulation) == [
         (76, "reminder"),
@@ -157,7 +157,7 @@ async def test_without_a_choice_it_is_about_everything(steward: Steward) -> None
 
 
 async def test_a_site_is_named_by_its_security_group(steward: Steward) -> None:
-    simulation = await simulate(steward, SimulationOrder((), (HANDBOOK, SUPPLIERS)))
+    simulation = await simulate(steward, SimulationRequest((), (HANDBOOK, SUPPLIERS)))
 
     assert (simulation.subjects, simulation.occurrences) == (2, ())
 
@@ -167,8 +167,8 @@ async def test_where_it_is_assigned_its_clocks_go_on(steward: Steward) -> None:
     await steward.run_policies()
     steward.estate.moment += timedelta(days=80)
 
-    assigned = await simulate(steward, SimulationOrder((ALL_STAFF,), ()))
-    other = await simulate(steward, SimulationOrder((ALL_STAFF,), ()), YEARLY_REVIEW)
+    assigned = await simulate(steward, SimulationRequest((ALL_STAFF,), ()))
+    other = await simulate(steward, SimulationRequest((ALL_STAFF,), ()), YEARLY_REVIEW)
 
     # Nobody has run it since: of the reminders that are overdue the nearest to the action comes now.
     assert [each for each in in_days(assigned) if each[1] != OccurrenceType.REMINDER] == [
@@ -186,7 +186,7 @@ async def test_a_policy_that_is_not_active_can_be_looked_at(steward: Steward) ->
 
 async def test_it_rejects_groups_and_sites_that_there_are_not(steward: Steward) -> None:
     with pytest.raises(NotPossible) as refused:
-        await simulate(steward, SimulationOrder((ALL_STAFF, HANDBOOK, NOWHERE), (ALL_STAFF,)))
+        await simulate(steward, SimulationRequest((ALL_STAFF, HANDBOOK, NOWHERE), (ALL_STAFF,)))
 
     assert [(fault.pointer, fault.code) for fault in refused.value.faults] == [
         ("/groupIds/1", "groupUnknown"),
@@ -222,7 +222,7 @@ async def test_what_others_have_found_and_somebody_accepts_says_nothing_of_a_pol
     for kind in (FindingKind.DRIFT, FindingKind.GUEST_AGAINST_RULE):
         await inspector.accepted(await inspector.find(kind))
 
-    simulation = await simulate(steward, SimulationOrder((ALL_STAFF,), ()))
+    simulation = await simulate(steward, SimulationRequest((ALL_STAFF,), ()))
 
     assert (simulation.reminders, simulation.actions) == (3, {"remove": 1})
 
@@ -249,7 +249,7 @@ async def test_what_nobody_waits_for_any_more_is_not_counted_on(steward: Steward
         return not is_counting()
 
     endless = service(steward, replace(simulator(steward), subjects=Endless()))
-    order = SimulationOrder((ALL_STAFF,) * 200, ())
+    order = SimulationRequest((ALL_STAFF,) * 200, ())
     call = asyncio.create_task(endless.simulate(administrator(ADA), NINETY_DAYS, order))
     await until(begun_counting)
     call.cancel()
@@ -273,7 +273,7 @@ def is_counting() -> bool:
 
 
 @dataclass(frozen=True)
-class Course:
+class Schedule:
     """What a generated group goes through before it is looked ahead. The directory has refused what it was asked for
     until then; what was found stands (`open`), or is accepted for good, or for so many days."""
 
@@ -286,7 +286,7 @@ class Course:
 
 
 COURSES = st.builds(
-    Course,
+    Schedule,
     RULES,
     st.lists(st.none() | st.integers(-20, 0), max_size=3),
     st.integers(-1, 20),
@@ -297,13 +297,13 @@ COURSES = st.builds(
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(course=COURSES)
-async def test_it_equals_what_then_happens(steward: Steward, course: Course) -> None:
-    runs, policy_id = await begun(steward, course)
-    since = max(course.before, 0)
-    ends = await accepted(runs, course, since)
+@given(schedule=COURSES)
+async def test_it_equals_what_then_happens(steward: Steward, schedule: Schedule) -> None:
+    runs, policy_id = await start_run(steward, schedule)
+    since = max(schedule.before, 0)
+    ends = await accepted(runs, schedule, since)
 
-    ahead = await simulate(steward, SimulationOrder((runs.group_id,), ()), policy_id)
+    ahead = await simulate(steward, SimulationRequest((runs.group_id,), ()), policy_id)
     told_before, found_before = await runs.told(), await found(runs)
     for day in range(since, since + (ahead.until - ahead.since).days + 1):
         runs.set_day(day)
@@ -330,34 +330,34 @@ async def test_it_equals_what_then_happens(steward: Steward, course: Course) -> 
     ] == [each for each in await found(runs) if each not in found_before]
 
 
-async def begun(steward: Steward, course: Course) -> tuple[Runs, PolicyId]:
+async def start_run(steward: Steward, schedule: Schedule) -> tuple[Runs, PolicyId]:
     """A group of its own with the policy, run every day until it is looked ahead."""
     runs = await new_group(steward)
-    guests = [UserId(uuid4()) for _ in course.seen]
+    guests = [UserId(uuid4()) for _ in schedule.seen]
     await runs.execute(MAKE_GUESTS, ESTATE, guests)
-    for guest, day in zip(guests, course.seen, strict=True):
+    for guest, day in zip(guests, schedule.seen, strict=True):
         at = None if day is None else runs.began_at + timedelta(days=day)
         await runs.execute(HAS_BEEN_SEEN, guest, at, str(runs.group_id))
     await runs.join(guests)
-    if course.follows_rule:
+    if schedule.follows_rule:
         await runs.execute(FOLLOWS_RULE, runs.group_id, f'user.department -eq "{runs.group_id}"')
     policy_id = PolicyId(uuid4())
-    await runs.put_policy(policy_id, **course.rules)
+    await runs.put_policy(policy_id, **schedule.rules)
     await steward.assign(runs.group_id, policyId=str(policy_id))
-    if course.was_refused:
+    if schedule.was_refused:
         steward.guests.act_faults.update(dict.fromkeys(guests, ActOutcome(None, Rejected("accessDenied", "No."))))
-    await runs.run_daily(course.before)
-    runs.set_day(max(course.before, 0))
+    await runs.run_daily(schedule.before)
+    runs.set_day(max(schedule.before, 0))
     steward.guests.act_faults.clear()
     return runs, policy_id
 
 
-async def accepted(runs: Runs, course: Course, since: int) -> set[int]:
+async def accepted(runs: Runs, schedule: Schedule, since: int) -> set[int]:
     """Let somebody accept some of what is open; gives the days on which that ends."""
     ends, inspector = set(), inspector_of(runs.steward.estate)
     is_open = "SELECT finding_id FROM chamberlain.finding WHERE subject_id = $1 AND state = 'open' ORDER BY kind, about"
     rows = await runs.steward.estate.rows(is_open, runs.group_id)
-    for (finding_id,), lasts in zip(rows, course.acceptances, strict=False):
+    for (finding_id,), lasts in zip(rows, schedule.acceptances, strict=False):
         if lasts == "open":
             continue
         end = since + lasts if isinstance(lasts, int) else None

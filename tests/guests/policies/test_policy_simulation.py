@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chamberlain.core.ids import UserId
 from chamberlain.directory.subjects import Guest
 from chamberlain.guests.policies.evaluation import AppliedPolicy
-from chamberlain.guests.policies.events import kind_of
+from chamberlain.guests.policies.events import finding_kind
 from chamberlain.guests.policies.models import (
     ConfirmedBy,
     Expiry,
@@ -22,8 +22,14 @@ from chamberlain.guests.policies.models import (
     PolicyRules,
     Review,
 )
-from chamberlain.guests.policies.simulation import Occurrence, OccurrenceType, Situation, period_of, simulate
-from chamberlain.guests.policies.timers import Clock, ClockPlace, PolicyRule
+from chamberlain.guests.policies.simulation import (
+    Occurrence,
+    OccurrenceType,
+    SimulatedSubject,
+    simulate,
+    simulation_period,
+)
+from chamberlain.guests.policies.timers import PolicyRule, Timer, TimerKey
 from tests.garbage import left_alone
 from tests.guests.policies.guest_courses import (
     GIL,
@@ -46,11 +52,11 @@ Ahead = tuple[float, str, str, str]
 
 
 def situation_of(
-    group: Group, accepted: dict[ClockPlace, float | None] | None = None, *, by_rule: bool = False
-) -> Situation:
+    group: Group, accepted: dict[TimerKey, float | None] | None = None, *, by_rule: bool = False
+) -> SimulatedSubject:
     policy = AppliedPolicy(group.policy_id, group.rules, group.assigned_at, group.is_begun)
     ends = {place: None if day is None else moment(day) for place, day in (accepted or {}).items()}
-    return Situation(SUBJECT, policy, group.present, group.clocks, ends, by_rule)
+    return SimulatedSubject(SUBJECT, policy, group.present, group.timers, ends, by_rule)
 
 
 def ahead(
@@ -58,11 +64,11 @@ def ahead(
     *,
     since: float = 0,
     days: float | None = None,
-    accepted: dict[ClockPlace, float | None] | None = None,
+    accepted: dict[TimerKey, float | None] | None = None,
     by_rule: bool = False,
 ) -> list[Ahead]:
     """What a simulation shows, in days."""
-    until = moment(since) + (period_of(group.rules) if days is None else timedelta(days=days))
+    until = moment(since) + (simulation_period(group.rules) if days is None else timedelta(days=days))
     found = simulate(situation_of(group, accepted, by_rule=by_rule), now=moment(since), until=until)
     return sorted(map(told, found))
 
@@ -164,7 +170,7 @@ def test_members_of_a_rule_are_not_removed() -> None:
 
 @pytest.mark.parametrize(("until", "days"), [(None, []), (200, [200])])
 def test_what_is_accepted_rests_until_its_end(until: float | None, days: list[float]) -> None:
-    group = Group(replace(NINETY_DAYS, expiry=Expiry(90, (), PolicyAction.REMOVE)), answer=lambda _clock: "No.")
+    group = Group(replace(NINETY_DAYS, expiry=Expiry(90, (), PolicyAction.REMOVE)), answer=lambda _timer: "No.")
     group.run_daily(100)
 
     occurrences = ahead(group, since=100, days=150, accepted={(PolicyRule.EXPIRY, GIL.id): until})
@@ -174,7 +180,7 @@ def test_what_is_accepted_rests_until_its_end(until: float | None, days: list[fl
 
 def test_what_was_refused_before_is_tried_again() -> None:
     rules = replace(NINETY_DAYS, expiry=Expiry(90, (), PolicyAction.REMOVE))
-    refusing = Group(rules, answer=lambda _clock: "They own it alone.")
+    refusing = Group(rules, answer=lambda _timer: "They own it alone.")
     refusing.run_daily(100)
 
     assert [(each[0], each[1]) for each in ahead(refusing, since=100, days=30)] == [(101, "remove")]
@@ -233,17 +239,17 @@ def test_it_equals_what_then_happens_day_by_day(
     by_rule: bool,
     acceptances: list[str | int],
 ) -> None:
-    def answer(clock: Clock) -> str | None:
-        return "They follow a rule." if by_rule and clock.action is PolicyAction.REMOVE else None
+    def answer(timer: Timer) -> str | None:
+        return "They follow a rule." if by_rule and timer.action is PolicyAction.REMOVE else None
 
     # The directory may have refused everything until now.
-    group = Group(rules, tuple(guests), owners, answer=(lambda _clock: "No.") if refuses else answer)
+    group = Group(rules, tuple(guests), owners, answer=(lambda _timer: "No.") if refuses else answer)
     # Some have had the policy for a while, and have been looked at every day of it.
     group.run_daily(before)
     since = max(before, 0)
-    days = period_of(rules).days
-    standing_clocks = [clock.place for clock in group.clocks if clock.is_told]
-    accepted: dict[ClockPlace, float | None] = {
+    days = simulation_period(rules).days
+    standing_clocks = [timer.place for timer in group.timers if timer.has_finding]
+    accepted: dict[TimerKey, float | None] = {
         place: since + until if isinstance(until, int) else None
         for place, until in zip(standing_clocks, acceptances, strict=False)
         if until != "open"
@@ -264,7 +270,7 @@ def test_it_equals_what_then_happens_day_by_day(
         ]
         group.run(day)
 
-    happened = [(day, what, str(kind_of(PolicyRule(rule))), who) for day, what, rule, who in group.told]
+    happened = [(day, what, str(finding_kind(PolicyRule(rule))), who) for day, what, rule, who in group.told]
     assert expected == sorted(happened + found)
 
 
@@ -277,7 +283,7 @@ def test_a_group_of_thousands_takes_as_long_as_that_many_groups_where_it_is_assi
     def took(number: int) -> float:
         group = Group(NINETY_DAYS, tuple([replace(GIL, id=UserId(UUID(int=each))) for each in range(number)]))
         group.run(80)
-        accepted: dict[ClockPlace, float | None] = {clock.place: None for clock in group.clocks if accepts}
+        accepted: dict[TimerKey, float | None] = {timer.place: None for timer in group.timers if accepts}
         with left_alone():
             began = time.process_time()
             ahead(group, since=80, days=5, accepted=accepted)

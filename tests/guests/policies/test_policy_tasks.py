@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.core.ids import PolicyId
-from chamberlain.guests.policies.evaluation import AssignedPolicy, PolicyTask, Present, Quiet, evaluate
+from chamberlain.guests.policies.evaluation import AssignedPolicy, Idle, Membership, PolicyTask, evaluate
 from chamberlain.guests.policies.models import Expiry, MinimumOwners, PolicyAction
-from chamberlain.guests.policies.timers import Clock, courses_of, started
+from chamberlain.guests.policies.timers import Timer, guest_schedules, start_timer
 from tests.guests.policies.guest_courses import (
     ASSIGNED_AT,
     GIL,
@@ -22,24 +22,24 @@ from tests.guests.policies.guest_courses import (
 
 pytestmark = pytest.mark.pure
 
-PRESENT = Present((GIL,), 2)
-BEGUN = AssignedPolicy(POLICY, NINETY_DAYS, ASSIGNED_AT, is_begun=True, quiet=None)
+PRESENT = Membership((GIL,), 2)
+BEGUN = AssignedPolicy(POLICY, NINETY_DAYS, ASSIGNED_AT, is_begun=True, idle=None)
 
 
-def after_a_run(policy: AssignedPolicy = BEGUN, present: Present = PRESENT, day: float = 0) -> AssignedPolicy:
+def after_a_run(policy: AssignedPolicy = BEGUN, present: Membership = PRESENT, day: float = 0) -> AssignedPolicy:
     """The policy as it is kept after its first run on that day."""
     applied = replace(policy, is_begun=False).applied(now=moment(day))
     evaluation = evaluate(SUBJECT, applied, present, (), now=moment(day))
-    return replace(policy, quiet=policy.quiet_after(present, evaluation))
+    return replace(policy, idle=policy.idle_after(present, evaluation))
 
 
 def test_it_works() -> None:
     policy = after_a_run()
 
-    assert policy.quiet == Quiet(policy.digest_with(PRESENT), moment(76))
-    assert policy.is_quiet(PRESENT, now=moment(75.9))
-    assert not policy.is_quiet(PRESENT, now=moment(76))
-    assert not BEGUN.is_quiet(PRESENT, now=moment(1))
+    assert policy.idle == Idle(policy.digest(PRESENT), moment(76))
+    assert policy.is_idle(PRESENT, now=moment(75.9))
+    assert not policy.is_idle(PRESENT, now=moment(76))
+    assert not BEGUN.is_idle(PRESENT, now=moment(1))
 
 
 OF_91_DAYS = replace(NINETY_DAYS, expiry=Expiry(91, (14, 7, 1), PolicyAction.REMOVE))
@@ -63,58 +63,58 @@ OF_91_DAYS = replace(NINETY_DAYS, expiry=Expiry(91, (14, 7, 1), PolicyAction.REM
 )
 def test_a_policy_that_says_something_else_is_looked_at(
     policy: AssignedPolicy,
-    quiet: bool,  # noqa: FBT001 - a case of a table.
+    idle: bool,  # noqa: FBT001 - a case of a table.
 ) -> None:
-    assert replace(policy, quiet=after_a_run().quiet).is_quiet(PRESENT, now=moment(1)) is quiet
+    assert replace(policy, idle=after_a_run().idle).is_idle(PRESENT, now=moment(1)) is idle
 
 
 @pytest.mark.parametrize(
     ("present", "quiet"),
     [
-        (Present((GIL,), 2), True),
+        (Membership((GIL,), 2), True),
         # Without a rule about owners or signs, those say nothing.
-        (Present((GIL,), 0), True),
-        (Present((replace(GIL, last_seen_at=moment(1)),), 2), True),
-        (Present((), 2), False),
-        (Present((HANA,), 2), False),
-        (Present((GIL, HANA), 2), False),
-        (Present((replace(GIL, display_name="Gil Huber"),), 2), False),
-        (Present((replace(GIL, mail=None),), 2), False),
+        (Membership((GIL,), 0), True),
+        (Membership((replace(GIL, last_seen_at=moment(1)),), 2), True),
+        (Membership((), 2), False),
+        (Membership((HANA,), 2), False),
+        (Membership((GIL, HANA), 2), False),
+        (Membership((replace(GIL, display_name="Gil Huber"),), 2), False),
+        (Membership((replace(GIL, mail=None),), 2), False),
     ],
 )
 def test_whoever_comes_goes_or_changes_is_looked_at(
-    present: Present,
-    quiet: bool,  # noqa: FBT001 - a case of a table.
+    present: Membership,
+    idle: bool,  # noqa: FBT001 - a case of a table.
 ) -> None:
-    assert after_a_run().is_quiet(present, now=moment(1)) is quiet
+    assert after_a_run().is_idle(present, now=moment(1)) is idle
 
 
 def test_owners_and_signs_count_where_a_rule_asks_for_them() -> None:
     owners = after_a_run(replace(BEGUN, rules=TWO_OWNERS))
     signs = after_a_run(replace(BEGUN, rules=INACTIVE))
 
-    assert owners.is_quiet(PRESENT, now=moment(9))
-    assert not owners.is_quiet(Present((GIL,), 1), now=moment(9))
-    assert not signs.is_quiet(Present((replace(GIL, last_seen_at=moment(1)),), 2), now=moment(9))
+    assert owners.is_idle(PRESENT, now=moment(9))
+    assert not owners.is_idle(Membership((GIL,), 1), now=moment(9))
+    assert not signs.is_idle(Membership((replace(GIL, last_seen_at=moment(1)),), 2), now=moment(9))
 
 
 def test_what_is_found_is_looked_at_every_time() -> None:
     few = replace(BEGUN, rules=replace(TWO_OWNERS, minimum_owners=MinimumOwners(3, (), PolicyAction.NOTIFY)))
 
-    assert after_a_run(few).quiet is None
-    assert after_a_run(day=200).quiet is not None
+    assert after_a_run(few).idle is None
+    assert after_a_run(day=200).idle is not None
 
 
 def test_nobody_there_is_quiet_for_good() -> None:
-    policy = after_a_run(present=Present((), 2))
+    policy = after_a_run(present=Membership((), 2))
 
-    assert policy.quiet is not None
-    assert policy.quiet.until is None
-    assert policy.is_quiet(Present((), 2), now=moment(3000))
+    assert policy.idle is not None
+    assert policy.idle.until is None
+    assert policy.is_idle(Membership((), 2), now=moment(3000))
 
 
-[COURSE] = courses_of(NINETY_DAYS)
-DUE = replace(started(COURSE, GIL, POLICY, at=moment(0)), is_acting=True)
+[COURSE] = guest_schedules(NINETY_DAYS)
+DUE = replace(start_timer(COURSE, GIL, POLICY, at=moment(0)), is_acting=True)
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ DUE = replace(started(COURSE, GIL, POLICY, at=moment(0)), is_acting=True)
 )
 def test_an_action_stays_due_as_long_as_the_policy_asks_for_it(
     policy: AssignedPolicy | None,
-    clock: Clock | None,
+    timer: Timer | None,
     is_due: bool,  # noqa: FBT001 - a case of a table.
 ) -> None:
-    task = PolicyTask((SUBJECT.tenant_id, SUBJECT.id), SUBJECT, policy, () if clock is None else (clock,))
+    task = PolicyTask((SUBJECT.tenant_id, SUBJECT.id), SUBJECT, policy, () if timer is None else (timer,))
 
     assert task.still_due([DUE]) == ((DUE,) if is_due else ())

@@ -11,12 +11,12 @@ from chamberlain.directory.subjects import Guest, ObservedSite, ObservedSubject,
 from chamberlain.guests.models import FindingKind, FindingSubject
 from chamberlain.guests.policies.models import PolicyAction
 from chamberlain.guests.policies.simulation import (
-    MOST_TOLD,
+    MAX_OCCURRENCES,
     Occurrence,
     OccurrenceType,
-    SimulationOrder,
-    Tally,
-    chosen_fault,
+    SimulationRequest,
+    SimulationTotals,
+    subject_fault,
 )
 from tests.guests.policies.guest_courses import ASSIGNED_AT, GIL, HANA, POLICY, SUBJECT, moment
 from tests.guests.subjects.subject_values import OBSERVED as EMPTY
@@ -47,12 +47,12 @@ def occurrence(
     return Occurrence(moment(day), type_, kind, subject, guest, action, None)
 
 
-def tally() -> Tally:
-    return Tally(POLICY, ASSIGNED_AT, moment(400))
+def totals() -> SimulationTotals:
+    return SimulationTotals(POLICY, ASSIGNED_AT, moment(400))
 
 
 def test_it_works() -> None:
-    found = tally()
+    found = totals()
     found.add(GROUP, [occurrence(90, ACTION), occurrence(90), occurrence(76, REMINDER), occurrence(83, REMINDER)])
     found.add(
         replace(GROUP, id=OTHER.id, guests=(HANA,)),
@@ -85,7 +85,7 @@ def test_it_works() -> None:
 
 
 def test_nothing_happens_to_nobody() -> None:
-    simulation = tally().simulation()
+    simulation = totals().simulation()
 
     assert (simulation.subjects, simulation.guests, simulation.reminders) == (0, 0, 0)
     assert (simulation.findings, simulation.actions, simulation.occurrences) == ({}, {}, ())
@@ -93,13 +93,13 @@ def test_nothing_happens_to_nobody() -> None:
 
 
 def test_the_earliest_are_told_and_all_are_counted() -> None:
-    found = tally()
+    found = totals()
     found.add(GROUP, [occurrence(day) for day in range(150, 0, -1)])
     found.add(GROUP, [occurrence(day, ACTION) for day in range(1, 52)])
 
     simulation = found.simulation()
 
-    assert MOST_TOLD == 200
+    assert MAX_OCCURRENCES == 200
     assert len(simulation.occurrences) == 200
     assert simulation.occurrences[-1].at == moment(149)
     assert (simulation.findings, simulation.actions) == ({EXPIRED: 150}, {DELETE: 51})
@@ -116,7 +116,7 @@ def test_those_of_one_moment_have_an_order() -> None:
         occurrence(1, FINDING, EXPIRED, HANA),
         occurrence(1, FINDING, EXPIRED, GIL, subject=OTHER),
     ]
-    found = tally()
+    found = totals()
 
     found.add(GROUP, reversed(expected))
 
@@ -126,7 +126,7 @@ def test_those_of_one_moment_have_an_order() -> None:
 def test_each_choice_has_its_place() -> None:
     one, two, three = (GroupId(UUID(int=number)) for number in (1, 2, 3))
 
-    assert SimulationOrder((one, two), (three,)).chosen == (
+    assert SimulationRequest((one, two), (three,)).chosen == (
         (SubjectType.GROUP, 0, one),
         (SubjectType.GROUP, 1, two),
         (SubjectType.SITE, 0, three),
@@ -145,6 +145,6 @@ def test_each_choice_has_its_place() -> None:
     ],
 )
 def test_a_choice_has_to_be_there(type_: SubjectType, observed: ObservedSubject | None, pointer: str | None) -> None:
-    fault = chosen_fault(type_, 2, observed)
+    fault = subject_fault(type_, 2, observed)
 
     assert (fault and (fault.pointer, fault.code)) == (pointer and (pointer, "groupUnknown"))

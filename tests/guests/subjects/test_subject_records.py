@@ -9,7 +9,7 @@ from chamberlain.core.ids import TemplateId
 from chamberlain.directory.groups import ObservedGroup
 from chamberlain.directory.subjects import ObservedSite, Sharing, SubjectType
 from chamberlain.guests.models import Assignment
-from chamberlain.guests.subjects.models import entry_of, new_entry, require_type
+from chamberlain.guests.subjects.models import new_entry, require_type, to_entry
 from tests.auth.editor_values import NOW
 from tests.groups.group_values import ADA, WANTED
 from tests.guests.subjects.subject_values import ENTRY, GROUP_ID, OBSERVED, RECORD
@@ -33,8 +33,8 @@ MADE = ObservedGroup(
 def test_it_works() -> None:
     site = ObservedSite("https://sites.example/apollo", "Apollo site", Sharing.ANYONE, Sharing.DISABLED)
 
-    assert entry_of(OBSERVED, at=NOW) == ENTRY
-    assert entry_of(replace(OBSERVED, type=SITE, site=site), at=NOW) == replace(
+    assert to_entry(OBSERVED, at=NOW) == ENTRY
+    assert to_entry(replace(OBSERVED, type=SITE, site=site), at=NOW) == replace(
         ENTRY,
         type=SITE,
         display_name="Apollo site",
@@ -83,7 +83,7 @@ def test_it_has_turned_where_its_template_was_that_of_the_other_type(
 ) -> None:
     record = replace(RECORD, assigned_type=was, assignment=Assignment(template_id, None))
 
-    assert record.has_turned is expected
+    assert record.has_changed_type is expected
     assert record.etag == record.assignment.etag
 
 

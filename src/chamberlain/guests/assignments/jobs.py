@@ -17,20 +17,20 @@ from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import ObservedSubject, WantedGuestRules, remaining_of_subject, without
 from chamberlain.guests import finding_records
-from chamberlain.guests.assignments import tasks as assignment_tasks
+from chamberlain.guests.assignments import records as assignment_tasks
 from chamberlain.guests.models import (
     Assigned,
     AssignmentTask,
+    Finding,
     FindingKind,
     FindingSearch,
     FindingSource,
-    Found,
     Place,
     finding_key,
-    guests_found,
+    guest_findings,
 )
 from chamberlain.guests.subjects import records as subject_records
-from chamberlain.guests.subjects.models import entry_of
+from chamberlain.guests.subjects.models import to_entry
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind, Postponed
 from chamberlain.queue.notifier import Notifier
@@ -60,7 +60,7 @@ class Plan:
     kept: frozenset[str] = frozenset()
 
     @property
-    def found(self) -> tuple[Found, ...]:
+    def found(self) -> tuple[Finding, ...]:
         """Return the findings of guests who violate the assigned rules."""
         if self.observed is None:
             return ()
@@ -91,7 +91,7 @@ class Run:
     kept: frozenset[str] = frozenset()
 
     @property
-    def found(self) -> tuple[Found, ...]:
+    def found(self) -> tuple[Finding, ...]:
         """Return the findings of guests who still violate the assigned rules."""
         if self.subject is None:
             return ()
@@ -115,9 +115,9 @@ class AssignmentJobs:
         """
         started_at = self.now()
         async with self.database.across_tenants() as tx:
-            tasks = await assignment_tasks.take_up(tx, [job.subject for job in claim.jobs])
+            tasks = await assignment_tasks.claim_tasks(tx, [job.subject for job in claim.jobs])
         self.notifier.tell([task.request_id for task in tasks])
-        runs = await self._run(_steps_of(tasks))
+        runs = await self._run(_steps_by_subject(tasks))
         await self._record(claim, tasks, runs, started_at)
 
     async def _run(self, steps: Mapping[Place, tuple[Assigned, tuple[Step, ...]]]) -> Mapping[Place, Run]:
@@ -190,7 +190,7 @@ class AssignmentJobs:
     async def _keep(self, tx: Transaction, runs: Sequence[Run], failed: Collection[Place], now: datetime) -> None:
         """Store the observed state, and the guests who violate the rules."""
         shown = [(run.assigned.finding_subject, run.subject) for run in runs if run.subject is not None]
-        await subject_records.observe(tx, [entry_of(subject, at=now) for _, subject in shown])
+        await subject_records.observe(tx, [to_entry(subject, at=now) for _, subject in shown])
         found = [each for run in runs for each in run.found]
         await finding_records.save(tx, [(self.new_id(), each) for each in found], at=now)
         # Guests who are still present and violate no rule any more were not removed.
@@ -234,7 +234,7 @@ class AssignmentJobs:
         return request_failed(EventId(self.new_id()), summary, now=now)
 
 
-def _steps_of(tasks: Sequence[AssignmentTask]) -> Mapping[Place, tuple[Assigned, tuple[Step, ...]]]:
+def _steps_by_subject(tasks: Sequence[AssignmentTask]) -> Mapping[Place, tuple[Assigned, tuple[Step, ...]]]:
     """Return the steps of each group or site, in order."""
     wanted: dict[Place, set[Step]] = {}
     known: dict[Place, Assigned] = {}
@@ -245,9 +245,11 @@ def _steps_of(tasks: Sequence[AssignmentTask]) -> Mapping[Place, tuple[Assigned,
     return {place: (known[place], tuple([step for step in Step if step in steps])) for place, steps in wanted.items()}
 
 
-def _found(assigned: Assigned, subject: ObservedSubject, *, removed: bool, kept: Collection[str]) -> tuple[Found, ...]:
+def _found(
+    assigned: Assigned, subject: ObservedSubject, *, removed: bool, kept: Collection[str]
+) -> tuple[Finding, ...]:
     rules = None if assigned.template is None else assigned.template.rules
-    return guests_found(assigned.finding_subject, subject, rules, removed=removed, kept=kept)
+    return guest_findings(assigned.finding_subject, subject, rules, removed=removed, kept=kept)
 
 
 def _failed(tasks: Sequence[AssignmentTask], settled: Sequence[Settled]) -> Collection[Place]:

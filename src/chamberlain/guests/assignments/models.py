@@ -6,8 +6,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from chamberlain.core.errors import Fault
-from chamberlain.core.ids import PolicyId, TemplateId
-from chamberlain.guests.models import Assignment
+from chamberlain.guests.models import Assignment, to_assignment
 from chamberlain.guests.policies.models import PolicyHead, policy_fault
 from chamberlain.templates.models import TemplateHead, TemplateKind, template_fault
 
@@ -33,23 +32,23 @@ class Assign:
     id: UUID
 
 
-Wish: TypeAlias = Keep | Clear | Assign
+FieldChange: TypeAlias = Keep | Clear | Assign
 
 
 @dataclass(frozen=True, slots=True)
 class AssignmentOrder:
     """What the body of a change asks for."""
 
-    template: Wish
-    policy: Wish
+    template: FieldChange
+    policy: FieldChange
 
     @property
-    def names_something(self) -> bool:
+    def is_change(self) -> bool:
         """Whether any field was sent."""
         return (self.template, self.policy) != (Keep(), Keep())
 
 
-def wish_of(sent: UUID | None) -> Wish:
+def to_field_change(sent: UUID | None) -> FieldChange:
     """What one field asks for; None when it was not sent."""
     if sent is None:
         return Keep()
@@ -58,10 +57,7 @@ def wish_of(sent: UUID | None) -> Wish:
 
 def assignment_after(before: Assignment, order: AssignmentOrder) -> Assignment:
     """What is assigned once the order is carried out."""
-    template_id, policy_id = _after(before.template_id, order.template), _after(before.policy_id, order.policy)
-    return Assignment(
-        None if template_id is None else TemplateId(template_id), None if policy_id is None else PolicyId(policy_id)
-    )
+    return to_assignment(_after(before.template_id, order.template), _after(before.policy_id, order.policy))
 
 
 def assignment_faults(
@@ -77,7 +73,7 @@ def assignment_faults(
         yield fault
 
 
-def _after(before: UUID | None, wish: Wish) -> UUID | None:
+def _after(before: UUID | None, wish: FieldChange) -> UUID | None:
     match wish:
         case Keep():
             return before

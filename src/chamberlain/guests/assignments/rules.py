@@ -4,16 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from chamberlain.auth.models import Edit, Editor
-from chamberlain.changes.models import Change, Subject
+from chamberlain.auth.models import SERVICE, Actor, Edit, Editor
+from chamberlain.changes.models import Change, Event, EventType, Subject, actor_document, shorten_name
 from chamberlain.core.diff import differences
 from chamberlain.core.errors import NotPossible
-from chamberlain.core.ids import GroupId, PolicyId, RequestId, TemplateId
+from chamberlain.core.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TraceId
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import SubjectType, plan_guest_rules
-from chamberlain.guests.assignments.events import AssignedSubject, assignment_changed, assignment_document
-from chamberlain.guests.assignments.models import AssignmentOrder, Keep, assignment_after, assignment_faults, wish_of
-from chamberlain.guests.models import Assignment
+from chamberlain.guests.assignments.models import (
+    AssignmentOrder,
+    Keep,
+    assignment_after,
+    assignment_faults,
+    to_field_change,
+)
+from chamberlain.guests.models import Assignment, FindingSubject
 from chamberlain.guests.policies.models import PolicyHead
 from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
 from chamberlain.requests.models import StepRecord, begin_steps
@@ -34,7 +39,7 @@ class WantedAssignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class AssignmentContext:
     """What a change is decided upon: the group or site, the template and policy that it has, and those that are asked
     for; None where there is none."""
 
@@ -75,8 +80,92 @@ class AssignmentDraft:
         return None if self.after.policy_id == self.before.assignment.policy_id else self.after.policy_id
 
 
-def draft_of(
-    situation: Situation,
+NOUNS: Mapping[str, str] = {"/templateId": "guest template", "/policyId": "guest policy"}
+INACTIVE = frozenset({"templateInactive", "policyInactive"})
+
+
+@dataclass(frozen=True, slots=True)
+class NewGroup:
+    """A group that was just made, what its template assigns to it, with which it is marked already, and who made it."""
+
+    entry: SubjectEntry
+    assignment: Assignment
+    editor: Editor
+
+    @property
+    def order(self) -> AssignmentOrder:
+        """The same as somebody would ask for it."""
+        return AssignmentOrder(to_field_change(self.assignment.template_id), to_field_change(self.assignment.policy_id))
+
+
+@dataclass(frozen=True, slots=True)
+class NewGroupDraft:
+    """What is written for a new group, None where there is nothing to write, and what is to be said of the rules that
+    it does not get."""
+
+    draft: AssignmentDraft | None
+    warnings: tuple[str, ...]
+
+
+def assignment_changed(
+    event_id: EventId,
+    subject: FindingSubject,
+    before: Assignment,
+    after: Assignment,
+    *,
+    request_id: RequestId | None,
+    changed_by: Actor,
+    now: datetime,
+) -> Event:
+    """An assignment of a guest template or policy has changed.
+
+    `request_id` is None if the group or site, or the template or policy, was deleted.
+    """
+    is_site = subject.type is SubjectType.SITE
+    return Event(
+        id=event_id,
+        type=EventType.SITE_ASSIGNMENT_CHANGED if is_site else EventType.GROUP_ASSIGNMENT_CHANGED,
+        timestamp=now,
+        tenant_id=subject.tenant_id,
+        request_id=request_id,
+        data={
+            str(subject.type): {"id": str(subject.id), "displayName": shorten_name(subject.display_name)},
+            "before": assignment_document(before),
+            "after": assignment_document(after),
+            "changedBy": actor_document(changed_by),
+        },
+    )
+
+
+def removed_assignment(
+    subject: FindingSubject, before: Assignment, trace_id: TraceId, event_id: EventId, *, now: datetime
+) -> Change:
+    """Build the audit entry and the event of an assignment whose group or site was deleted."""
+    document = assignment_document(before)
+    return Change(
+        tenant_id=subject.tenant_id,
+        action=f"{subject.type}.assign",
+        actor=SERVICE,
+        client_id=None,
+        subject=Subject(subject.type, subject.id, subject.display_name),
+        before={name: value for name, value in document.items() if value is not None},
+        after=None,
+        request_id=None,
+        trace_id=trace_id,
+        event=assignment_changed(event_id, subject, before, Assignment(), request_id=None, changed_by=SERVICE, now=now),
+    )
+
+
+def assignment_document(assignment: Assignment) -> Mapping[str, str | None]:
+    """Encode an assignment, with null for none."""
+    return {
+        "templateId": None if assignment.template_id is None else str(assignment.template_id),
+        "policyId": None if assignment.policy_id is None else str(assignment.policy_id),
+    }
+
+
+def draft_change(
+    context: AssignmentContext,
     order: AssignmentOrder,
     editor: Editor,
     *,
@@ -86,19 +175,19 @@ def draft_of(
 ) -> AssignmentDraft | None:
     """The change as it is to be written; None when what is asked for is so already, or comes about. Raises NotPossible
     with all faults."""
-    record = situation.record
+    record = context.record
     before, after = record.assignment, assignment_after(record.assignment, order)
-    is_so = not record.is_left_undone and not record.has_turned
-    if after == before and (is_so or not order.names_something):
+    is_so = not record.is_incomplete and not record.has_changed_type
+    if after == before and (is_so or not order.is_change):
         return None
-    faults = tuple(assignment_faults(before, after, template=situation.wanted_template, policy=situation.wanted_policy))
+    faults = tuple(assignment_faults(before, after, template=context.wanted_template, policy=context.wanted_policy))
     if faults:
         raise NotPossible(faults)
-    return draft_to(situation, after, editor, request_id=request_id, body=body, moment=moment)
+    return draft_request(context, after, editor, request_id=request_id, body=body, moment=moment)
 
 
-def draft_to(
-    situation: Situation,
+def draft_request(
+    context: AssignmentContext,
     after: Assignment,
     editor: Editor,
     *,
@@ -108,35 +197,35 @@ def draft_to(
 ) -> AssignmentDraft:
     """The change that leads to `after`, which was found possible. Where that is assigned already, it brings about what
     is left to do, and nobody is told of a change."""
-    record = situation.record
+    record = context.record
     before = record.assignment
-    template = situation.template if after.template_id == before.template_id else situation.wanted_template
-    policy = situation.policy if after.policy_id == before.policy_id else situation.wanted_policy
+    template = context.template if after.template_id == before.template_id else context.wanted_template
+    policy = context.policy if after.policy_id == before.policy_id else context.wanted_policy
     return AssignmentDraft(
         before=record,
         after=after,
         template=None if after.template_id is None else template,
         policy_name=None if after.policy_id is None or policy is None else policy.name,
         request_id=request_id,
-        steps=begin_steps(steps_of(record, after)),
+        steps=begin_steps(needed_steps(record, after)),
         body=body,
-        change=change_of(record, after, editor, request_id=request_id, moment=moment),
+        change=build_change(record, after, editor, request_id=request_id, moment=moment),
         at=moment.now,
     )
 
 
-def steps_of(before: SubjectRecord, after: Assignment) -> tuple[Step, ...]:
+def needed_steps(before: SubjectRecord, after: Assignment) -> tuple[Step, ...]:
     """What is to be done in the directory: what follows from the change, and what the change before it has not brought
     to its end. What has got a site since then gets all that its template says once more. So the effects of the newest
     request are those of all that is assigned."""
-    template_changes = after.template_id != before.assignment.template_id or before.has_turned
+    template_changes = after.template_id != before.assignment.template_id or before.has_changed_type
     planned = plan_guest_rules(before.entry.type, template_changes=template_changes)
     left = {record.step for record in before.effects if record.state not in FINISHED}
     whole = plan_guest_rules(before.entry.type, template_changes=True)
     return tuple([step for step in whole if step in planned or step in left])
 
 
-def change_of(
+def build_change(
     before: SubjectRecord, after: Assignment, editor: Editor, *, request_id: RequestId, moment: Moment
 ) -> Change:
     """The record of the change, and the event that tells of it, if there is something to tell."""
@@ -144,7 +233,7 @@ def change_of(
     changed_from, changed_to = differences(assignment_document(before.assignment), assignment_document(after))
     event = assignment_changed(
         moment.event_id,
-        AssignedSubject(entry.tenant_id, entry.id, entry.type, entry.display_name),
+        FindingSubject(entry.tenant_id, entry.id, entry.type, entry.display_name),
         before.assignment,
         after,
         request_id=request_id,
@@ -166,7 +255,7 @@ def change_of(
     )
 
 
-def written(draft: AssignmentDraft) -> SubjectRecord:
+def apply_draft(draft: AssignmentDraft) -> SubjectRecord:
     """The group or site as it is once the draft is written."""
     return replace(
         draft.before,
@@ -175,7 +264,7 @@ def written(draft: AssignmentDraft) -> SubjectRecord:
         policy_name=draft.policy_name,
         generation=draft.before.generation + 1,
         effects=draft.steps,
-        is_left_undone=False,
+        is_incomplete=False,
         assigned_type=draft.before.entry.type,
         assignment_request_id=draft.request_id,
         assigned_at=draft.at,
@@ -183,50 +272,23 @@ def written(draft: AssignmentDraft) -> SubjectRecord:
     )
 
 
-NOUNS: Mapping[str, str] = {"/templateId": "guest template", "/policyId": "guest policy"}
-INACTIVE = frozenset({"templateInactive", "policyInactive"})
-
-
-@dataclass(frozen=True, slots=True)
-class NewGroup:
-    """A group that was just made, what its template assigns to it, with which it is marked already, and who made it."""
-
-    entry: SubjectEntry
-    assignment: Assignment
-    editor: Editor
-
-    @property
-    def order(self) -> AssignmentOrder:
-        """The same as somebody would ask for it."""
-        return AssignmentOrder(wish_of(self.assignment.template_id), wish_of(self.assignment.policy_id))
-
-
-@dataclass(frozen=True, slots=True)
-class NewGroupDraft:
-    """What is written for a new group, None where there is nothing to write, and what is to be said of the rules that
-    it does not get."""
-
-    draft: AssignmentDraft | None
-    warnings: tuple[str, ...]
-
-
-def draft_for_new(
-    new: NewGroup, situation: Situation, *, request_id: RequestId, body: bytes, moment: Moment
+def draft_for_group(
+    new: NewGroup, context: AssignmentContext, *, request_id: RequestId, body: bytes, moment: Moment
 ) -> NewGroupDraft:
     """What somebody has assigned by hand before the group was ready stays. Where it does not get all that it is marked
     with, a request without a change corrects the marks."""
-    record = situation.record
-    order, warnings = (AssignmentOrder(Keep(), Keep()), ()) if record.generation > 0 else _possible(new, situation)
+    record = context.record
+    order, warnings = (AssignmentOrder(Keep(), Keep()), ()) if record.generation > 0 else _possible_order(new, context)
     after = assignment_after(record.assignment, order)
     if after == record.assignment == new.assignment:
         return NewGroupDraft(None, warnings)
-    draft = draft_to(situation, after, new.editor, request_id=request_id, body=body, moment=moment)
+    draft = draft_request(context, after, new.editor, request_id=request_id, body=body, moment=moment)
     return NewGroupDraft(draft, warnings)
 
 
-def _possible(new: NewGroup, situation: Situation) -> tuple[AssignmentOrder, tuple[str, ...]]:
+def _possible_order(new: NewGroup, context: AssignmentContext) -> tuple[AssignmentOrder, tuple[str, ...]]:
     """What a new group asks for, as far as it can be assigned, and why the rest cannot."""
-    template, policy = situation.wanted_template, situation.wanted_policy
+    template, policy = context.wanted_template, context.wanted_policy
     faults = tuple(assignment_faults(Assignment(), new.assignment, template=template, policy=policy))
     refused = {fault.pointer for fault in faults}
     order = AssignmentOrder(

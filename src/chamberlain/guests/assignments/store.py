@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from typing import Final, TypeAlias
+from typing import Final
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -24,12 +24,19 @@ from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.database.batching import Batcher
 from chamberlain.database.transactions import Connection, Database, Overtaken, Record, Transaction, repeat_if_stale
-from chamberlain.guests.assignments.events import assignment_document
-from chamberlain.guests.assignments.models import Assign, AssignmentOrder, Wish
-from chamberlain.guests.assignments.rules import AssignmentDraft, NewGroup, NewGroupDraft, Situation, draft_for_new
+from chamberlain.guests.assignments.models import Assign, AssignmentOrder, FieldChange
+from chamberlain.guests.assignments.rules import (
+    AssignmentContext,
+    AssignmentDraft,
+    NewGroup,
+    NewGroupDraft,
+    assignment_document,
+    draft_for_group,
+)
+from chamberlain.guests.models import Place
 from chamberlain.guests.policies.models import PolicyHead
 from chamberlain.guests.subjects import records as subject_records
-from chamberlain.guests.subjects.records import record_of
+from chamberlain.guests.subjects.records import to_record
 from chamberlain.templates.drafts import Moment
 from chamberlain.templates.models import TemplateHead, TemplateKind
 
@@ -44,71 +51,12 @@ FROM chamberlain.find_assignments($1, $2, $3, $4)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ContextQuery:
     """Of which group or site something is asked."""
 
     tenant_id: TenantId
     subject_id: GroupId
     order: AssignmentOrder
-
-
-def asked_of(questions: Sequence[Question]) -> Sequence[Sequence[object]]:
-    """The parameters of FIND."""
-    return (
-        [each.tenant_id for each in questions],
-        [each.subject_id for each in questions],
-        [_wanted(each.order.template) for each in questions],
-        [_wanted(each.order.policy) for each in questions],
-    )
-
-
-def situations_of(rows: Sequence[Record], questions: Sequence[Question]) -> Sequence[Situation | None]:
-    """What FIND has found of each, in their order; None of a group that is not known here."""
-    found = {row["ordinal"]: row for row in rows}
-    return [
-        _situation(found[ordinal], question) if ordinal in found else None
-        for ordinal, question in enumerate(questions, start=1)
-    ]
-
-
-def _wanted(wish: Wish) -> UUID | None:
-    return wish.id if isinstance(wish, Assign) else None
-
-
-def _situation(row: Record, question: Question) -> Situation:
-    tenant_id, order = question.tenant_id, question.order
-    return Situation(
-        record=record_of(row),
-        template=_template(row, "", tenant_id, row["template_id"]),
-        policy=_policy(row, "", tenant_id, row["policy_id"]),
-        wanted_template=_template(row, "wanted_", tenant_id, _wanted(order.template)),
-        wanted_policy=_policy(row, "wanted_", tenant_id, _wanted(order.policy)),
-    )
-
-
-def _template(row: Record, prefix: str, tenant_id: TenantId, template_id: UUID | None) -> TemplateHead | None:
-    if template_id is None or row[f"{prefix}template_kind"] is None:
-        return None
-    return TemplateHead(
-        tenant_id=tenant_id,
-        id=TemplateId(template_id),
-        revision=row[f"{prefix}template_revision"],
-        kind=TemplateKind(row[f"{prefix}template_kind"]),
-        name=row[f"{prefix}template_name"],
-        active=row[f"{prefix}template_active"],
-    )
-
-
-def _policy(row: Record, prefix: str, tenant_id: TenantId, policy_id: UUID | None) -> PolicyHead | None:
-    if policy_id is None or row[f"{prefix}policy_revision"] is None:
-        return None
-    return PolicyHead(
-        tenant_id=tenant_id,
-        id=PolicyId(policy_id),
-        revision=row[f"{prefix}policy_revision"],
-        name=row[f"{prefix}policy_name"],
-        active=row[f"{prefix}policy_active"],
-    )
 
 
 CHANGE: Final = """
@@ -117,26 +65,23 @@ SELECT ordinal FROM chamberlain.change_assignments(
     $26
 ) AS ordinal
 """
-
 # Whoever changes or removes them waits, so that what is found to be possible is so still when it is written.
-HOLD_TEMPLATES: Final = """
+LOCK_TEMPLATES: Final = """
 SELECT FROM chamberlain.template t JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, template_id)
     ON t.tenant_id = i.tenant_id AND t.template_id = i.template_id
 ORDER BY t.tenant_id, t.template_id FOR SHARE OF t
 """
-HOLD_POLICIES: Final = """
+LOCK_POLICIES: Final = """
 SELECT FROM chamberlain.policy p JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, policy_id)
     ON p.tenant_id = i.tenant_id AND p.policy_id = i.policy_id
 ORDER BY p.tenant_id, p.policy_id FOR SHARE OF p
 """
-
 # As many as a worker's batch: a transaction that holds more rows makes others wait for longer.
-MOST_TOGETHER: Final = 128
+MAX_BATCH: Final = 128
 # How long a change waits for whoever holds its group or site. The run of a policy over a large group takes seconds.
-PATIENCE = timedelta(seconds=10)
+LOCK_TIMEOUT = timedelta(seconds=10)
 # Most hold a row for some milliseconds; whoever does so for longer is asked less and less often.
-FIRST_PAUSE, LONGEST_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=100)
-
+MIN_PAUSE, MAX_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=100)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -146,14 +91,11 @@ class _Outcome(Enum):
 
     WRITTEN = auto()
     OVERTAKEN = auto()
-    HELD = auto()
-
-
-_Place: TypeAlias = tuple[TenantId, GroupId]
+    LOCKED = auto()
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
-class _Turn:
+class _SubjectLock:
     """Whose turn it is at a group or site. `moved_at` is when somebody was through with it last, `since` from when on
     the one whose turn it is waits for whoever holds it; both by the clock of the event loop."""
 
@@ -163,18 +105,18 @@ class _Turn:
 
 
 class Assigner:
-    """Reads and changes assignments for a process. `patience` is how long a change waits for whoever holds its group
+    """Reads and changes assignments for a process. `timeout` is how long a change waits for whoever holds its group
     or site."""
 
-    def __init__(self, database: Database, *, patience: timedelta = PATIENCE) -> None:
+    def __init__(self, database: Database, *, timeout: timedelta = LOCK_TIMEOUT) -> None:
         self._database = database
-        self._patience = patience
-        self._questions = Batcher[Question, Situation | None](self._find, most=MOST_TOGETHER)
+        self._patience = timeout
+        self._queries = Batcher[ContextQuery, AssignmentContext | None](self._find, most=MAX_BATCH)
         self._changes = Batcher[AssignmentDraft, _Outcome](
-            self._change, divisible=(asyncpg.PostgresError,), most=MOST_TOGETHER
+            self._change, divisible=(asyncpg.PostgresError,), most=MAX_BATCH
         )
         # Those who change one group in this process come one after the other, so that none is overtaken for nothing.
-        self._turns: WeakValueDictionary[_Place, _Turn] = WeakValueDictionary()
+        self._locks = WeakValueDictionary[Place, _SubjectLock]()
 
     @asynccontextmanager
     async def turn(self, tenant_id: TenantId, subject_id: GroupId) -> AsyncIterator[None]:
@@ -182,29 +124,31 @@ class Assigner:
         were told that it is held has waited for as long, and does not begin anew."""
         clock = asyncio.get_running_loop().time
         came_at = clock()
-        turn = self._turns.setdefault((tenant_id, subject_id), _Turn(asyncio.Lock()))
+        turn = self._locks.setdefault((tenant_id, subject_id), _SubjectLock(asyncio.Lock()))
         async with turn.lock:
             turn.since = max(came_at, turn.moved_at)
             yield
             turn.moved_at = clock()
 
-    async def situation(self, tenant_id: TenantId, subject_id: GroupId, order: AssignmentOrder) -> Situation | None:
+    async def context(
+        self, tenant_id: TenantId, subject_id: GroupId, order: AssignmentOrder
+    ) -> AssignmentContext | None:
         """What is true now; None for a group that is not known here. Raises Unavailable."""
-        return await self._questions.submit(Question(tenant_id, subject_id, order))
+        return await self._queries.submit(ContextQuery(tenant_id, subject_id, order))
 
     async def change(self, draft: AssignmentDraft) -> bool:
         """Write the draft with all its rows; False when something that it was decided upon is not true any more. Raises
         Unavailable, also when somebody holds the group or site for too long."""
-        turn = self._turns.get((draft.before.entry.tenant_id, draft.before.entry.id))
+        turn = self._locks.get((draft.before.entry.tenant_id, draft.before.entry.id))
         since = asyncio.get_running_loop().time() if turn is None else turn.since
         end = since + self._patience.total_seconds()
-        outcome, pause = await self._try(draft), FIRST_PAUSE
-        while outcome is _Outcome.HELD:
+        outcome, pause = await self._try(draft), MIN_PAUSE
+        while outcome is _Outcome.LOCKED:
             if asyncio.get_running_loop().time() >= end:
                 detail = "Somebody changes this group or what it is to get, and does not end. Send the request again."
                 raise Unavailable("overloaded", detail)
             await asyncio.sleep(pause.total_seconds())
-            outcome, pause = await self._try(draft), min(2 * pause, LONGEST_PAUSE)
+            outcome, pause = await self._try(draft), min(2 * pause, MAX_PAUSE)
         return outcome is _Outcome.WRITTEN
 
     async def _try(self, draft: AssignmentDraft) -> _Outcome:
@@ -215,14 +159,14 @@ class Assigner:
 
     async def close(self) -> None:
         """Wait for what is under way."""
-        await self._questions.close()
+        await self._queries.close()
         await self._changes.close()
 
-    async def _find(self, questions: Sequence[Question]) -> Sequence[Situation | None]:
-        columns = asked_of(questions)
+    async def _find(self, queries: Sequence[ContextQuery]) -> Sequence[AssignmentContext | None]:
+        columns = to_parameters(queries)
         async with self._database.statement() as connection:
             rows = await repeat_if_stale(lambda: _fetch(connection, FIND, columns))
-        return situations_of(rows, questions)
+        return to_contexts(rows, queries)
 
     async def _change(self, drafts: Sequence[AssignmentDraft]) -> Sequence[_Outcome]:
         columns = _columns(drafts)
@@ -231,12 +175,30 @@ class Assigner:
                 rows = await repeat_if_stale(lambda: _fetch(connection, CHANGE, columns))
         except asyncpg.LockNotAvailableError:
             # No row is waited for, so somebody holds a table, as a migration does: that is everybody's affair.
-            return [_Outcome.HELD] * len(drafts)
+            return [_Outcome.LOCKED] * len(drafts)
         told = {row["ordinal"] for row in rows}
         return [_outcome(ordinal, told) for ordinal in range(1, len(drafts) + 1)]
 
 
-async def draft_new(
+def to_parameters(queries: Sequence[ContextQuery]) -> Sequence[Sequence[object]]:
+    """The parameters of FIND."""
+    return (
+        [each.tenant_id for each in queries],
+        [each.subject_id for each in queries],
+        [_wanted(each.order.template) for each in queries],
+        [_wanted(each.order.policy) for each in queries],
+    )
+
+
+def to_contexts(rows: Sequence[Record], queries: Sequence[ContextQuery]) -> Sequence[AssignmentContext | None]:
+    """What FIND has found of each, in their order; None of a group that is not known here."""
+    found = {row["ordinal"]: row for row in rows}
+    return [
+        _context(found[ordinal], query) if ordinal in found else None for ordinal, query in enumerate(queries, start=1)
+    ]
+
+
+async def draft_new_groups(
     tx: Transaction, groups: Sequence[NewGroup], *, new_id: Callable[[], UUID], now: datetime
 ) -> Sequence[NewGroupDraft]:
     """What groups that were just made get of what their templates say, for each one. What was decided upon stays true
@@ -244,22 +206,22 @@ async def draft_new(
     if not groups:
         return ()
     tenants = [new.entry.tenant_id for new in groups]
-    await tx.execute(HOLD_TEMPLATES, tenants, [new.assignment.template_id for new in groups])
-    await tx.execute(HOLD_POLICIES, tenants, [new.assignment.policy_id for new in groups])
+    await tx.execute(LOCK_TEMPLATES, tenants, [new.assignment.template_id for new in groups])
+    await tx.execute(LOCK_POLICIES, tenants, [new.assignment.policy_id for new in groups])
     await subject_records.observe(tx, [new.entry for new in groups])
-    questions = [Question(new.entry.tenant_id, new.entry.id, new.order) for new in groups]
-    situations = situations_of(await tx.fetch(FIND, *asked_of(questions)), questions)
+    queries = [ContextQuery(new.entry.tenant_id, new.entry.id, new.order) for new in groups]
+    contexts = to_contexts(await tx.fetch(FIND, *to_parameters(queries)), queries)
     return [
         NewGroupDraft(None, ())
-        if situation is None
-        else draft_for_new(
+        if context is None
+        else draft_for_group(
             new,
-            situation,
+            context,
             request_id=RequestId(new_id()),
             body=_encode(assignment_document(new.assignment)),
             moment=Moment(EventId(new_id()), now),
         )
-        for new, situation in zip(groups, situations, strict=True)
+        for new, context in zip(groups, contexts, strict=True)
     ]
 
 
@@ -276,18 +238,33 @@ async def write(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> None:
         raise Overtaken
 
 
-def _outcome(ordinal: int, told: Collection[int]) -> _Outcome:
-    if ordinal in told:
-        return _Outcome.WRITTEN
-    return _Outcome.HELD if -ordinal in told else _Outcome.OVERTAKEN
-
-
 async def _fetch(connection: Connection, statement: str, columns: Sequence[Sequence[object]]) -> Sequence[Record]:
     return await connection.fetch(statement, *columns)
 
 
 def _columns(drafts: Sequence[AssignmentDraft]) -> Sequence[Sequence[object]]:
     return list(zip(*map(_row, drafts), strict=True))
+
+
+def _outcome(ordinal: int, told: Collection[int]) -> _Outcome:
+    if ordinal in told:
+        return _Outcome.WRITTEN
+    return _Outcome.LOCKED if -ordinal in told else _Outcome.OVERTAKEN
+
+
+def _wanted(wish: FieldChange) -> UUID | None:
+    return wish.id if isinstance(wish, Assign) else None
+
+
+def _context(row: Record, query: ContextQuery) -> AssignmentContext:
+    tenant_id, order = query.tenant_id, query.order
+    return AssignmentContext(
+        record=to_record(row),
+        template=_template(row, "", tenant_id, row["template_id"]),
+        policy=_policy(row, "", tenant_id, row["policy_id"]),
+        wanted_template=_template(row, "wanted_", tenant_id, _wanted(order.template)),
+        wanted_policy=_policy(row, "wanted_", tenant_id, _wanted(order.policy)),
+    )
 
 
 def _row(draft: AssignmentDraft) -> tuple[object, ...]:
@@ -320,4 +297,29 @@ def _row(draft: AssignmentDraft) -> tuple[object, ...]:
         event and event.id,
         event and event.type,
         event and event_data(event),
+    )
+
+
+def _template(row: Record, prefix: str, tenant_id: TenantId, template_id: UUID | None) -> TemplateHead | None:
+    if template_id is None or row[f"{prefix}template_kind"] is None:
+        return None
+    return TemplateHead(
+        tenant_id=tenant_id,
+        id=TemplateId(template_id),
+        revision=row[f"{prefix}template_revision"],
+        kind=TemplateKind(row[f"{prefix}template_kind"]),
+        name=row[f"{prefix}template_name"],
+        active=row[f"{prefix}template_active"],
+    )
+
+
+def _policy(row: Record, prefix: str, tenant_id: TenantId, policy_id: UUID | None) -> PolicyHead | None:
+    if policy_id is None or row[f"{prefix}policy_revision"] is None:
+        return None
+    return PolicyHead(
+        tenant_id=tenant_id,
+        id=PolicyId(policy_id),
+        revision=row[f"{prefix}policy_revision"],
+        name=row[f"{prefix}policy_name"],
+        active=row[f"{prefix}policy_active"],
     )

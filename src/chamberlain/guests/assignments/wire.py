@@ -10,7 +10,7 @@ from chamberlain.core.validation import Id, Reader
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import Sharing
-from chamberlain.guests.assignments.models import AssignmentOrder, wish_of
+from chamberlain.guests.assignments.models import AssignmentOrder, to_field_change
 from chamberlain.guests.subjects.models import SubjectRecord
 from chamberlain.http.wire import Actor, Time, time_of
 from chamberlain.requests.models import StepRecord, StepState
@@ -190,7 +190,9 @@ ASSIGNMENT = Reader(AssignmentBody)
 
 def to_assignment_order(body: AssignmentBody) -> AssignmentOrder:
     """What the body asks for."""
-    return AssignmentOrder(template=wish_of(_sent(body.template_id)), policy=wish_of(_sent(body.policy_id)))
+    return AssignmentOrder(
+        template=to_field_change(_sent(body.template_id)), policy=to_field_change(_sent(body.policy_id))
+    )
 
 
 def _sent(value: str | UnsetType) -> UUID | None:

@@ -5,10 +5,9 @@ One job for the installation queues the jobs of new tenants. A page and the curs
 transaction, so that no page is skipped.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
 from uuid import UUID
 
 from chamberlain.changes import record
@@ -16,47 +15,27 @@ from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import EventId, GroupId, TenantId, TraceId
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.port import MOST_CHANGES, Guests, SubjectChanges
-from chamberlain.directory.subjects import ObservedSubject, SubjectReference
+from chamberlain.directory.subjects import SubjectReference
 from chamberlain.guests import finding_records
+from chamberlain.guests.assignments.rules import removed_assignment
 from chamberlain.guests.discovery import store
-from chamberlain.guests.discovery.rules import change_of
 from chamberlain.guests.discovery.store import Discovery
 from chamberlain.guests.policies import store as policy_store
 from chamberlain.guests.subjects import records
-from chamberlain.guests.subjects.models import entry_of
+from chamberlain.guests.subjects.import_subject import with_former_marks
+from chamberlain.guests.subjects.models import to_entry
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed
 from chamberlain.queue.worker import JobTable
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
 
-Observe: TypeAlias = Callable[[Sequence[SubjectReference]], Awaitable[Sequence[ObservedSubject | None]]]
-
-
-async def with_former_marks(
-    observe: Observe, tenant: Tenant, subjects: Sequence[ObservedSubject]
-) -> Sequence[ObservedSubject]:
-    """Look for the request of each group that has none under the current prefix. Raises TryAgain.
-
-    A tenant that never changed its prefix costs no call.
-    """
-    found = list(subjects)
-    for prefix in tenant.marked_under:
-        places = [place for place, each in enumerate(found) if each.request_id is None]
-        references = [SubjectReference(tenant.id, found[place].id, f"{prefix}_group") for place in places]
-        for place, shown in zip(places, await observe(references) if references else (), strict=True):
-            if shown is not None:
-                found[place] = replace(found[place], request_id=shown.request_id)
-    return found
-
-
 # New groups are listed after this time. It is our choice: two queries a minute are no load for a directory.
 EVERY = timedelta(seconds=30)
 # A new tenant waits at most so long for its first scan.
-SPREAD_EVERY = timedelta(seconds=10)
+NEW_TENANTS_EVERY = timedelta(seconds=10)
 # Pages of one run, so that every tenant has its turn.
 PAGES = 10
-AT_ONCE = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +56,21 @@ class SubjectJobs:
         """Discover the groups and sites of claimed jobs. Raises Unavailable."""
         for job in claim.jobs:
             after = await (
-                self._spread(job) if job.tenant_id == NOBODY else self._discover(job.tenant_id, job.trace_id)
+                self._queue_missing_jobs(job)
+                if job.tenant_id == NOBODY
+                else self._discover(job.tenant_id, job.trace_id)
             )
             async with self.database.across_tenants() as tx:
                 if after is None:
-                    await store.forget(tx, job.tenant_id)
+                    await store.delete(tx, job.tenant_id)
                     await queue_jobs.complete(tx, claim.lease_id, [job.id])
                 else:
                     await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
 
-    async def _spread(self, job: Job) -> timedelta:
+    async def _queue_missing_jobs(self, job: Job) -> timedelta:
         async with self.database.across_tenants() as tx:
-            await store.spread(tx, job.trace_id)
-        return SPREAD_EVERY
+            await store.queue_missing_jobs(tx, job.trace_id)
+        return NEW_TENANTS_EVERY
 
     async def _discover(self, tenant_id: TenantId, trace_id: TraceId) -> timedelta | None:
         """Return the time until the next run, None for a deleted tenant."""
@@ -100,14 +81,14 @@ class SubjectJobs:
             return None
         try:
             for _ in range(PAGES):
-                known, is_complete = await self._take_page(tenant, known, trace_id)
+                known, is_complete = await self._store_page(tenant, known, trace_id)
                 if is_complete:
                     return EVERY
         except TryAgain as fault:
             return max(fault.after, EVERY)
-        return AT_ONCE
+        return timedelta(0)
 
-    async def _take_page(self, tenant: Tenant, known: Discovery, trace_id: TraceId) -> tuple[Discovery, bool]:
+    async def _store_page(self, tenant: Tenant, known: Discovery, trace_id: TraceId) -> tuple[Discovery, bool]:
         """Store the next page.
 
         Returns the new position, and whether it was the last page.
@@ -117,18 +98,18 @@ class SubjectJobs:
         if page is None:
             return Discovery(None, at), False
         found = await with_former_marks(self.guests.observe, tenant, page.subjects)
-        going_on = Discovery(page.cursor, at if known.position is None else known.scan_began_at)
+        position = Discovery(page.cursor, at if known.position is None else known.scan_began_at)
         async with self.database.across_tenants() as tx:
-            await records.hold(tx, tenant.id, [*[each.id for each in page.subjects], *page.removed])
-            await records.observe(tx, [entry_of(each, at=at) for each in found])
-            await self._leave(tx, tenant.id, page.removed, trace_id, at=at)
-            await store.put(tx, tenant.id, going_on)
-        if page.is_complete and going_on.scan_began_at is not None:
-            await self._forget_unseen(tenant, going_on.scan_began_at, trace_id)
-            going_on = Discovery(page.cursor, None)
+            await records.lock(tx, tenant.id, [*[each.id for each in page.subjects], *page.removed])
+            await records.observe(tx, [to_entry(each, at=at) for each in found])
+            await self._remove(tx, tenant.id, page.removed, trace_id, at=at)
+            await store.save(tx, tenant.id, position)
+        if page.is_complete and position.scan_began_at is not None:
+            await self._remove_unseen(tenant, position.scan_began_at, trace_id)
+            position = Discovery(page.cursor, None)
             async with self.database.across_tenants() as tx:
-                await store.put(tx, tenant.id, going_on)
-        return going_on, page.is_complete
+                await store.save(tx, tenant.id, position)
+        return position, page.is_complete
 
     async def _page(self, tenant: Tenant, known: Discovery) -> SubjectChanges | None:
         """Read the next page, None if the cursor is invalid."""
@@ -139,14 +120,14 @@ class SubjectJobs:
                 raise
             return None
 
-    async def _forget_unseen(self, tenant: Tenant, since: datetime, trace_id: TraceId) -> None:
+    async def _remove_unseen(self, tenant: Tenant, since: datetime, trace_id: TraceId) -> None:
         """Remove groups that a full scan did not find.
 
         Clocks differ, so each one is read by id first.
         """
         while True:
             async with self.database.across_tenants() as tx:
-                unseen = await records.unseen(tx, tenant.id, since, MOST_CHANGES)
+                unseen = await records.find_unseen(tx, tenant.id, since, MOST_CHANGES)
             if not unseen:
                 return
             # Without this, a clock that went back would repeat the same groups for ever.
@@ -157,20 +138,21 @@ class SubjectJobs:
             gone = [each for each, observed in zip(unseen, shown, strict=True) if observed is None]
             there = await with_former_marks(self.guests.observe, tenant, [each for each in shown if each is not None])
             async with self.database.across_tenants() as tx:
-                await records.hold(tx, tenant.id, unseen)
-                await records.observe(tx, [entry_of(each, at=at) for each in there])
-                await self._leave(tx, tenant.id, gone, trace_id, at=at)
+                await records.lock(tx, tenant.id, unseen)
+                await records.observe(tx, [to_entry(each, at=at) for each in there])
+                await self._remove(tx, tenant.id, gone, trace_id, at=at)
 
-    async def _leave(
+    async def _remove(
         self, tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId], trace_id: TraceId, *, at: datetime
     ) -> None:
         """Remove groups with their assignments, findings and timers, and audit the assignments."""
         if gone:
-            for departure in await store.departing(tx, tenant_id, gone):
-                await record.record(tx, change_of(departure, trace_id, EventId(self.new_id()), now=at))
+            for subject, before in await store.lock_assigned(tx, tenant_id, gone):
+                change = removed_assignment(subject, before, trace_id, EventId(self.new_id()), now=at)
+                await record.record(tx, change)
             await finding_records.close_all(tx, tenant_id, gone, at=at)
-            await policy_store.leave(tx, tenant_id, gone)
-            await records.remove(tx, tenant_id, gone)
+            await policy_store.delete_all_timers(tx, tenant_id, gone)
+            await records.delete(tx, tenant_id, gone)
 
 
 def _extension(tenant: Tenant) -> str:

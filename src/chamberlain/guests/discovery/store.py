@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, TraceId
-from chamberlain.database.transactions import Record, Transaction
+from chamberlain.core.ids import GroupId, TenantId, TraceId
+from chamberlain.database.transactions import Transaction
 from chamberlain.directory.subjects import SubjectType
-from chamberlain.guests.discovery.rules import Departure
-from chamberlain.guests.models import Assignment
+from chamberlain.guests.models import Assignment, FindingSubject, to_assignment
 from chamberlain.queue.models import JobKind
 
 # A tenant has a row here from the moment on when it has its job.
-SPREAD: Final = """
+QUEUE_MISSING_JOBS: Final = """
 WITH met AS (
     INSERT INTO chamberlain.discovery (tenant_id)
     SELECT t.tenant_id FROM chamberlain.tenant t
@@ -23,13 +22,13 @@ WITH met AS (
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) SELECT tenant_id, $1, tenant_id, $2 FROM met
 """
 FIND: Final = "SELECT position, scan_began_at FROM chamberlain.discovery WHERE tenant_id = $1"
-PUT: Final = "UPDATE chamberlain.discovery SET position = $2, scan_began_at = $3 WHERE tenant_id = $1"
+SAVE: Final = "UPDATE chamberlain.discovery SET position = $2, scan_began_at = $3 WHERE tenant_id = $1"
 # Held until they are removed, so that nothing is assigned to them in between. Everybody locks them in this order.
-DEPARTING: Final = """
+LOCK_ASSIGNED: Final = """
 SELECT tenant_id, subject_id, type, display_name, template_id, policy_id FROM chamberlain.subject
 WHERE tenant_id = $1 AND subject_id = ANY ($2) ORDER BY tenant_id, subject_id FOR UPDATE
 """
-FORGET: Final = "DELETE FROM chamberlain.discovery WHERE tenant_id = $1"
+DELETE: Final = "DELETE FROM chamberlain.discovery WHERE tenant_id = $1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +40,9 @@ class Discovery:
     scan_began_at: datetime | None
 
 
-async def spread(tx: Transaction, trace_id: TraceId) -> None:
+async def queue_missing_jobs(tx: Transaction, trace_id: TraceId) -> None:
     """See to it that every tenant has its job."""
-    await tx.execute(SPREAD, JobKind.SUBJECT_DISCOVER, trace_id)
+    await tx.execute(QUEUE_MISSING_JOBS, JobKind.SUBJECT_DISCOVER, trace_id)
 
 
 async def find(tx: Transaction, tenant_id: TenantId) -> Discovery:
@@ -52,30 +51,28 @@ async def find(tx: Transaction, tenant_id: TenantId) -> Discovery:
     return Discovery(None, None) if row is None else Discovery(row["position"], row["scan_began_at"])
 
 
-async def put(tx: Transaction, tenant_id: TenantId, discovery: Discovery) -> None:
+async def save(tx: Transaction, tenant_id: TenantId, discovery: Discovery) -> None:
     """Go on from here the next time."""
-    await tx.execute(PUT, tenant_id, discovery.position, discovery.scan_began_at)
+    await tx.execute(SAVE, tenant_id, discovery.position, discovery.scan_began_at)
 
 
-async def departing(tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId]) -> Sequence[Departure]:
+async def lock_assigned(
+    tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId]
+) -> Sequence[tuple[FindingSubject, Assignment]]:
     """Those of the groups that are gone to which something is assigned."""
-    rows = await tx.fetch(DEPARTING, tenant_id, gone)
-    return [_departure(row) for row in rows if (row["template_id"], row["policy_id"]) != (None, None)]
+    rows = await tx.fetch(LOCK_ASSIGNED, tenant_id, gone)
+    found = [
+        (
+            FindingSubject(
+                TenantId(row["tenant_id"]), GroupId(row["subject_id"]), SubjectType(row["type"]), row["display_name"]
+            ),
+            to_assignment(row["template_id"], row["policy_id"]),
+        )
+        for row in rows
+    ]
+    return [(subject, assignment) for subject, assignment in found if assignment != Assignment()]
 
 
-async def forget(tx: Transaction, tenant_id: TenantId) -> None:
+async def delete(tx: Transaction, tenant_id: TenantId) -> None:
     """The tenant is gone, and so is its job."""
-    await tx.execute(FORGET, tenant_id)
-
-
-def _departure(row: Record) -> Departure:
-    template_id, policy_id = row["template_id"], row["policy_id"]
-    return Departure(
-        tenant_id=TenantId(row["tenant_id"]),
-        id=GroupId(row["subject_id"]),
-        type=SubjectType(row["type"]),
-        display_name=row["display_name"],
-        assignment=Assignment(
-            None if template_id is None else TemplateId(template_id), None if policy_id is None else PolicyId(policy_id)
-        ),
-    )
+    await tx.execute(DELETE, tenant_id)

@@ -1,24 +1,25 @@
 """Endpoints of findings."""
 
-from typing import Annotated, Literal
 from uuid import UUID
 
-from msgspec import Meta, Raw, Struct, json
+from msgspec import json
 
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import GroupId
-from chamberlain.core.values import Json
-from chamberlain.directory.subjects import SubjectType
-from chamberlain.guests.findings.schema import ACCEPTANCE, AcceptanceBody, to_wanted_acceptance
 from chamberlain.guests.findings.service import FindingService
-from chamberlain.guests.models import Acceptance as RecordedAcceptance
+from chamberlain.guests.findings.wire import (
+    ACCEPTANCE,
+    AcceptanceBody,
+    Finding,
+    FindingPage,
+    _finding,
+    to_acceptance_request,
+)
 from chamberlain.guests.models import (
     FindingFilter,
     FindingKind,
-    FindingMailbox,
     FindingRecord,
     FindingState,
-    FindingSubject,
 )
 from chamberlain.http.calls import NO_STORE, Answer
 from chamberlain.http.context import Call
@@ -26,54 +27,6 @@ from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import CACHE
 from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.http.submission import ACTION, ActionBody, act_of, acted, creating_act_of
-from chamberlain.http.wire import Actor, Time, time_of
-
-# What was wanted or observed: whatever the property holds.
-Observed = Annotated[Raw, Meta(extra_json_schema={"description": "Any JSON value, or null."})]
-
-
-class FoundAbout(Struct, rename="camel", frozen=True):
-    """The group, site or mailbox that something was found about."""
-
-    type: Literal["group", "site", "mailbox"]
-    id: UUID
-    display_name: str
-
-
-class Acceptance(Struct, rename="camel", frozen=True):
-    """Who lets a finding stand, and why. `until` of null is for good."""
-
-    by: Actor
-    reason: str
-    accepted_at: Time
-    until: Time | None
-
-
-class Finding(Struct, rename="camel", frozen=True):
-    """Something that is against the rules, or was. Of a guest, `observed` says who it is. `acceptance` is null unless
-    somebody has accepted it."""
-
-    id: UUID
-    kind: FindingKind
-    state: FindingState
-    subject: FoundAbout
-    property: str | None
-    wanted: Observed
-    observed: Observed
-    detail: str
-    policy_id: UUID | None
-    action: str | None
-    action_at: Time | None
-    first_seen_at: Time
-    last_seen_at: Time
-    acceptance: Acceptance | None
-
-
-class FindingPage(Struct, rename="camel", frozen=True):
-    """Some findings, newest first; `nextCursor` is null on the last page."""
-
-    items: tuple[Finding, ...]
-    next_cursor: str | None
 
 
 async def list_(findings: FindingService, call: Call[None]) -> Answer:
@@ -91,7 +44,7 @@ async def list_(findings: FindingService, call: Call[None]) -> Answer:
 
 async def accept(findings: FindingService, call: Call[AcceptanceBody]) -> Answer:
     """Accept a finding."""
-    wanted = to_wanted_acceptance(call.body)
+    wanted = to_acceptance_request(call.body)
     finding_id, act = call.ids["findingId"], creating_act_of(call)
     return acted(await findings.accept(call.caller, finding_id, wanted, act, render=_render))
 
@@ -103,50 +56,6 @@ async def confirm(findings: FindingService, call: Call[ActionBody]) -> Answer:
 
 def _render(record: FindingRecord) -> bytes:
     return json.encode(_finding(record))
-
-
-def _finding(record: FindingRecord) -> Finding:
-    subject = record.subject
-    return Finding(
-        id=record.id,
-        kind=record.kind,
-        state=record.state,
-        subject=FoundAbout(_type_of(subject), subject.id, subject.display_name),
-        property=record.property,
-        wanted=_raw(record.wanted),
-        observed=_raw(record.observed),
-        detail=record.detail,
-        policy_id=record.policy_id,
-        action=record.action,
-        action_at=None if record.action_at is None else time_of(record.action_at),
-        first_seen_at=time_of(record.first_seen_at),
-        last_seen_at=time_of(record.last_seen_at),
-        acceptance=None if record.acceptance is None else _acceptance(record.acceptance),
-    )
-
-
-def _acceptance(acceptance: RecordedAcceptance) -> Acceptance:
-    by = acceptance.by
-    return Acceptance(
-        by=Actor(by.type, by.id, by.display_name),
-        reason=acceptance.reason,
-        accepted_at=time_of(acceptance.accepted_at),
-        until=None if acceptance.until is None else time_of(acceptance.until),
-    )
-
-
-def _type_of(subject: FindingSubject | FindingMailbox) -> Literal["group", "site", "mailbox"]:
-    match subject.type:
-        case SubjectType.GROUP:
-            return "group"
-        case SubjectType.SITE:
-            return "site"
-        case "mailbox":
-            return "mailbox"
-
-
-def _raw(value: Json) -> Raw:
-    return Raw(json.encode(value))
 
 
 ABOUT_LIST = About(

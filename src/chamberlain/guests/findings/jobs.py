@@ -11,7 +11,7 @@ from chamberlain.changes import record as change_record
 from chamberlain.database.clock import ReadTime
 from chamberlain.database.transactions import Database
 from chamberlain.guests import finding_records
-from chamberlain.guests.findings.rules import change_of_reopening, has_ended, place_of, reopened
+from chamberlain.guests.findings.rules import has_ended, reopened, reopening_change, subject_key
 from chamberlain.guests.models import FindingRecord, FindingState
 from chamberlain.guests.policies import store as policy_store
 from chamberlain.queue import jobs as queue_jobs
@@ -43,7 +43,7 @@ class FindingJobs:
             if seen is None:
                 return None
             # The evaluation of a policy locks the group before it writes findings.
-            await policy_store.hold(tx, [place_of(seen)])
+            await policy_store.lock(tx, [subject_key(seen)])
             before = await finding_records.lock(tx, job.tenant_id, job.subject)
             if before is None:
                 return None
@@ -53,7 +53,7 @@ class FindingJobs:
                 return None if is_replaced else _left(before, now=now)
             after = reopened(before)
             await finding_records.save_acceptance(tx, after)
-            await change_record.record(tx, change_of_reopening(before, after, job.trace_id))
+            await change_record.record(tx, reopening_change(before, after, job.trace_id))
             if before.policy_id is not None:
                 # The timer of the policy was paused during the acceptance.
                 await queue_jobs.queue(tx, JobKind.POLICY_EVALUATE, before.subject.id, job.trace_id)

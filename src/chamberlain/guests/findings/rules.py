@@ -6,23 +6,23 @@ from datetime import datetime
 
 from chamberlain.auth.models import SERVICE, Caller, Editor
 from chamberlain.changes.models import Change, Subject
-from chamberlain.core.errors import Conflict, Forbidden, NotFound
+from chamberlain.core.errors import BodyInvalid, Conflict, Fault, Forbidden, NotFound
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import GroupId, TraceId
 from chamberlain.core.values import Json
 from chamberlain.directory.models import NamedPerson, Person
 from chamberlain.guests.models import Acceptance, FindingKind, FindingRecord, FindingState, Place
 from chamberlain.guests.policies.evaluation import PolicyTask
-from chamberlain.guests.policies.events import about_of, kind_of
+from chamberlain.guests.policies.events import finding_about, finding_kind
 from chamberlain.guests.policies.models import ConfirmedBy, Review
-from chamberlain.guests.policies.timers import Clock, PolicyRule, confirm
+from chamberlain.guests.policies.timers import PolicyRule, Timer, confirm
 
 # What stands can be let stand; what is accepted already gets another reason or another end.
 ACCEPTABLE = frozenset({FindingState.OPEN, FindingState.ACCEPTED})
 
 
 @dataclass(frozen=True, slots=True)
-class WantedAcceptance:
+class AcceptanceRequest:
     """What somebody says who lets a finding stand. Without `until` that has no end."""
 
     reason: str
@@ -36,12 +36,12 @@ def present_finding(record: FindingRecord | None) -> FindingRecord:
     return record
 
 
-def place_of(record: FindingRecord) -> Place:
+def subject_key(record: FindingRecord) -> Place:
     """The group or site that a finding is about; of a mailbox there is none in this place."""
     return record.subject.tenant_id, GroupId(record.subject.id)
 
 
-def accepted(before: FindingRecord, wanted: WantedAcceptance, editor: Editor, *, now: datetime) -> FindingRecord:
+def accepted(before: FindingRecord, wanted: AcceptanceRequest, editor: Editor, *, now: datetime) -> FindingRecord:
     """The finding as it is when it was accepted. Raises Conflict when it does not stand any more."""
     if before.state not in ACCEPTABLE:
         detail = f"A finding that is {before.state} cannot be accepted; only one that is open or accepted."
@@ -50,17 +50,17 @@ def accepted(before: FindingRecord, wanted: WantedAcceptance, editor: Editor, *,
     return replace(before, state=FindingState.ACCEPTED, acceptance=acceptance)
 
 
-def require_at_rest(record: FindingRecord, clocks: Iterable[Clock]) -> None:
+def require_no_action(record: FindingRecord, timers: Iterable[Timer]) -> None:
     """Raises Conflict while the action of a policy is being taken: it could not be kept from that any more."""
-    of_it = [each for each in clocks if (kind_of(each.rule), about_of(each)) == (record.kind, record.about)]
-    if any(each.is_under_way for each in of_it):
-        raise _under_way()
+    of_it = [each for each in timers if (finding_kind(each.rule), finding_about(each)) == (record.kind, record.about)]
+    if any(each.is_in_progress for each in of_it):
+        raise _action_in_progress()
 
 
 def require_not_removed(record: FindingRecord, *, is_applied: bool) -> None:
     """Raises Conflict for a guest whom a template has removed just now, while what is assigned `is_applied`."""
     if record.kind is FindingKind.GUEST_AGAINST_RULE and record.action is not None and is_applied:
-        raise _under_way()
+        raise _action_in_progress()
 
 
 def has_ended(record: FindingRecord, *, now: datetime) -> bool:
@@ -76,80 +76,67 @@ def reopened(before: FindingRecord) -> FindingRecord:
     return replace(before, state=FindingState.OPEN, acceptance=None)
 
 
-def change_of_acceptance(before: FindingRecord, after: FindingRecord, editor: Editor) -> Change:
+def acceptance_change(before: FindingRecord, after: FindingRecord, editor: Editor) -> Change:
     """The record of an acceptance."""
     return Change(
         tenant_id=after.subject.tenant_id,
         action="finding.accept",
         actor=editor.actor,
         client_id=editor.client_id,
-        subject=subject_of(after),
-        before=_said(before),
-        after=_said(after),
+        subject=audit_subject(after),
+        before=_acceptance_document(before),
+        after=_acceptance_document(after),
         request_id=None,
         trace_id=editor.trace_id,
         client_address=editor.client_address,
     )
 
 
-def change_of_reopening(before: FindingRecord, after: FindingRecord, trace_id: TraceId) -> Change:
+def reopening_change(before: FindingRecord, after: FindingRecord, trace_id: TraceId) -> Change:
     """The record of an acceptance that has ended; nobody did that."""
     return Change(
         tenant_id=after.subject.tenant_id,
         action="finding.reopen",
         actor=SERVICE,
         client_id=None,
-        subject=subject_of(after),
-        before=_said(before),
-        after=_said(after),
+        subject=audit_subject(after),
+        before=_acceptance_document(before),
+        after=_acceptance_document(after),
         request_id=None,
         trace_id=trace_id,
     )
 
 
-def subject_of(record: FindingRecord) -> Subject:
+def audit_subject(record: FindingRecord) -> Subject:
     """A finding as records name it: by what was found, and where."""
     return Subject("finding", record.id, f"{record.kind}: {record.subject.display_name}")
-
-
-def _under_way() -> Conflict:
-    detail = "Its action is just being taken. Send the request again in a minute: then it is known what came of it."
-    return Conflict("stateDoesNotAllow", detail)
-
-
-def _said(record: FindingRecord) -> dict[str, Json]:
-    acceptance = record.acceptance
-    if acceptance is None:
-        return {"state": record.state}
-    until = None if acceptance.until is None else acceptance.until.isoformat()
-    return {"state": record.state, "reason": acceptance.reason, "until": until}
 
 
 def require_owner(caller: Caller, owners: Iterable[NamedPerson]) -> None:
     """Raises NotFound for whoever does not own the group or site: others may not even know of what is found there."""
     if caller.user_id not in {owner.id for owner in owners}:
-        raise not_theirs()
+        raise not_yours()
 
 
-def require_asked(task: PolicyTask | None) -> None:
+def require_owner_review(task: PolicyTask | None) -> None:
     """Raises NotFound where the policy does not leave it to owners."""
     review = _review_of(task)
     if review is None or review.confirmed_by is not ConfirmedBy.OWNERS:
-        raise not_theirs()
+        raise not_yours()
 
 
-def not_theirs() -> NotFound:
+def not_yours() -> NotFound:
     """What those are told who are not asked."""
     return NotFound("There is no such finding, or it is not yours to confirm.")
 
 
-def require_other(caller: Caller, record: FindingRecord) -> None:
+def require_not_self(caller: Caller, record: FindingRecord) -> None:
     """Raises Forbidden for a guest who confirms their own stay."""
     if caller.user_id is not None and str(caller.user_id) == record.about:
         raise Forbidden("selfApproval", "Nobody confirms their own stay. Ask somebody else who may.")
 
 
-def require_host(person: Person | None) -> None:
+def require_not_guest(person: Person | None) -> None:
     """Raises Forbidden for an owner who is a guest: two of them could keep each other."""
     if person is not None and person.is_guest:
         detail = "Guests confirm nobody's stay, also where they own the group. Ask an administrator or another owner."
@@ -164,18 +151,18 @@ def require_open_review(record: FindingRecord) -> None:
         raise Conflict("stateDoesNotAllow", f"A review that is {record.state} cannot be confirmed; only an open one.")
 
 
-def confirmed_clock(record: FindingRecord, task: PolicyTask, *, now: datetime) -> Clock:
+def confirmed_timer(record: FindingRecord, task: PolicyTask, *, now: datetime) -> Timer:
     """The clock of the guest as it goes on from now, also where nobody answered in time and the guest is there still.
     Raises Conflict when the review has just ended otherwise."""
     review = _review_of(task)
-    clock = next((each for each in task.clocks if _is_of(each, record)), None)
-    confirmed = None if review is None or clock is None else confirm(clock, review, now=now)
+    timer = next((each for each in task.timers if _is_of(each, record)), None)
+    confirmed = None if review is None or timer is None else confirm(timer, review, now=now)
     if confirmed is None:
-        raise just_ended()
+        raise review_ended()
     return confirmed
 
 
-def just_ended() -> Conflict:
+def review_ended() -> Conflict:
     """What those are told who are too late."""
     detail = "The review has just ended: its action is being taken, or the policy says otherwise by now."
     return Conflict("stateDoesNotAllow", detail)
@@ -186,14 +173,14 @@ def confirmed_finding(before: FindingRecord, *, now: datetime) -> FindingRecord:
     return replace(before, state=FindingState.GONE, last_seen_at=now)
 
 
-def change_of_confirmation(before: FindingRecord, after: FindingRecord, editor: Editor, act: Act) -> Change:
+def confirmation_change(before: FindingRecord, after: FindingRecord, editor: Editor, act: Act) -> Change:
     """The record of a confirmation."""
     return Change(
         tenant_id=after.subject.tenant_id,
         action="finding.confirm",
         actor=editor.actor,
         client_id=editor.client_id,
-        subject=subject_of(after),
+        subject=audit_subject(after),
         before={"state": before.state},
         after={"state": after.state, "guest": after.observed, **act.said},
         request_id=None,
@@ -202,9 +189,28 @@ def change_of_confirmation(before: FindingRecord, after: FindingRecord, editor: 
     )
 
 
+def require_ahead(wanted: AcceptanceRequest, *, now: datetime) -> None:
+    """Raises BodyInvalid for an acceptance that has ended before it begins."""
+    if wanted.until is not None and wanted.until <= now:
+        raise BodyInvalid((Fault("/until", "outOfBounds", "until must be later than now."),))
+
+
+def _action_in_progress() -> Conflict:
+    detail = "Its action is just being taken. Send the request again in a minute: then it is known what came of it."
+    return Conflict("stateDoesNotAllow", detail)
+
+
+def _acceptance_document(record: FindingRecord) -> dict[str, Json]:
+    acceptance = record.acceptance
+    if acceptance is None:
+        return {"state": record.state}
+    until = None if acceptance.until is None else acceptance.until.isoformat()
+    return {"state": record.state, "reason": acceptance.reason, "until": until}
+
+
 def _review_of(task: PolicyTask | None) -> Review | None:
     return None if task is None or task.policy is None else task.policy.rules.review
 
 
-def _is_of(clock: Clock, record: FindingRecord) -> bool:
-    return clock.rule is PolicyRule.REVIEW and about_of(clock) == record.about
+def _is_of(timer: Timer, record: FindingRecord) -> bool:
+    return timer.rule is PolicyRule.REVIEW and finding_about(timer) == record.about

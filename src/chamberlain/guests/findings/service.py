@@ -18,28 +18,27 @@ from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.guests import finding_records
 from chamberlain.guests.findings import store
-from chamberlain.guests.findings import store as finding_store
 from chamberlain.guests.findings.rules import (
-    WantedAcceptance,
+    AcceptanceRequest,
+    acceptance_change,
     accepted,
-    change_of_acceptance,
-    change_of_confirmation,
-    confirmed_clock,
+    confirmation_change,
     confirmed_finding,
-    just_ended,
-    not_theirs,
-    place_of,
+    confirmed_timer,
+    not_yours,
     present_finding,
-    require_asked,
-    require_at_rest,
-    require_host,
+    require_ahead,
+    require_no_action,
+    require_not_guest,
     require_not_removed,
+    require_not_self,
     require_open_review,
-    require_other,
     require_owner,
+    require_owner_review,
+    review_ended,
+    subject_key,
 )
-from chamberlain.guests.findings.schema import require_ahead
-from chamberlain.guests.models import Ended, FindingFilter, FindingRecord
+from chamberlain.guests.models import FindingClosure, FindingFilter, FindingRecord
 from chamberlain.guests.policies import store as policy_store
 from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
@@ -59,7 +58,7 @@ class FindingService:
     people: People
     authorization: Authorization
     now: Callable[[], datetime]
-    lock_timeout: timedelta = policy_store.PATIENCE
+    lock_timeout: timedelta = policy_store.LOCK_TIMEOUT
 
     async def list(self, caller: Caller, wanted: FindingFilter, page: PageWanted) -> Page[FindingRecord]:
         """List the findings that match the filter, newest first."""
@@ -71,7 +70,7 @@ class FindingService:
         self,
         caller: Caller,
         finding_id: UUID,
-        wanted: WantedAcceptance,
+        wanted: AcceptanceRequest,
         act: Act,
         *,
         render: Callable[[FindingRecord], bytes],
@@ -89,14 +88,14 @@ class FindingService:
             require_ahead(wanted, now=now)
             # The evaluation of a policy locks the group before it writes findings.
             seen = present_finding(await finding_records.find(tx, caller.tenant_id, finding_id))
-            held = await policy_store.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
-            tasks = await policy_store.read(tx, held)
+            held = await policy_store.lock_or_fail(tx, subject_key(seen), wait=self.lock_timeout)
+            tasks = await policy_store.read_timers(tx, held)
             before = present_finding(await finding_records.lock(tx, caller.tenant_id, finding_id))
-            require_at_rest(before, [clock for task in tasks for clock in task.clocks])
+            require_no_action(before, [timer for task in tasks for timer in task.timers])
             require_not_removed(before, is_applied=await finding_records.is_applied(tx, before))
             after = accepted(before, wanted, editor, now=now)
             await finding_records.save_acceptance(tx, after)
-            await change_record.record(tx, change_of_acceptance(before, after, editor))
+            await change_record.record(tx, acceptance_change(before, after, editor))
             # Withdraws the job of the former end. A job that runs at present checks the end itself.
             await queue_jobs.withdraw(tx, JobKind.FINDING_REOPEN, finding_id)
             if wanted.until is not None:
@@ -121,7 +120,7 @@ class FindingService:
 
         async def work() -> bytes:
             before, after = await self._confirm(tx, caller, finding_id, extent)
-            await change_record.record(tx, change_of_confirmation(before, after, editor, act))
+            await change_record.record(tx, confirmation_change(before, after, editor, act))
             return render(after)
 
         async with self.database.transaction(caller.tenant_id) as tx:
@@ -131,7 +130,7 @@ class FindingService:
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await finding_records.find(tx, caller.tenant_id, finding_id)
         if record is None:
-            raise not_theirs()
+            raise not_yours()
         group_id = GroupId(record.subject.id)
         try:
             answer = await self.people.look_up(
@@ -145,7 +144,7 @@ class FindingService:
             detail = "The directory cannot be asked whether you own this. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
         require_owner(caller, answer.owners.get(group_id, ()))
-        require_host(answer.people.get(caller.user_id) if caller.user_id is not None else None)
+        require_not_guest(answer.people.get(caller.user_id) if caller.user_id is not None else None)
 
     async def _confirm(
         self, tx: Transaction, caller: Caller, finding_id: UUID, extent: Extent
@@ -153,17 +152,17 @@ class FindingService:
         """Return the finding before and after the confirmation."""
         # The evaluation of a policy locks the group before it writes findings.
         seen = present_finding(await finding_records.find(tx, caller.tenant_id, finding_id))
-        held = await policy_store.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
-        task = next(iter(await policy_store.read(tx, held)), None)
+        held = await policy_store.lock_or_fail(tx, subject_key(seen), wait=self.lock_timeout)
+        task = next(iter(await policy_store.read_timers(tx, held)), None)
         before = present_finding(await finding_records.lock(tx, caller.tenant_id, finding_id))
         if extent is Extent.OWN:
-            require_asked(task)
-        require_other(caller, before)
+            require_owner_review(task)
+        require_not_self(caller, before)
         require_open_review(before)
         if task is None:
-            raise just_ended()
+            raise review_ended()
         now = self.now()
-        await finding_store.put(tx, task.subject, confirmed_clock(before, task, now=now))
+        await store.save_timer(tx, task.subject, confirmed_timer(before, task, now=now))
         after = confirmed_finding(before, now=now)
-        await finding_records.close(tx, [Ended(task.subject, before.kind, before.about, after.state)], at=now)
+        await finding_records.close(tx, [FindingClosure(task.subject, before.kind, before.about, after.state)], at=now)
         return before, after

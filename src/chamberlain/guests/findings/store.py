@@ -7,8 +7,8 @@ from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Transaction
 from chamberlain.guests.finding_records import SELECT, to_finding
 from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord, FindingState, FindingSubject
-from chamberlain.guests.policies.store import row_of
-from chamberlain.guests.policies.timers import Clock
+from chamberlain.guests.policies.store import to_row
+from chamberlain.guests.policies.timers import Timer
 
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 states, $5 kinds, $6 subject, $7 number of rows. The
@@ -25,6 +25,14 @@ def _page_where(condition: str) -> str:
 
 PAGE: Final = _page_where("$6::uuid IS NULL")
 PAGE_OF_SUBJECT: Final = _page_where("r.subject_id = $6")
+# A call may change clocks, and make none. All of a clock is written: one half of it would count by what the policy says
+# now, and the other by what it said before.
+SAVE_TIMER: Final = """
+UPDATE chamberlain.policy_clock SET
+    guest_mail = $5, guest_name = $6, policy_id = $7, terms = $8, action = $9, started_at = $10, action_at = $11,
+    next_at = $12, round = $13, reminded = $14, is_acting = $15, trouble = $16, acted_at = $17
+WHERE tenant_id = $1 AND subject_id = $2 AND rule = $3 AND guest_id = $4
+"""
 
 
 async def find_page(
@@ -50,16 +58,6 @@ def page_statement(tenant_id: TenantId, wanted: FindingFilter, page: PageWanted)
     return statement, (tenant_id, *place, states, kinds, wanted.subject_id, page.limit + 1)
 
 
-# A call may change clocks, and make none. All of a clock is written: one half of it would count by what the policy says
-# now, and the other by what it said before.
-CONFIRM: Final = """
-UPDATE chamberlain.policy_clock SET
-    guest_mail = $5, guest_name = $6, policy_id = $7, terms = $8, action = $9, started_at = $10, action_at = $11,
-    next_at = $12, round = $13, reminded = $14, is_acting = $15, trouble = $16, acted_at = $17
-WHERE tenant_id = $1 AND subject_id = $2 AND rule = $3 AND guest_id = $4
-"""
-
-
-async def put(tx: Transaction, subject: FindingSubject, clock: Clock) -> None:
+async def save_timer(tx: Transaction, subject: FindingSubject, timer: Timer) -> None:
     """Keep the clock of a guest as it goes on from a confirmation."""
-    await tx.execute(CONFIRM, *row_of(subject, clock))
+    await tx.execute(SAVE_TIMER, *to_row(subject, timer))

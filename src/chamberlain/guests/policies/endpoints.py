@@ -16,7 +16,7 @@ from chamberlain.guests.policies.wire import (
     SimulationBody,
     policy_of,
     simulated_policy_of,
-    to_simulation_order,
+    to_simulation_request,
 )
 from chamberlain.http.calls import Answer
 from chamberlain.http.context import Call
@@ -65,7 +65,7 @@ async def delete(policies: PolicyService, call: Call[None]) -> Answer:
 async def simulate(policies: PolicyService, call: Call[SimulationBody]) -> Answer:
     """What a policy would do from now on."""
     policy_id = PolicyId(call.ids["policyId"])
-    simulation = await policies.simulate(call.caller, policy_id, to_simulation_order(call.body))
+    simulation = await policies.simulate(call.caller, policy_id, to_simulation_request(call.body))
     return listed(json.encode(simulated_policy_of(simulation)))
 
 

@@ -23,22 +23,21 @@ from chamberlain.directory.subjects import Guest
 from chamberlain.guests import finding_records
 from chamberlain.guests.models import Place
 from chamberlain.guests.policies import report_records, store
-from chamberlain.guests.policies import store as policy_store
 from chamberlain.guests.policies.evaluation import (
+    Membership,
     PolicyTask,
-    Present,
     Run,
-    begun,
-    parts_of,
-    portions_of,
-    settle,
-    with_due,
+    apply_outcomes,
+    keep_due,
+    split_actions,
+    split_by_guests,
+    start_run,
 )
 from chamberlain.guests.policies.events import action_taken, reminded
 from chamberlain.guests.policies.models import PolicyAction
-from chamberlain.guests.policies.reports import RunReport, lines_of
+from chamberlain.guests.policies.reports import RunReport, report_lines
 from chamberlain.guests.policies.store import GuestPlace
-from chamberlain.guests.policies.timers import Clock
+from chamberlain.guests.policies.timers import Timer
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, JobKind, Postponed
 from chamberlain.queue.worker import JobTable
@@ -48,20 +47,20 @@ EVERY = timedelta(hours=24)
 # The directory does not show a group. One that is gone is found out by whoever follows the directory's changes.
 AGAIN = timedelta(minutes=1)
 # The directory does not answer, and asks for less: as long as the first wait of any step, for hundreds of groups wait.
-UNANSWERED = timedelta(seconds=10)
+MIN_WAIT = timedelta(seconds=10)
 # It has done some of what it was asked for: the rest goes as soon as it says, but not over and over within a second.
-HALF_DONE = timedelta(seconds=1)
+PARTIAL_WAIT = timedelta(seconds=1)
 AT_ONCE = timedelta(0)
 # So many groups and sites are asked for at once, and so many guests share a transaction: with more, it takes more than
 # a second. Who are in one group share one, however many they are.
-TOGETHER = 50
-MOST_GUESTS = 50_000
+BATCH_SIZE = 50
+MAX_GUESTS = 50_000
 # So many actions are asked for at once, and share the transaction that says what came of them: a directory takes its
 # time over more, and whoever wants to assign something to the group waits meanwhile.
-MOST_ACTS = 1_000
+MAX_ACTIONS = 1_000
 
 # Actions that were due, and what came of each.
-Done: TypeAlias = Sequence[tuple[Clock, ActOutcome]]
+Done: TypeAlias = Sequence[tuple[Timer, ActOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,48 +71,48 @@ class PolicyJobs:
     guests: Guests
     new_id: Callable[[], UUID]
     now: ReadTime
-    most_guests: int = MOST_GUESTS
-    most_acts: int = MOST_ACTS
+    max_guests: int = MAX_GUESTS
+    max_actions: int = MAX_ACTIONS
 
     async def begin(self, trace_id: TraceId) -> None:
         """See to it that whatever has a policy has its job. Raises Unavailable."""
         async with self.database.across_tenants() as tx:
-            await policy_store.spread(tx, trace_id)
+            await store.queue_missing_jobs(tx, trace_id)
 
     async def evaluate(self, claim: Claim) -> None:
         """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
-        for start in range(0, len(claim.jobs), TOGETHER):
-            await self._run(replace(claim, jobs=claim.jobs[start : start + TOGETHER]))
+        for start in range(0, len(claim.jobs), BATCH_SIZE):
+            await self._run(replace(claim, jobs=claim.jobs[start : start + BATCH_SIZE]))
 
     async def _run(self, claim: Claim) -> None:
         wanted = {_place(job): job for job in claim.jobs}
         async with self.database.statement() as connection:
-            places = await policy_store.find_places(connection, list(wanted))
+            places = await store.find_places(connection, list(wanted))
         try:
             shown = await self.guests.observe([each.reference for each in places]) if places else ()
         except TryAgain as fault:
-            await self._wait(claim, max(fault.after, UNANSWERED))
+            await self._wait(claim, max(fault.after, MIN_WAIT))
             return
         present = {
-            each.place: Present(subject.guests, subject.owners)
+            each.place: Membership(subject.guests, subject.owners)
             for each, subject in zip(places, shown, strict=True)
             if subject is not None
         }
-        for part in parts_of(wanted, present, self.most_guests):
+        for part in split_by_guests(wanted, present, self.max_guests):
             jobs_of_part = tuple([job for job in claim.jobs if _place(job) in part])
             await self._run_part(replace(claim, jobs=jobs_of_part), part, present)
 
-    async def _run_part(self, claim: Claim, part: Mapping[Place, Job], present: Mapping[Place, Present]) -> None:
+    async def _run_part(self, claim: Claim, part: Mapping[Place, Job], present: Mapping[Place, Membership]) -> None:
         runs = await self._evaluate(claim, part, present)
         waits: dict[JobId, timedelta] = {}
-        portions = portions_of(runs, self.most_acts)
-        for portion in portions:
-            done = await self._act(await self._still_due(portion))
-            waits |= _longest(waits, portion, done)
-            await self._settle(claim, portion, done, waits)
-            if _does_nothing(done):
+        batches = split_actions(runs, self.max_actions)
+        for batch in batches:
+            done = await self._act(await self._still_due(batch))
+            waits |= _max_waits(waits, batch, done)
+            await self._save_outcomes(claim, batch, done, waits)
+            if _is_deferred(done):
                 # The rest is not asked for, but left to the next run.
-                left = tuple([run.job for each in portions for run in each if run.is_last])
+                left = tuple([run.job for each in batches for run in each if run.is_last])
                 await self._wait(replace(claim, jobs=left), max(waits.values()))
                 return
 
@@ -122,25 +121,25 @@ class PolicyJobs:
             await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after) for job in claim.jobs])
 
     async def _evaluate(
-        self, claim: Claim, wanted: Mapping[Place, Job], present: Mapping[Place, Present]
+        self, claim: Claim, wanted: Mapping[Place, Job], present: Mapping[Place, Membership]
     ) -> Sequence[Run]:
         """Write what happens now; gives the runs in which actions are due."""
         async with self.database.across_tenants() as tx:
             now = await self.now(tx)
-            held = await policy_store.hold(tx, list(wanted))
-            rests = {task.place: _rest(task, present.get(task.place), now) for task in held}
-            tasks = await store.read(tx, [task for task in held if rests[task.place] is None])
-            runs = [begun(wanted[task.place], task, present[task.place], now) for task in tasks]
+            held = await store.lock(tx, list(wanted))
+            idle_times = {task.place: _idle_time(task, present.get(task.place), now) for task in held}
+            tasks = await store.read_timers(tx, [task for task in held if idle_times[task.place] is None])
+            runs = [start_run(wanted[task.place], task, present[task.place], now) for task in tasks]
             await self._write(tx, runs, now)
-            await policy_store.note(tx, {run.task.place: run.quiet for run in runs}, at=now)
-            await policy_store.gather(tx, [task.place for task in tasks], [job.id for job in claim.jobs])
-            waits = {wanted[place].id: rest for place, rest in rests.items() if rest is not None}
+            await store.save_idle(tx, {run.task.place: run.idle for run in runs}, at=now)
+            await store.delete_duplicate_jobs(tx, [task.place for task in tasks], [job.id for job in claim.jobs])
+            waits = {wanted[place].id: rest for place, rest in idle_times.items() if rest is not None}
             waits |= {run.job.id: _after(run.evaluation.next_at, now) for run in runs if run.task.policy is not None}
             due = [run for run in runs if run.evaluation.due]
-            await self._queue_again(tx, claim, waits, unfinished=[run.job.id for run in due])
+            await self._reschedule(tx, claim, waits, unfinished=[run.job.id for run in due])
         return due
 
-    async def _queue_again(
+    async def _reschedule(
         self, tx: Transaction, claim: Claim, waits: Mapping[JobId, timedelta], *, unfinished: Sequence[JobId]
     ) -> None:
         """Jobs for which there is nothing to wait end: the group is gone, has no policy any more, or another job."""
@@ -152,36 +151,36 @@ class PolicyJobs:
         """The runs with what is due by now: behind other portions, somebody may have taken the policy off."""
         guests = _guests_of(runs)
         async with self.database.across_tenants() as tx:
-            found = await policy_store.find(tx, [run.task.place for run in runs])
-            tasks = {task.place: task for task in await store.read_guests(tx, found, guests)}
+            found = await store.find(tx, [run.task.place for run in runs])
+            tasks = {task.place: task for task in await store.read_guest_timers(tx, found, guests)}
         return [
-            with_due(run, task.still_due(run.evaluation.due)) for run in runs if (task := tasks.get(run.task.place))
+            keep_due(run, task.still_due(run.evaluation.due)) for run in runs if (task := tasks.get(run.task.place))
         ]
 
     async def _act(self, runs: Sequence[Run]) -> Mapping[Place, Done]:
         """Ask the directory for all that is due, and tell what came of it."""
-        due = [(run, clock) for run in runs for clock in run.evaluation.due]
-        acts = [_asked(run.task.place, clock) for run, clock in due]
+        due = [(run, timer) for run in runs for timer in run.evaluation.due]
+        acts = [_to_action(run.task.place, timer) for run, timer in due]
         try:
             outcomes = await self.guests.act(acts) if acts else ()
         except TryAgain as fault:
             outcomes = [ActOutcome(None, fault) for _ in acts]
-        done: dict[Place, list[tuple[Clock, ActOutcome]]] = {}
-        for (run, clock), outcome in zip(due, outcomes, strict=True):
-            done.setdefault(run.task.place, []).append((clock, outcome))
+        done: dict[Place, list[tuple[Timer, ActOutcome]]] = {}
+        for (run, timer), outcome in zip(due, outcomes, strict=True):
+            done.setdefault(run.task.place, []).append((timer, outcome))
         return done
 
-    async def _settle(
+    async def _save_outcomes(
         self, claim: Claim, runs: Sequence[Run], done: Mapping[Place, Done], waits: Mapping[JobId, timedelta]
     ) -> None:
         """Write what came of the actions, as far as nobody has done that already. `waits` are how long those are put
         off of which something is, in this portion or in one before."""
         async with self.database.across_tenants() as tx:
             now = await self.now(tx)
-            held = await policy_store.hold(tx, [run.task.place for run in runs])
-            tasks = {task.place: task for task in await store.read_guests(tx, held, _guests_of(runs))}
+            held = await store.lock(tx, [run.task.place for run in runs])
+            tasks = {task.place: task for task in await store.read_guest_timers(tx, held, _guests_of(runs))}
             settled = [
-                _settled(run, task, done.get(task.place, ()), now, is_put_off=run.job.id in waits)
+                _apply_outcomes(run, task, done.get(task.place, ()), now, is_put_off=run.job.id in waits)
                 for run in runs
                 if (task := tasks.get(run.task.place))
             ]
@@ -193,24 +192,24 @@ class PolicyJobs:
                 for run in last
                 if run.task.place in tasks
             }
-            await self._queue_again(tx, replace(claim, jobs=tuple([run.job for run in last])), ready, unfinished=())
+            await self._reschedule(tx, replace(claim, jobs=tuple([run.job for run in last])), ready, unfinished=())
 
     async def _write(self, tx: Transaction, runs: Sequence[Run], now: datetime) -> None:
-        await store.remove(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.gone])
-        await store.put(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.changed])
+        await store.delete_timers(tx, [(run.subject, timer) for run in runs for timer in run.evaluation.gone])
+        await store.save_timers(tx, [(run.subject, timer) for run in runs for timer in run.evaluation.changed])
         await finding_records.save(
             tx, [(self.new_id(), found) for run in runs for found in run.evaluation.found], at=now
         )
         await finding_records.close(tx, [ended for run in runs for ended in run.evaluation.ended], at=now)
-        told = [(run.subject, clock) for run in runs for clock in run.evaluation.reminders]
+        told = [(run.subject, timer) for run in runs for timer in run.evaluation.reminders]
         await change_record.append(tx, [reminded(self._event_id(), *each, now=now) for each in told])
-        taken = [(run.subject, clock, run.job.trace_id) for run in runs for clock in run.evaluation.taken]
+        taken = [(run.subject, timer, run.job.trace_id) for run in runs for timer in run.evaluation.taken]
         await record.record_all(tx, [action_taken(self._event_id(), *each, now=now) for each in taken])
         if self.database.notices:
-            await report_records.put(tx, [self._report(run) for run in runs], at=now)
+            await report_records.save(tx, [self._report(run) for run in runs], at=now)
 
     def _report(self, run: Run) -> RunReport:
-        lines = lines_of(run.evaluation)
+        lines = report_lines(run.evaluation)
         return RunReport(NoticeId(self.new_id()), run.task.place, run.job.trace_id, lines, run.is_over)
 
     def _event_id(self) -> EventId:
@@ -223,18 +222,18 @@ def _place(job: Job) -> Place:
 
 def _guests_of(runs: Sequence[Run]) -> frozenset[GuestPlace]:
     """Whom what is due is about."""
-    due = [(run.task.place, clock.guest) for run in runs for clock in run.evaluation.due]
+    due = [(run.task.place, timer.guest) for run in runs for timer in run.evaluation.due]
     return frozenset([(place, guest.id) for place, guest in due if guest is not None])
 
 
-def _rest(task: PolicyTask, present: Present | None, now: datetime) -> timedelta | None:
+def _idle_time(task: PolicyTask, present: Membership | None, now: datetime) -> timedelta | None:
     """How long there is nothing to be done; None when the clocks have to be looked at."""
     if present is None:
         return AGAIN
     policy = task.policy
-    if policy is None or policy.quiet is None or not policy.is_quiet(present, now=now):
+    if policy is None or policy.idle is None or not policy.is_idle(present, now=now):
         return None
-    return _after(policy.quiet.until, now)
+    return _after(policy.idle.until, now)
 
 
 def _after(next_at: datetime | None, now: datetime) -> timedelta:
@@ -242,30 +241,30 @@ def _after(next_at: datetime | None, now: datetime) -> timedelta:
     return EVERY if next_at is None else min(max(next_at - now, AT_ONCE), EVERY)
 
 
-def _asked(place: Place, clock: Clock) -> GuestAct:
+def _to_action(place: Place, timer: Timer) -> GuestAct:
     """What is asked of the directory for an action that is due."""
     tenant_id, group_id = place
-    match clock:
-        case Clock(guest=Guest() as guest, action=PolicyAction.REMOVE):
+    match timer:
+        case Timer(guest=Guest() as guest, action=PolicyAction.REMOVE):
             return RemoveGuest(tenant_id, group_id, guest.id)
-        case Clock(guest=Guest() as guest, action=PolicyAction.DISABLE):
+        case Timer(guest=Guest() as guest, action=PolicyAction.DISABLE):
             return DisableGuest(tenant_id, guest.id)
         case _:
-            raise ValueError(f"Nothing is asked of the directory for {clock.rule}, {clock.action}.")
+            raise ValueError(f"Nothing is asked of the directory for {timer.rule}, {timer.action}.")
 
 
-def _settled(run: Run, task: PolicyTask, done: Done, now: datetime, *, is_put_off: bool) -> Run:
-    acts = [(clock, _trouble(outcome)) for clock, outcome in done if _is_known(outcome)]
-    evaluation = settle(task.subject, run.rules, task.clocks, acts, now=now)
+def _apply_outcomes(run: Run, task: PolicyTask, done: Done, now: datetime, *, is_put_off: bool) -> Run:
+    acts = [(timer, _trouble(outcome)) for timer, outcome in done if _is_final(outcome)]
+    evaluation = apply_outcomes(task.subject, run.rules, task.timers, acts, now=now)
     return Run(run.job, task, evaluation, is_over=run.is_last and not is_put_off, is_last=run.is_last)
 
 
-def _does_nothing(done: Mapping[Place, Done]) -> bool:
+def _is_deferred(done: Mapping[Place, Done]) -> bool:
     """Whether the directory has put off all that it was asked for."""
-    return bool(done) and not any(_is_known(outcome) for acts in done.values() for _, outcome in acts)
+    return bool(done) and not any(_is_final(outcome) for acts in done.values() for _, outcome in acts)
 
 
-def _is_known(outcome: ActOutcome) -> bool:
+def _is_final(outcome: ActOutcome) -> bool:
     """Whether it is known what came of an action, and does not pass by itself."""
     return not isinstance(outcome.fault, TryAgain)
 
@@ -277,7 +276,7 @@ def _trouble(outcome: ActOutcome) -> str | None:
     return None if outcome.fault is None else str(outcome.fault)
 
 
-def _longest(
+def _max_waits(
     waits: Mapping[JobId, timedelta], runs: Sequence[Run], done: Mapping[Place, Done]
 ) -> dict[JobId, timedelta]:
     """How long those of these are put off of which something is, now or before: the longer of the two."""
@@ -289,8 +288,8 @@ def _wait_for(done: Done, due: int) -> timedelta | None:
     """How long to wait for what passes by itself. What was due and is not any more is looked at anew."""
     waits = [outcome.fault.after for _, outcome in done if isinstance(outcome.fault, TryAgain)]
     if waits:
-        return max(min(waits), HALF_DONE if len(waits) < len(done) else UNANSWERED)
-    return HALF_DONE if len(done) < due else None
+        return max(min(waits), PARTIAL_WAIT if len(waits) < len(done) else MIN_WAIT)
+    return PARTIAL_WAIT if len(done) < due else None
 
 
 JOBS = JobTable(PolicyJobs, {JobKind.POLICY_EVALUATE: PolicyJobs.evaluate})

@@ -96,6 +96,21 @@ class StoredPolicy:
     content: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyRecord:
+    """A policy whole: what it says, who made it, and when it was made and changed."""
+
+    stored: StoredPolicy
+    created_at: datetime
+    created_by: Actor
+    updated_at: datetime
+
+    @property
+    def etag(self) -> str:
+        """Names this version: a revision is never counted twice."""
+        return f'"{self.stored.head.revision}"'
+
+
 def policy_fault(head: PolicyHead | None, pointer: str = "/policyId") -> Fault | None:
     """Why a policy cannot be assigned or named, if it cannot. A head of None: there is no such policy."""
     if head is None:
@@ -117,45 +132,7 @@ def policy_faults(rules: PolicyRules, pointer: str = "") -> Iterator[Fault]:
         within = inactivity.after_days
         yield from _reminder_faults(inactivity.reminder_days, within, "afterDays", f"{pointer}/inactivity")
     if (owners := rules.minimum_owners) is not None:
-        yield from _doubled(owners.reminder_days, f"{pointer}/minimumOwners")
-
-
-def _answer_faults(review: Review, pointer: str) -> Iterator[Fault]:
-    if review.answer_days > review.every_days:
-        detail = f"The next review would begin before this one is answered: expected at most {review.every_days} days."
-        yield Fault(f"{pointer}/answerDays", "ruleInvalid", detail)
-
-
-def _reminder_faults(days: Sequence[int], within: int, name: str, pointer: str) -> Iterator[Fault]:
-    """A reminder comes between the moment from which the days count and the action, each day once."""
-    for place, day in enumerate(days):
-        if day > within:
-            detail = f"{day} days before the action nothing has begun yet: expected at most {name}, which is {within}."
-            yield Fault(f"{pointer}/reminderDays/{place}", "ruleInvalid", detail)
-    yield from _doubled(days, pointer)
-
-
-def _doubled(days: Sequence[int], pointer: str) -> Iterator[Fault]:
-    for day, times in Counter(days).items():
-        if times > 1:
-            place = len(days) - 1 - list(reversed(days)).index(day)
-            detail = f"{day} is there {times} times. One reminder a day is enough."
-            yield Fault(f"{pointer}/reminderDays/{place}", "ruleInvalid", detail)
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyRecord:
-    """A policy whole: what it says, who made it, and when it was made and changed."""
-
-    stored: StoredPolicy
-    created_at: datetime
-    created_by: Actor
-    updated_at: datetime
-
-    @property
-    def etag(self) -> str:
-        """Names this version: a revision is never counted twice."""
-        return f'"{self.stored.head.revision}"'
+        yield from _duplicate_faults(owners.reminder_days, f"{pointer}/minimumOwners")
 
 
 def present(record: PolicyRecord | None) -> PolicyRecord:
@@ -181,9 +158,38 @@ def removed(head: PolicyHead, content: Content, editor: Editor) -> Change:
     return _change("delete", head, editor, before=_without_id(content), after=None)
 
 
-def _without_id(content: Content) -> Content:
-    """The subject of the record names it."""
-    return {name: value for name, value in content.items() if name != "id"}
+def require_unused(noun: str, *, is_assigned: bool, named_by: TemplateHead | None) -> None:
+    """Raises Conflict for what is assigned to a group or site, or named by a template that gives it to what it makes;
+    `noun` says what it is."""
+    if is_assigned:
+        detail = f"The {noun} is assigned to a group or site. Assign another there first, or make it inactive."
+        raise Conflict("inUse", detail)
+    if named_by is not None:
+        detail = f'The template "{named_by.name}" names this {noun}. Take it out there first, or make it inactive.'
+        raise Conflict("inUse", detail, conflicting_id=str(named_by.id))
+
+
+def _reminder_faults(days: Sequence[int], within: int, name: str, pointer: str) -> Iterator[Fault]:
+    """A reminder comes between the moment from which the days count and the action, each day once."""
+    for place, day in enumerate(days):
+        if day > within:
+            detail = f"{day} days before the action nothing has begun yet: expected at most {name}, which is {within}."
+            yield Fault(f"{pointer}/reminderDays/{place}", "ruleInvalid", detail)
+    yield from _duplicate_faults(days, pointer)
+
+
+def _answer_faults(review: Review, pointer: str) -> Iterator[Fault]:
+    if review.answer_days > review.every_days:
+        detail = f"The next review would begin before this one is answered: expected at most {review.every_days} days."
+        yield Fault(f"{pointer}/answerDays", "ruleInvalid", detail)
+
+
+def _duplicate_faults(days: Sequence[int], pointer: str) -> Iterator[Fault]:
+    for day, times in Counter(days).items():
+        if times > 1:
+            place = len(days) - 1 - list(reversed(days)).index(day)
+            detail = f"{day} is there {times} times. One reminder a day is enough."
+            yield Fault(f"{pointer}/reminderDays/{place}", "ruleInvalid", detail)
 
 
 def _change(verb: str, head: PolicyHead, editor: Editor, *, before: Content | None, after: Content | None) -> Change:
@@ -201,12 +207,6 @@ def _change(verb: str, head: PolicyHead, editor: Editor, *, before: Content | No
     )
 
 
-def require_unused(noun: str, *, is_assigned: bool, named_by: TemplateHead | None) -> None:
-    """Raises Conflict for what is assigned to a group or site, or named by a template that gives it to what it makes;
-    `noun` says what it is."""
-    if is_assigned:
-        detail = f"The {noun} is assigned to a group or site. Assign another there first, or make it inactive."
-        raise Conflict("inUse", detail)
-    if named_by is not None:
-        detail = f'The template "{named_by.name}" names this {noun}. Take it out there first, or make it inactive.'
-        raise Conflict("inUse", detail, conflicting_id=str(named_by.id))
+def _without_id(content: Content) -> Content:
+    """The subject of the record names it."""
+    return {name: value for name, value in content.items() if name != "id"}

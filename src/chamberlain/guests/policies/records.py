@@ -18,14 +18,12 @@ SELECT p.tenant_id, p.policy_id, p.revision, p.active,
 FROM chamberlain.policy p
 """
 FIND = f"{_SELECT} WHERE p.tenant_id = $1 AND p.policy_id = $2"
-FIND_OF = f"{_SELECT} WHERE p.tenant_id = ANY ($1) ORDER BY p.tenant_id, p.created_at, p.policy_id"
-
+FIND_ALL = f"{_SELECT} WHERE p.tenant_id = ANY ($1) ORDER BY p.tenant_id, p.created_at, p.policy_id"
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 number of rows.
 PAGE = f"""{_SELECT} WHERE p.tenant_id = $1
     AND ($2::timestamptz IS NULL OR (p.created_at, p.policy_id) < ($2, $3::uuid))
 ORDER BY p.created_at DESC, p.policy_id DESC LIMIT $4"""
-
-PUT = """
+SAVE = """
 INSERT INTO chamberlain.policy AS p (tenant_id, policy_id, revision, active, content, created_by)
 VALUES ($1, $2, 1, $3, $4::text::json, $5)
 ON CONFLICT (tenant_id, policy_id) DO UPDATE SET
@@ -33,9 +31,7 @@ ON CONFLICT (tenant_id, policy_id) DO UPDATE SET
 WHERE p.content::text IS DISTINCT FROM excluded.content::text
 RETURNING revision
 """
-
 DELETE = "DELETE FROM chamberlain.policy WHERE tenant_id = $1 AND policy_id = $2"
-
 _decode_actor = msgspec.json.Decoder(Actor).decode
 
 
@@ -45,9 +41,9 @@ async def find(tx: Transaction, tenant_id: TenantId, policy_id: PolicyId) -> Pol
     return _record(row) if row else None
 
 
-async def find_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[StoredPolicy]:
+async def find_all(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[StoredPolicy]:
     """All policies of these tenants, the oldest of each first; as the worker's role."""
-    return [_record(row).stored for row in await tx.fetch(FIND_OF, list(tenant_ids))]
+    return [_record(row).stored for row in await tx.fetch(FIND_ALL, list(tenant_ids))]
 
 
 async def find_page(tx: Transaction, tenant_id: TenantId, page: PageWanted) -> Page[PolicyRecord]:
@@ -57,24 +53,17 @@ async def find_page(tx: Transaction, tenant_id: TenantId, page: PageWanted) -> P
     return _page(await tx.fetch(PAGE, tenant_id, *place, page.limit + 1), page)
 
 
-async def put(
+async def save(
     tx: Transaction, tenant_id: TenantId, policy_id: PolicyId, *, active: bool, content: bytes, created_by: Actor
 ) -> bool:
     """Make or change a policy; says whether anything changed."""
-    row = await tx.fetch_row(PUT, tenant_id, policy_id, active, content.decode(), encode_actor(created_by))
+    row = await tx.fetch_row(SAVE, tenant_id, policy_id, active, content.decode(), encode_actor(created_by))
     return row is not None
 
 
-async def remove(tx: Transaction, tenant_id: TenantId, policy_id: PolicyId) -> None:
+async def delete(tx: Transaction, tenant_id: TenantId, policy_id: PolicyId) -> None:
     """Remove a policy."""
     await tx.execute(DELETE, tenant_id, policy_id)
-
-
-def _page(rows: Sequence[Record], page: PageWanted) -> Page[PolicyRecord]:
-    records = [_record(row) for row in rows[: page.limit]]
-    if len(rows) <= page.limit:
-        return Page(records, None)
-    return Page(records, Position(records[-1].created_at, records[-1].stored.head.id))
 
 
 def _record(row: Record) -> PolicyRecord:
@@ -91,3 +80,10 @@ def _record(row: Record) -> PolicyRecord:
         created_by=_decode_actor(row["created_by"]),
         updated_at=row["updated_at"],
     )
+
+
+def _page(rows: Sequence[Record], page: PageWanted) -> Page[PolicyRecord]:
+    records = [_record(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(records, None)
+    return Page(records, Position(records[-1].created_at, records[-1].stored.head.id))

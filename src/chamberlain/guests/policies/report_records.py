@@ -12,8 +12,7 @@ from chamberlain.core.ids import GroupId, NoticeId, TenantId, UserId
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.guests.models import FindingKind, FindingSource, FindingState
 from chamberlain.guests.policies import store
-from chamberlain.guests.policies import store as policy_store
-from chamberlain.guests.policies.events import kind_of
+from chamberlain.guests.policies.events import finding_kind
 from chamberlain.guests.policies.models import PolicyAction
 from chamberlain.guests.policies.reports import (
     POLICY_REPORT,
@@ -22,20 +21,15 @@ from chamberlain.guests.policies.reports import (
     Report,
     ReportLine,
     RunReport,
-    report_of,
+    build_report,
 )
 from chamberlain.guests.policies.store import NO_GUEST
-from chamberlain.guests.policies.timers import ClockPlace, PolicyRule
+from chamberlain.guests.policies.timers import PolicyRule, TimerKey
 from chamberlain.guests.subjects import records as subject_records
 
 # For so long a report waits for what its run has still to do. Ours: by then a run that was cut short has been made up
 # for, and a directory that throttles has answered.
-WAIT: Final = timedelta(minutes=5)
-
-
-AT_ONCE: Final = timedelta(0)
-
-
+REPORT_DELAY: Final = timedelta(minutes=5)
 # Those that nobody is at and nobody has tried to send. Who is just taking one up is not waited for.
 PENDING: Final = """
 SELECT n.tenant_id, n.subject_id, n.notice_id, n.job_id FROM chamberlain.notice n
@@ -44,10 +38,8 @@ JOIN chamberlain.job j ON j.job_id = n.job_id
 WHERE n.attempts = 0 AND n.told = '{}' AND j.lease_id IS NULL AND j.held_reason IS NULL
 FOR UPDATE OF n, j SKIP LOCKED
 """
-
-
 # The lane of notices is that of their tenant.
-MAKE: Final = """
+CREATE: Final = """
 WITH made AS (
     SELECT tenant_id, notice_id, subject_id, trace_id, wait
     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::interval[])
@@ -61,32 +53,20 @@ INSERT INTO chamberlain.notice (tenant_id, notice_id, kind, subject_id, job_id, 
 SELECT made.tenant_id, made.notice_id, $6, made.subject_id, queued.job_id, $7
 FROM made JOIN queued ON queued.subject = made.notice_id
 """
-
-
-ADD: Final = """
+ADD_LINES: Final = """
 INSERT INTO chamberlain.report_line (tenant_id, notice_id, what, rule, guest_id)
 SELECT tenant_id, notice_id, what, rule, guest_id
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[])
     AS o (tenant_id, notice_id, what, rule, guest_id)
 ON CONFLICT DO NOTHING
 """
-
-
 RELEASE: Final = "UPDATE chamberlain.job SET run_at = now() WHERE job_id = ANY ($1) AND run_at > now()"
-
-
 LINES: Final = "SELECT what, rule, guest_id FROM chamberlain.report_line WHERE tenant_id = $1 AND notice_id = $2"
-
-
 FOUND: Final = """
 SELECT finding_id, kind, about, wanted, observed FROM chamberlain.finding
 WHERE tenant_id = $1 AND subject_id = $2 AND state = $3 AND source = $4
 """
-
-
 _REMINDER: Final = "reminder"
-
-
 _decode = msgspec.json.Decoder().decode
 
 
@@ -96,13 +76,13 @@ class _Pending:
     job_id: int
 
 
-async def put(tx: Transaction, runs: Sequence[RunReport], *, at: datetime) -> None:
+async def save(tx: Transaction, runs: Sequence[RunReport], *, at: datetime) -> None:
     """Write what these runs leave to be told, each about another group or site."""
     pending = await _pending(tx, runs)
     made = [run for run in runs if run.lines and run.place not in pending]
-    await _make(tx, made, at)
+    await _create(tx, made, at)
     notices = {run.place: run.notice_id for run in made} | {place: each.notice_id for place, each in pending.items()}
-    await _add(tx, [(run.place[0], notices[run.place], line) for run in runs for line in run.lines])
+    await _add_lines(tx, [(run.place[0], notices[run.place], line) for run in runs for line in run.lines])
     over = [pending[run.place].job_id for run in runs if run.is_over and run.place in pending]
     if over:
         await tx.execute(RELEASE, over)
@@ -111,12 +91,12 @@ async def put(tx: Transaction, runs: Sequence[RunReport], *, at: datetime) -> No
 async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId, notice_id: NoticeId) -> Report | None:
     """What of a report is so now; None when the group or site is not known any more."""
     subject = await subject_records.find(tx, tenant_id, subject_id)
-    tasks = await store.read(tx, await policy_store.find(tx, [(tenant_id, subject_id)]))
+    tasks = await store.read_timers(tx, await store.find(tx, [(tenant_id, subject_id)]))
     if subject is None or not tasks:
         return None
     lines = [_line(row) for row in await tx.fetch(LINES, tenant_id, notice_id)]
     rows = await tx.fetch(FOUND, tenant_id, subject_id, FindingState.OPEN, FindingSource.POLICY)
-    return report_of(lines, subject, tasks[0], _findings(rows))
+    return build_report(lines, subject, tasks[0], _findings(rows))
 
 
 async def _pending(tx: Transaction, runs: Sequence[RunReport]) -> dict[tuple[TenantId, GroupId], _Pending]:
@@ -129,24 +109,24 @@ async def _pending(tx: Transaction, runs: Sequence[RunReport]) -> dict[tuple[Ten
     }
 
 
-async def _make(tx: Transaction, runs: Sequence[RunReport], at: datetime) -> None:
+async def _create(tx: Transaction, runs: Sequence[RunReport], at: datetime) -> None:
     if runs:
         await tx.execute(
-            MAKE,
+            CREATE,
             [run.place[0] for run in runs],
             [run.notice_id for run in runs],
             [run.place[1] for run in runs],
             [run.trace_id for run in runs],
-            [AT_ONCE if run.is_over else WAIT for run in runs],
+            [timedelta(0) if run.is_over else REPORT_DELAY for run in runs],
             POLICY_REPORT,
             at,
         )
 
 
-async def _add(tx: Transaction, lines: Sequence[tuple[TenantId, NoticeId, ReportLine]]) -> None:
+async def _add_lines(tx: Transaction, lines: Sequence[tuple[TenantId, NoticeId, ReportLine]]) -> None:
     if lines:
         await tx.execute(
-            ADD,
+            ADD_LINES,
             [tenant_id for tenant_id, _, _ in lines],
             [notice_id for _, notice_id, _ in lines],
             [_REMINDER if line.taken is None else line.taken for _, _, line in lines],
@@ -162,8 +142,8 @@ def _line(row: Record) -> ReportLine:
 
 
 def _findings(rows: Sequence[Record]) -> Findings:
-    rules = {kind_of(rule): rule for rule in PolicyRule}
-    found: dict[ClockPlace, OpenFinding] = {}
+    rules = {finding_kind(rule): rule for rule in PolicyRule}
+    found: dict[TimerKey, OpenFinding] = {}
     for row in rows:
         guest_id = UserId(UUID(row["about"])) if row["about"] else None
         place = rules[FindingKind(row["kind"])], guest_id

@@ -16,12 +16,11 @@ from chamberlain.directory.subjects import Guest
 from chamberlain.guests.models import Place
 from chamberlain.guests.policies.evaluation import Evaluation, PolicyTask
 from chamberlain.guests.policies.models import ConfirmedBy, PolicyAction
-from chamberlain.guests.policies.timers import Clock, ClockPlace, PolicyRule
+from chamberlain.guests.policies.timers import PolicyRule, Timer, TimerKey
 from chamberlain.guests.subjects.models import SubjectRecord
 
 # So many guests are named in a mail, and the others counted. Ours: nobody reads more, and servers take it.
-MOST_NAMED = 100
-
+MAX_NAMED = 100
 # Those who are asked to do something come first.
 _ORDER = (PolicyRule.REVIEW, PolicyRule.EXPIRY, PolicyRule.INACTIVITY, PolicyRule.MINIMUM_OWNERS)
 
@@ -69,7 +68,7 @@ class Reminder:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenAction:
     """An action that was taken. A guest who was removed has no name here any more, but in the directory. A review that
     nobody has answered in time is still confirmed by `finding_id`."""
 
@@ -95,7 +94,7 @@ class Report:
     subject: SubjectRecord
     confirmed_by: ConfirmedBy | None
     reminders: tuple[Reminder, ...]
-    taken: tuple[Taken, ...]
+    taken: tuple[TakenAction, ...]
     owners: TooFewOwners | None
     more: int
 
@@ -105,7 +104,7 @@ class Report:
         return not self.reminders and not self.taken and self.owners is None
 
     @property
-    def asks(self) -> bool:
+    def needs_confirmation(self) -> bool:
         """Whether somebody is to confirm guests."""
         asked = [each.finding_id for each in self.reminders] + [each.finding_id for each in self.taken]
         return any(finding_id is not None for finding_id in asked)
@@ -116,23 +115,25 @@ class Report:
         return frozenset([each.guest_id for each in self.taken if each.guest is None])
 
 
-Findings: TypeAlias = Mapping[ClockPlace, OpenFinding]
+Findings: TypeAlias = Mapping[TimerKey, OpenFinding]
+# What the policy of a group or site has done is told of as this.
+POLICY_REPORT = "policyReport"
 
 
-def lines_of(evaluation: Evaluation) -> tuple[ReportLine, ...]:
+def report_lines(evaluation: Evaluation) -> tuple[ReportLine, ...]:
     """What of a run is to be told."""
-    reminders = [ReportLine(*clock.place) for clock in evaluation.reminders]
-    return (*reminders, *[ReportLine(*clock.place, clock.action) for clock in evaluation.taken])
+    reminders = [ReportLine(*timer.place) for timer in evaluation.reminders]
+    return (*reminders, *[ReportLine(*timer.place, timer.action) for timer in evaluation.taken])
 
 
-def report_of(lines: Iterable[ReportLine], subject: SubjectRecord, task: PolicyTask, findings: Findings) -> Report:
+def build_report(lines: Iterable[ReportLine], subject: SubjectRecord, task: PolicyTask, findings: Findings) -> Report:
     """What of it is so now. `task` has the clocks, `findings` are those of the policy that are open."""
-    clocks = {clock.place: clock for clock in task.clocks}
+    timers = {timer.place: timer for timer in task.timers}
     told = list(lines)
-    reminders = sorted(_reminders(told, task, clocks, findings), key=_place_of_reminder)
-    taken = sorted(_taken(told, clocks, findings), key=_place_of_taken)
-    named = reminders[:MOST_NAMED]
-    named_taken = taken[: MOST_NAMED - len(named)]
+    reminders = sorted(_reminders(told, task, timers, findings), key=_place_of_reminder)
+    taken = sorted(_taken(told, timers, findings), key=_place_of_taken)
+    named = reminders[:MAX_NAMED]
+    named_taken = taken[: MAX_NAMED - len(named)]
     review = None if task.policy is None else task.policy.rules.review
     return Report(
         subject=subject,
@@ -144,35 +145,29 @@ def report_of(lines: Iterable[ReportLine], subject: SubjectRecord, task: PolicyT
     )
 
 
-def named(report: Report, people: Mapping[UserId, Person]) -> Report:
+def add_names(report: Report, people: Mapping[UserId, Person]) -> Report:
     """The report with the names that the directory knows."""
-    taken = [_named(each, people.get(each.guest_id)) for each in report.taken]
+    taken = [_add_name(each, people.get(each.guest_id)) for each in report.taken]
     return replace(report, taken=tuple(sorted(taken, key=_place_of_taken)))
 
 
 def _reminders(
-    lines: Sequence[ReportLine], task: PolicyTask, clocks: Mapping[ClockPlace, Clock], findings: Findings
+    lines: Sequence[ReportLine], task: PolicyTask, timers: Mapping[TimerKey, Timer], findings: Findings
 ) -> Iterator[Reminder]:
     for line in lines:
-        clock = clocks.get((line.rule, line.guest_id))
-        if line.taken is not None or clock is None or not _still_comes(clock, task):
+        timer = timers.get((line.rule, line.guest_id))
+        if line.taken is not None or timer is None or not _is_pending(timer, task):
             continue
-        if clock.guest is not None and clock.action_at is not None:
+        if timer.guest is not None and timer.action_at is not None:
             finding_id = _to_confirm(line, findings)
-            yield Reminder(line.rule, clock.guest, clock.action, clock.action_at, finding_id)
+            yield Reminder(line.rule, timer.guest, timer.action, timer.action_at, finding_id)
 
 
-def _still_comes(clock: Clock, task: PolicyTask) -> bool:
-    """Whether the action that somebody was reminded of is still to come."""
-    if task.policy is None or clock.policy_id != task.policy.id or clock.place in task.accepted:
-        return False
-    if clock.reminded is None or clock.acted_at is not None:
-        return False
-    # One that was refused before, and is announced anew, comes when it says; what is only tried again is not told.
-    return not clock.is_acting or (clock.trouble is not None and clock.next_at == clock.action_at)
+def _place_of_reminder(each: Reminder) -> tuple[object, ...]:
+    return _ORDER.index(each.rule), each.action, each.action_at, each.guest.display_name, each.guest.id
 
 
-def _taken(lines: Sequence[ReportLine], clocks: Mapping[ClockPlace, Clock], findings: Findings) -> Iterator[Taken]:
+def _taken(lines: Sequence[ReportLine], timers: Mapping[TimerKey, Timer], findings: Findings) -> Iterator[TakenAction]:
     for line in lines:
         place = line.rule, line.guest_id
         if line.taken is None or line.guest_id is None:
@@ -180,13 +175,13 @@ def _taken(lines: Sequence[ReportLine], clocks: Mapping[ClockPlace, Clock], find
         # What was done is so whatever came then; what is told and nothing else, as long as it stands.
         if line.taken is PolicyAction.NOTIFY and place not in findings:
             continue
-        guest = clocks[place].guest if place in clocks else None
-        yield Taken(line.rule, line.guest_id, guest, line.taken, _to_confirm(line, findings))
+        guest = timers[place].guest if place in timers else None
+        yield TakenAction(line.rule, line.guest_id, guest, line.taken, _to_confirm(line, findings))
 
 
-def _to_confirm(line: ReportLine, findings: Findings) -> UUID | None:
-    found = findings.get((line.rule, line.guest_id))
-    return found.id if found is not None and line.rule is PolicyRule.REVIEW else None
+def _place_of_taken(each: TakenAction) -> tuple[object, ...]:
+    name = "" if each.guest is None else each.guest.display_name
+    return each.action, _ORDER.index(each.rule), name, each.guest_id
 
 
 def _owners(lines: Sequence[ReportLine], findings: Findings) -> TooFewOwners | None:
@@ -197,20 +192,22 @@ def _owners(lines: Sequence[ReportLine], findings: Findings) -> TooFewOwners | N
     return TooFewOwners(found.observed, found.wanted) if ReportLine(*place) in lines else None
 
 
-def _place_of_reminder(each: Reminder) -> tuple[object, ...]:
-    return _ORDER.index(each.rule), each.action, each.action_at, each.guest.display_name, each.guest.id
-
-
-def _place_of_taken(each: Taken) -> tuple[object, ...]:
-    name = "" if each.guest is None else each.guest.display_name
-    return each.action, _ORDER.index(each.rule), name, each.guest_id
-
-
-def _named(taken: Taken, person: Person | None) -> Taken:
+def _add_name(taken: TakenAction, person: Person | None) -> TakenAction:
     if taken.guest is not None or person is None:
         return taken
     return replace(taken, guest=Guest(person.id, person.mail, person.display_name))
 
 
-# What the policy of a group or site has done is told of as this.
-POLICY_REPORT = "policyReport"
+def _is_pending(timer: Timer, task: PolicyTask) -> bool:
+    """Whether the action that somebody was reminded of is still to come."""
+    if task.policy is None or timer.policy_id != task.policy.id or timer.place in task.accepted:
+        return False
+    if timer.reminded is None or timer.acted_at is not None:
+        return False
+    # One that was refused before, and is announced anew, comes when it says; what is only tried again is not told.
+    return not timer.is_acting or (timer.trouble is not None and timer.next_at == timer.action_at)
+
+
+def _to_confirm(line: ReportLine, findings: Findings) -> UUID | None:
+    found = findings.get((line.rule, line.guest_id))
+    return found.id if found is not None and line.rule is PolicyRule.REVIEW else None

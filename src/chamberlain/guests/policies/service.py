@@ -27,8 +27,7 @@ from chamberlain.directory.port import Subjects
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 from chamberlain.guests.models import FindingSubject
 from chamberlain.guests.policies import records, store
-from chamberlain.guests.policies import store as policy_store
-from chamberlain.guests.policies.evaluation import AppliedPolicy, PolicyTask, Present
+from chamberlain.guests.policies.evaluation import AppliedPolicy, Membership, PolicyTask
 from chamberlain.guests.policies.models import (
     PolicyRecord,
     PolicyRules,
@@ -47,13 +46,13 @@ from chamberlain.guests.policies.schema import (
     to_policy_rules,
 )
 from chamberlain.guests.policies.simulation import (
+    SimulatedSubject,
     Simulation,
-    SimulationOrder,
-    Situation,
-    Tally,
-    chosen_fault,
-    period_of,
+    SimulationRequest,
+    SimulationTotals,
     simulate,
+    simulation_period,
+    subject_fault,
 )
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.http import idempotency
@@ -77,7 +76,7 @@ class Simulator:
     now: Callable[[], datetime]
     timeout: timedelta = TIMEOUT
 
-    async def simulate(self, tenant_id: TenantId, policy_id: PolicyId, order: SimulationOrder) -> Simulation:
+    async def simulate(self, tenant_id: TenantId, policy_id: PolicyId, order: SimulationRequest) -> Simulation:
         """Simulate over the longest period of the policy's rules.
 
         Timers of a policy that is already assigned continue; elsewhere they start now. Raises NotFound, NotPossible
@@ -85,14 +84,14 @@ class Simulator:
         """
         rules, extension = await self._read(tenant_id, policy_id)
         now = self.now()
-        tally = Tally(policy_id, now, now + period_of(rules))
+        totals = SimulationTotals(policy_id, now, now + simulation_period(rules))
         limit = _Limit(time.monotonic() + self.timeout.total_seconds())
         with limit:
             async for batch in self._batches(tenant_id, extension, order):
-                situations = await self._situations(policy_id, rules, batch, now)
+                simulated = await self._read_subjects(policy_id, rules, batch, now)
                 # A thread, so that the event loop serves other calls meanwhile.
-                await asyncio.to_thread(_add, tally, list(zip(batch, situations, strict=True)), limit)
-        return tally.simulation()
+                await asyncio.to_thread(_add, totals, list(zip(batch, simulated, strict=True)), limit)
+        return totals.simulation()
 
     async def _read(self, tenant_id: TenantId, policy_id: PolicyId) -> tuple[PolicyRules, str]:
         async with self.database.transaction(tenant_id) as tx:
@@ -102,26 +101,28 @@ class Simulator:
         return to_policy_rules(_decode(record.stored.content)), f"{prefix}_group"
 
     async def _batches(
-        self, tenant_id: TenantId, extension: str, order: SimulationOrder
+        self, tenant_id: TenantId, extension: str, order: SimulationRequest
     ) -> AsyncIterator[Sequence[ObservedSubject]]:
         """Read the groups and sites from the directory, batch by batch."""
         if order.chosen:
-            yield await self._chosen(tenant_id, extension, order)
+            yield await self._read_chosen(tenant_id, extension, order)
             return
         after: GroupId | None = None
         while True:
             async with self.database.transaction(tenant_id) as tx:
-                ids = await subject_records.ids_behind(tx, tenant_id, after, BATCH)
+                ids = await subject_records.ids_after(tx, tenant_id, after, BATCH)
             observed = await self._observe([SubjectReference(tenant_id, each, extension) for each in ids])
             yield [each for each in observed if each is not None]
             if len(ids) < BATCH:
                 return
             after = ids[-1]
 
-    async def _chosen(self, tenant_id: TenantId, extension: str, order: SimulationOrder) -> Sequence[ObservedSubject]:
+    async def _read_chosen(
+        self, tenant_id: TenantId, extension: str, order: SimulationRequest
+    ) -> Sequence[ObservedSubject]:
         observed = await self._observe([SubjectReference(tenant_id, each, extension) for _, _, each in order.chosen])
         asked = list(zip(order.chosen, observed, strict=True))
-        faults = [chosen_fault(type_, place, subject) for (type_, place, _), subject in asked]
+        faults = [subject_fault(type_, place, subject) for (type_, place, _), subject in asked]
         if found := [fault for fault in faults if fault is not None]:
             raise NotPossible(found)
         return [each for each in observed if each is not None]
@@ -133,17 +134,17 @@ class Simulator:
             detail = "The directory cannot be asked who is in these groups. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
 
-    async def _situations(
+    async def _read_subjects(
         self, policy_id: PolicyId, rules: PolicyRules, observed: Sequence[ObservedSubject], now: datetime
-    ) -> Sequence[Situation]:
+    ) -> Sequence[SimulatedSubject]:
         if not observed:
             return ()
         tenant_id = observed[0].tenant_id
         async with self.database.transaction(tenant_id) as tx:
-            tasks = await store.read(tx, await policy_store.find(tx, [(tenant_id, each.id) for each in observed]))
+            tasks = await store.read_timers(tx, await store.find(tx, [(tenant_id, each.id) for each in observed]))
         by_id = {task.subject.id: task for task in tasks}
         new = AppliedPolicy(policy_id, rules, now, is_begun=False)
-        return [_situation(each, by_id.get(each.id), new, now=now) for each in observed]
+        return [_simulated_subject(each, by_id.get(each.id), new, now=now) for each in observed]
 
 
 @dataclass(slots=True)
@@ -169,20 +170,22 @@ class _Limit:
             raise Unavailable("overloaded", detail)
 
 
-def _add(tally: Tally, situations: Sequence[tuple[ObservedSubject, Situation]], limit: _Limit) -> None:
-    for observed, situation in situations:
-        tally.add(observed, simulate(situation, now=tally.since, until=tally.until, before_each=limit.require))
+def _add(totals: SimulationTotals, subjects: Sequence[tuple[ObservedSubject, SimulatedSubject]], limit: _Limit) -> None:
+    for observed, simulated in subjects:
+        totals.add(observed, simulate(simulated, now=totals.since, until=totals.until, before_each=limit.require))
 
 
-def _situation(observed: ObservedSubject, task: PolicyTask | None, new: AppliedPolicy, *, now: datetime) -> Situation:
+def _simulated_subject(
+    observed: ObservedSubject, task: PolicyTask | None, new: AppliedPolicy, *, now: datetime
+) -> SimulatedSubject:
     """Describe a group or site with its current policy, or the new one."""
     assigned = None if task is None else task.policy
     stays = task is not None and assigned is not None and assigned.id == new.id
-    return Situation(
+    return SimulatedSubject(
         subject=FindingSubject(observed.tenant_id, observed.id, observed.type, observed.display_name),
         policy=assigned.applied(now=now) if stays and assigned is not None else new,
-        present=Present(observed.guests, observed.owners),
-        clocks=task.clocks if stays and task is not None else (),
+        present=Membership(observed.guests, observed.owners),
+        timers=task.timers if stays and task is not None else (),
         accepted=task.accepted if stays and task is not None else {},
         follows_rule=observed.member_ship_type is MemberShipType.DYNAMIC,
     )
@@ -222,7 +225,7 @@ class PolicyService:
 
         async def work() -> bytes:
             active = policy.head.active
-            await records.put(
+            await records.save(
                 tx, caller.tenant_id, policy_id, active=active, content=policy.content, created_by=editor.actor
             )
             await change_record.record(tx, created(policy.head, json.decode(policy.content), editor))
@@ -253,7 +256,7 @@ class PolicyService:
             require_match(before.etag, edit, "policy")
             _require_valid(body)
             active = after.head.active
-            if await records.put(
+            if await records.save(
                 tx, caller.tenant_id, policy_id, active=active, content=after.content, created_by=editor.actor
             ):
                 contents = json.decode(before.stored.content), json.decode(after.content)
@@ -279,10 +282,10 @@ class PolicyService:
                 is_assigned=await subject_records.is_assigned(tx, tenant_id, policy_id=policy_id),
                 named_by=None if naming is None else naming.head,
             )
-            await records.remove(tx, tenant_id, policy_id)
+            await records.delete(tx, tenant_id, policy_id)
             await change_record.record(tx, removed(record.stored.head, json.decode(record.stored.content), editor))
 
-    async def simulate(self, caller: Caller, policy_id: PolicyId, order: SimulationOrder) -> Simulation:
+    async def simulate(self, caller: Caller, policy_id: PolicyId, order: SimulationRequest) -> Simulation:
         """Simulate a policy over the longest period of its rules. Writes nothing.
 
         Raises NotFound, NotPossible for unknown groups and sites, and Unavailable if the directory does not answer or

@@ -16,14 +16,13 @@ from typing import TypeAlias
 from chamberlain.core.errors import Fault
 from chamberlain.core.ids import GroupId, PolicyId, UserId
 from chamberlain.directory.subjects import Guest, ObservedSubject, SubjectType
-from chamberlain.guests.models import FindingKind, FindingSubject, Found
-from chamberlain.guests.policies.evaluation import AppliedPolicy, Evaluation, Present, evaluate, settle
-from chamberlain.guests.policies.events import about_of, kind_of
+from chamberlain.guests.models import Finding, FindingKind, FindingSubject
+from chamberlain.guests.policies.evaluation import AppliedPolicy, Evaluation, Membership, apply_outcomes, evaluate
+from chamberlain.guests.policies.events import finding_about, finding_kind
 from chamberlain.guests.policies.models import PolicyAction, PolicyRules
-from chamberlain.guests.policies.timers import NO_TIME, Clock, ClockPlace, courses_of
+from chamberlain.guests.policies.timers import ZERO, Timer, TimerKey, guest_schedules
 
 _BY_RULE = "The directory has them in this group by its membership rule."
-
 # The guest whom a clock is about; None for that of the owners.
 _About: TypeAlias = UserId | None
 
@@ -47,152 +46,28 @@ class Occurrence:
     guest: Guest | None
     action: PolicyAction
     action_at: datetime | None
-    found: Found | None = None
+    found: Finding | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class SimulatedSubject:
     """A group or site as it is now: its policy, who is there, and how far the clocks have come. `accepted` are the
     clocks that rest, each until its moment, for good where that is None. `follows_rule`: its members come by a rule."""
 
     subject: FindingSubject
     policy: AppliedPolicy
-    present: Present
-    clocks: tuple[Clock, ...]
-    accepted: Mapping[ClockPlace, datetime | None]
+    present: Membership
+    timers: tuple[Timer, ...]
+    accepted: Mapping[TimerKey, datetime | None]
     follows_rule: bool
 
 
-def period_of(rules: PolicyRules) -> timedelta:
-    """From now on the longest way to an action; nothing where no rule has one."""
-    return max([course.period + (course.answer or NO_TIME) for course in courses_of(rules)], default=NO_TIME)
-
-
-def simulate(
-    situation: Situation, *, now: datetime, until: datetime, before_each: Callable[[], None] = lambda: None
-) -> Iterator[Occurrence]:
-    """What would happen from now on to the end, that moment too, each guest after the other. What is found already is
-    not found again. `before_each` is called before each guest, and may end it by an error."""
-    for alone in _apart(situation):
-        before_each()
-        yield from _run(alone, now, until)
-
-
-def _apart(situation: Situation) -> Iterator[Situation]:
-    """Each guest without the others, and then the owners. What is of whom is sorted once, however many there are."""
-    rules, owners = situation.policy.rules, situation.present.owners
-    clocks: dict[_About, list[Clock]] = {}
-    for clock in situation.clocks:
-        clocks.setdefault(clock.place[1], []).append(clock)
-    accepted: dict[_About, dict[ClockPlace, datetime | None]] = {}
-    for place, end in situation.accepted.items():
-        accepted.setdefault(place[1], {})[place] = end
-    of_guests = replace(situation.policy, rules=replace(rules, minimum_owners=None))
-    of_owners = replace(situation.policy, rules=PolicyRules(None, None, None, rules.minimum_owners))
-    for guest in (*situation.present.guests, None):
-        about = None if guest is None else guest.id
-        yield replace(
-            situation,
-            policy=of_owners if guest is None else of_guests,
-            present=Present(() if guest is None else (guest,), owners),
-            clocks=tuple(clocks.get(about, ())),
-            accepted=accepted.get(about, {}),
-        )
-
-
-def _run(situation: Situation, now: datetime, until: datetime) -> Iterator[Occurrence]:
-    standing = {(kind_of(clock.rule), about_of(clock)) for clock in situation.clocks if clock.is_told}
-    moment: datetime | None = now
-    while moment is not None and moment <= until:
-        accepted = {place for place, end in situation.accepted.items() if end is None or end > moment}
-        evaluation = evaluate(
-            situation.subject,
-            situation.policy,
-            situation.present,
-            situation.clocks,
-            now=moment,
-            accepted=accepted,
-        )
-        new = {(each.kind, each.about): each for each in evaluation.found if (each.kind, each.about) not in standing}
-        yield from _told(situation, evaluation, new, moment)
-        situation, settled = _acted(situation, evaluation, accepted, moment)
-        yield from _told(situation, settled, {}, moment)
-        standing |= new.keys()
-        standing -= {(each.kind, each.about) for each in (*evaluation.ended, *settled.ended)}
-        moment = _next(situation, accepted, moment)
-
-
-def _acted(
-    situation: Situation, evaluation: Evaluation, accepted: set[ClockPlace], moment: datetime
-) -> tuple[Situation, Evaluation]:
-    """The situation when all is done that is due, and what came of that."""
-    acts = [(clock, _trouble(situation, clock)) for clock in evaluation.due]
-    rules = situation.policy.rules
-    settled = settle(situation.subject, rules, evaluation.clocks, acts, now=moment, accepted=accepted)
-    removed = {clock.guest for clock, why in acts if why is None and clock.action is PolicyAction.REMOVE}
-    gone = {guest.id for guest in removed if guest is not None}
-    guests = tuple([guest for guest in situation.present.guests if guest.id not in gone])
-    policy = replace(situation.policy, is_begun=True)
-    present = replace(situation.present, guests=guests)
-    return replace(situation, policy=policy, present=present, clocks=settled.clocks), settled
-
-
-def _trouble(situation: Situation, clock: Clock) -> str | None:
-    return _BY_RULE if situation.follows_rule and clock.action is PolicyAction.REMOVE else None
-
-
-def _next(situation: Situation, accepted: set[ClockPlace], moment: datetime) -> datetime | None:
-    """When something happens next, the end of an acceptance too. What is not done here is tried again every day, and
-    not done again: that is nothing to look at. What the directory has refused before, it takes now."""
-    clocks = [
-        each
-        for each in situation.clocks
-        if each.place not in accepted and (each.trouble is None or _trouble(situation, each) is None)
-    ]
-    ends = [end for end in situation.accepted.values() if end is not None and end > moment]
-    moments = [each for each in (*[clock.next_at for clock in clocks], *ends) if each is not None]
-    return min(moments, default=None)
-
-
-def _told(
-    situation: Situation, evaluation: Evaluation, new: Mapping[tuple[FindingKind, str], Found], moment: datetime
-) -> Iterator[Occurrence]:
-    guests = {str(guest.id): guest for guest in situation.present.guests}
-    for clock in evaluation.reminders:
-        yield _of_clock(situation, clock, OccurrenceType.REMINDER, moment)
-    for each in new.values():
-        yield Occurrence(
-            at=moment,
-            type=OccurrenceType.FINDING,
-            kind=each.kind,
-            subject=situation.subject,
-            guest=guests.get(each.about),
-            action=PolicyAction(each.action or PolicyAction.NOTIFY),
-            action_at=each.action_at,
-            found=each,
-        )
-    for clock in evaluation.taken:
-        yield _of_clock(situation, clock, OccurrenceType.ACTION, moment)
-
-
-def _of_clock(situation: Situation, clock: Clock, type_: OccurrenceType, moment: datetime) -> Occurrence:
-    return Occurrence(
-        at=moment,
-        type=type_,
-        kind=kind_of(clock.rule),
-        subject=situation.subject,
-        guest=clock.guest,
-        action=clock.action,
-        action_at=clock.action_at,
-    )
-
-
 # So many occurrences are told, the earliest. Ours: an answer of about 100 KB; the counts are of all.
-MOST_TOLD = 200
+MAX_OCCURRENCES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class SimulationOrder:
+class SimulationRequest:
     """Which groups and sites somebody wants to see; without any, all that there are."""
 
     group_ids: tuple[GroupId, ...]
@@ -228,7 +103,7 @@ class Simulation:
 
 
 @dataclass(slots=True)
-class Tally:
+class SimulationTotals:
     """What has come together so far, of a simulation that goes on group by group."""
 
     policy_id: PolicyId
@@ -255,7 +130,7 @@ class Tally:
                     self.actions[each.action] += 1
                 case OccurrenceType.REMINDER:
                     pass
-        self.occurrences = list(islice(merge(self.occurrences, found, key=_order), MOST_TOLD))
+        self.occurrences = list(islice(merge(self.occurrences, found, key=_order), MAX_OCCURRENCES))
 
     def simulation(self) -> Simulation:
         """All of it."""
@@ -272,7 +147,25 @@ class Tally:
         )
 
 
-def chosen_fault(type_: SubjectType, place: int, observed: ObservedSubject | None) -> Fault | None:
+_ORDER = {OccurrenceType.REMINDER: 0, OccurrenceType.FINDING: 1, OccurrenceType.ACTION: 2}
+
+
+def simulation_period(rules: PolicyRules) -> timedelta:
+    """From now on the longest way to an action; nothing where no rule has one."""
+    return max([schedule.period + (schedule.answer or ZERO) for schedule in guest_schedules(rules)], default=ZERO)
+
+
+def simulate(
+    simulated: SimulatedSubject, *, now: datetime, until: datetime, before_each: Callable[[], None] = lambda: None
+) -> Iterator[Occurrence]:
+    """What would happen from now on to the end, that moment too, each guest after the other. What is found already is
+    not found again. `before_each` is called before each guest, and may end it by an error."""
+    for alone in _split_by_guest(simulated):
+        before_each()
+        yield from _run(alone, now, until)
+
+
+def subject_fault(type_: SubjectType, place: int, observed: ObservedSubject | None) -> Fault | None:
     """Why a group or site that was chosen cannot be looked at, if it cannot."""
     if observed is not None and observed.type is type_:
         return None
@@ -291,4 +184,113 @@ def _order(occurrence: Occurrence) -> tuple[datetime, str, str, str, int]:
     return occurrence.at, str(occurrence.subject.id), guest, occurrence.kind, _ORDER[occurrence.type]
 
 
-_ORDER = {OccurrenceType.REMINDER: 0, OccurrenceType.FINDING: 1, OccurrenceType.ACTION: 2}
+def _split_by_guest(simulated: SimulatedSubject) -> Iterator[SimulatedSubject]:
+    """Each guest without the others, and then the owners. What is of whom is sorted once, however many there are."""
+    rules, owners = simulated.policy.rules, simulated.present.owners
+    timers: dict[_About, list[Timer]] = {}
+    for timer in simulated.timers:
+        timers.setdefault(timer.place[1], []).append(timer)
+    accepted: dict[_About, dict[TimerKey, datetime | None]] = {}
+    for place, end in simulated.accepted.items():
+        accepted.setdefault(place[1], {})[place] = end
+    of_guests = replace(simulated.policy, rules=replace(rules, minimum_owners=None))
+    of_owners = replace(simulated.policy, rules=PolicyRules(None, None, None, rules.minimum_owners))
+    for guest in (*simulated.present.guests, None):
+        about = None if guest is None else guest.id
+        yield replace(
+            simulated,
+            policy=of_owners if guest is None else of_guests,
+            present=Membership(() if guest is None else (guest,), owners),
+            timers=tuple(timers.get(about, ())),
+            accepted=accepted.get(about, {}),
+        )
+
+
+def _run(simulated: SimulatedSubject, now: datetime, until: datetime) -> Iterator[Occurrence]:
+    standing = {(finding_kind(timer.rule), finding_about(timer)) for timer in simulated.timers if timer.has_finding}
+    moment: datetime | None = now
+    while moment is not None and moment <= until:
+        accepted = {place for place, end in simulated.accepted.items() if end is None or end > moment}
+        evaluation = evaluate(
+            simulated.subject,
+            simulated.policy,
+            simulated.present,
+            simulated.timers,
+            now=moment,
+            accepted=accepted,
+        )
+        new = {(each.kind, each.about): each for each in evaluation.found if (each.kind, each.about) not in standing}
+        yield from _occurrences(simulated, evaluation, new, moment)
+        simulated, settled = _apply(simulated, evaluation, accepted, moment)
+        yield from _occurrences(simulated, settled, {}, moment)
+        standing |= new.keys()
+        standing -= {(each.kind, each.about) for each in (*evaluation.ended, *settled.ended)}
+        moment = _next_moment(simulated, accepted, moment)
+
+
+def _occurrences(
+    simulated: SimulatedSubject,
+    evaluation: Evaluation,
+    new: Mapping[tuple[FindingKind, str], Finding],
+    moment: datetime,
+) -> Iterator[Occurrence]:
+    guests = {str(guest.id): guest for guest in simulated.present.guests}
+    for timer in evaluation.reminders:
+        yield _of_clock(simulated, timer, OccurrenceType.REMINDER, moment)
+    for each in new.values():
+        yield Occurrence(
+            at=moment,
+            type=OccurrenceType.FINDING,
+            kind=each.kind,
+            subject=simulated.subject,
+            guest=guests.get(each.about),
+            action=PolicyAction(each.action or PolicyAction.NOTIFY),
+            action_at=each.action_at,
+            found=each,
+        )
+    for timer in evaluation.taken:
+        yield _of_clock(simulated, timer, OccurrenceType.ACTION, moment)
+
+
+def _apply(
+    simulated: SimulatedSubject, evaluation: Evaluation, accepted: set[TimerKey], moment: datetime
+) -> tuple[SimulatedSubject, Evaluation]:
+    """The situation when all is done that is due, and what came of that."""
+    acts = [(timer, _trouble(simulated, timer)) for timer in evaluation.due]
+    rules = simulated.policy.rules
+    settled = apply_outcomes(simulated.subject, rules, evaluation.timers, acts, now=moment, accepted=accepted)
+    removed = {timer.guest for timer, why in acts if why is None and timer.action is PolicyAction.REMOVE}
+    gone = {guest.id for guest in removed if guest is not None}
+    guests = tuple([guest for guest in simulated.present.guests if guest.id not in gone])
+    policy = replace(simulated.policy, is_begun=True)
+    present = replace(simulated.present, guests=guests)
+    return replace(simulated, policy=policy, present=present, timers=settled.timers), settled
+
+
+def _next_moment(simulated: SimulatedSubject, accepted: set[TimerKey], moment: datetime) -> datetime | None:
+    """When something happens next, the end of an acceptance too. What is not done here is tried again every day, and
+    not done again: that is nothing to look at. What the directory has refused before, it takes now."""
+    timers = [
+        each
+        for each in simulated.timers
+        if each.place not in accepted and (each.trouble is None or _trouble(simulated, each) is None)
+    ]
+    ends = [end for end in simulated.accepted.values() if end is not None and end > moment]
+    moments = [each for each in (*[timer.next_at for timer in timers], *ends) if each is not None]
+    return min(moments, default=None)
+
+
+def _of_clock(simulated: SimulatedSubject, timer: Timer, type_: OccurrenceType, moment: datetime) -> Occurrence:
+    return Occurrence(
+        at=moment,
+        type=type_,
+        kind=finding_kind(timer.rule),
+        subject=simulated.subject,
+        guest=timer.guest,
+        action=timer.action,
+        action_at=timer.action_at,
+    )
+
+
+def _trouble(simulated: SimulatedSubject, timer: Timer) -> str | None:
+    return _BY_RULE if simulated.follows_rule and timer.action is PolicyAction.REMOVE else None

@@ -15,11 +15,11 @@ from chamberlain.core.json import StoredDecoder
 from chamberlain.database.transactions import Connection, Record, Transaction
 from chamberlain.directory.subjects import Guest, SubjectType
 from chamberlain.guests.models import FindingSource, FindingState, FindingSubject, Place
-from chamberlain.guests.policies.evaluation import AssignedPolicy, PolicyPlace, PolicyTask, Quiet
-from chamberlain.guests.policies.events import kind_of
+from chamberlain.guests.policies.evaluation import AssignedPolicy, Idle, PolicyPlace, PolicyTask
+from chamberlain.guests.policies.events import finding_kind
 from chamberlain.guests.policies.models import PolicyAction
 from chamberlain.guests.policies.schema import PolicyShape, to_policy_rules
-from chamberlain.guests.policies.timers import Clock, ClockPlace, PolicyRule
+from chamberlain.guests.policies.timers import PolicyRule, Timer, TimerKey
 
 PLACES: Final = """
 SELECT s.tenant_id, s.subject_id, t.extension_prefix FROM chamberlain.subject s
@@ -37,26 +37,25 @@ ORDER BY s.tenant_id, s.subject_id
 # Everybody locks them in this order. Until the transaction ends nobody else writes a clock of theirs. It is a statement
 # of its own, before the one that reads: of another policy that was assigned while this waited, only the row of the
 # subject would be read again, and the policy be missing.
-HOLD: Final = """
+LOCK: Final = """
 SELECT FROM chamberlain.subject s
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
 """
-WAIT: Final = "SELECT set_config('lock_timeout', $1, true)"
-WAIT_ON: Final = "SET LOCAL lock_timeout = DEFAULT"
+SET_LOCK_TIMEOUT: Final = "SELECT set_config('lock_timeout', $1, true)"
+RESET_LOCK_TIMEOUT: Final = "SET LOCAL lock_timeout = DEFAULT"
 # Whoever waits for a group has one of the few connections that serve everybody. The run of a policy may take seconds.
-PATIENCE = timedelta(seconds=1)
-NOTE: Final = """
+LOCK_TIMEOUT = timedelta(seconds=1)
+SAVE_IDLE: Final = """
 UPDATE chamberlain.subject s SET
     policy_begun = s.policy_id IS NOT NULL, policy_assigned_at = coalesce(s.policy_assigned_at, $5),
     policy_digest = i.digest, policy_quiet_until = i.quiet_until
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[]) AS i (tenant_id, subject_id, digest, quiet_until)
 WHERE s.tenant_id = i.tenant_id AND s.subject_id = i.subject_id
 """
-
 # The kind of the job stands in the text, so that the index of these jobs is used whatever the plan (migration 0024).
 # What is assigned has its job from then on (sql/assignments.sql); what was assigned before that was so gets it here.
-SPREAD: Final = """
+QUEUE_MISSING_JOBS: Final = """
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
 SELECT s.tenant_id, 'policyEvaluate', s.subject_id, $1 FROM chamberlain.subject s
 WHERE s.policy_id IS NOT NULL AND NOT EXISTS (
@@ -66,7 +65,7 @@ WHERE s.policy_id IS NOT NULL AND NOT EXISTS (
 """
 # A change of what is assigned brings a job of its own. Whoever holds the subjects has read what was assigned by all of
 # them that are there, so one is enough; one that somebody is at is left to them.
-GATHER: Final = """
+DELETE_DUPLICATE_JOBS: Final = """
 DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
     SELECT j.job_id FROM chamberlain.job j
     JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id)
@@ -75,90 +74,15 @@ DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
     FOR UPDATE OF j SKIP LOCKED
 ))
 """
-
 _decode_policy = StoredDecoder(PolicyShape).decode
-
-
-async def find_places(connection: Connection, places: Collection[Place]) -> Sequence[PolicyPlace]:
-    """Those of these groups and sites that are known, with how the directory finds them."""
-    rows = await connection.fetch(PLACES, *columns_of(places))
-    return [
-        PolicyPlace(TenantId(row["tenant_id"]), GroupId(row["subject_id"]), f"{row['extension_prefix']}_group")
-        for row in rows
-    ]
-
-
-async def find(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:
-    """Those of these groups and sites that are known, with their policies, for whoever changes nothing."""
-    return [_task(row) for row in await tx.fetch(FIND, *columns_of(places))]
-
-
-async def hold(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:
-    """Those of these groups and sites that are known, with their policies. Until the transaction ends these stay as
-    they are, and so do the clocks, which are still to be read."""
-    await tx.execute(HOLD, *columns_of(places))
-    return await find(tx, places)
-
-
-async def hold_soon(tx: Transaction, place: Place, *, patience: timedelta = PATIENCE) -> Sequence[PolicyTask]:
-    """The same of one, for a call. Raises Unavailable when somebody else holds it for longer than `patience`."""
-    await tx.execute(WAIT, f"{patience // timedelta(milliseconds=1)}ms")
-    try:
-        await tx.execute(HOLD, *columns_of([place]))
-    except asyncpg.LockNotAvailableError as error:
-        detail = "Something else is being done to this group. Send the request again."
-        raise Unavailable("overloaded", detail) from error
-    await tx.execute(WAIT_ON)
-    return await find(tx, [place])
-
-
-async def note(tx: Transaction, runs: Mapping[Place, Quiet | None], *, at: datetime) -> None:
-    """That these were run: their clocks are started, and for how long nothing happens."""
-    if runs:
-        digests = [None if quiet is None else quiet.digest for quiet in runs.values()]
-        until = [None if quiet is None else quiet.until for quiet in runs.values()]
-        await tx.execute(NOTE, *columns_of(runs), digests, until, at)
-
-
-async def spread(tx: Transaction, trace_id: TraceId) -> None:
-    """See to it that every group and site with a policy has its job."""
-    await tx.execute(SPREAD, trace_id)
-
-
-async def gather(tx: Transaction, places: Collection[Place], job_ids: Sequence[JobId]) -> None:
-    """Leave each of these groups and sites, which are held, no job but these."""
-    if places:
-        await tx.execute(GATHER, *columns_of(places), job_ids)
-
-
-def columns_of(places: Collection[Place]) -> tuple[list[UUID], list[UUID]]:
-    """Places as two columns of a statement."""
-    return [tenant_id for tenant_id, _ in places], [group_id for _, group_id in places]
-
-
-def _task(row: Record) -> PolicyTask:
-    tenant_id, group_id = TenantId(row["tenant_id"]), GroupId(row["subject_id"])
-    policy = None
-    if row["content"] is not None:
-        rules = to_policy_rules(_decode_policy(row["content"]))
-        quiet = None if row["policy_digest"] is None else Quiet(row["policy_digest"], row["policy_quiet_until"])
-        begun = row["policy_begun"]
-        policy = AssignedPolicy(PolicyId(row["policy_id"]), rules, row["policy_assigned_at"], begun, quiet)
-    return PolicyTask(
-        place=(tenant_id, group_id),
-        subject=FindingSubject(tenant_id, group_id, SubjectType(row["type"]), row["display_name"]),
-        policy=policy,
-    )
-
-
-READ: Final = """
+READ_TIMERS: Final = """
 SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
     next_at, round, reminded, is_acting, trouble, acted_at
 FROM chamberlain.policy_clock
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 """
 # Of single guests, whatever the rule: along the key of the clocks.
-READ_GUESTS: Final = """
+READ_GUEST_TIMERS: Final = """
 SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
     next_at, round, reminded, is_acting, trouble, acted_at
 FROM chamberlain.policy_clock
@@ -171,7 +95,7 @@ SELECT tenant_id, subject_id, kind, about, accepted_until FROM chamberlain.findi
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 WHERE state = $3 AND source = $4
 """
-PUT: Final = """
+SAVE_TIMERS: Final = """
 INSERT INTO chamberlain.policy_clock AS c (
     tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
     next_at, round, reminded, is_acting, trouble, acted_at
@@ -192,93 +116,163 @@ ON CONFLICT (tenant_id, subject_id, rule, guest_id) DO UPDATE SET
     action_at = excluded.action_at, next_at = excluded.next_at, round = excluded.round, reminded = excluded.reminded,
     is_acting = excluded.is_acting, trouble = excluded.trouble, acted_at = excluded.acted_at
 """
-REMOVE: Final = """
+DELETE_TIMERS: Final = """
 DELETE FROM chamberlain.policy_clock c
 USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) AS o (tenant_id, subject_id, rule, guest_id)
 WHERE c.tenant_id = o.tenant_id AND c.subject_id = o.subject_id AND c.rule = o.rule AND c.guest_id = o.guest_id
 """
-LEAVE: Final = "DELETE FROM chamberlain.policy_clock WHERE tenant_id = $1 AND subject_id = ANY ($2)"
-
+DELETE_ALL_TIMERS: Final = "DELETE FROM chamberlain.policy_clock WHERE tenant_id = $1 AND subject_id = ANY ($2)"
 # Whom the rule about owners is about.
 NO_GUEST: Final = UserId(UUID(int=0))
-
-SubjectClock: TypeAlias = tuple[FindingSubject, Clock]
+SubjectTimer: TypeAlias = tuple[FindingSubject, Timer]
 # A guest of a group or site.
 GuestPlace: TypeAlias = tuple[Place, UserId]
 
 
-async def read(tx: Transaction, tasks: Sequence[PolicyTask]) -> Sequence[PolicyTask]:
-    """The same with their clocks."""
-    if not tasks:
-        return ()
-    columns = columns_of([task.place for task in tasks])
-    clocks = _by_place(await tx.fetch(READ, *columns))
-    accepted = await _accepted(tx, columns)
+async def find_places(connection: Connection, places: Collection[Place]) -> Sequence[PolicyPlace]:
+    """Those of these groups and sites that are known, with how the directory finds them."""
+    rows = await connection.fetch(PLACES, *to_columns(places))
     return [
-        replace(task, clocks=tuple(clocks.get(task.place, ())), accepted=accepted.get(task.place, {})) for task in tasks
+        PolicyPlace(TenantId(row["tenant_id"]), GroupId(row["subject_id"]), f"{row['extension_prefix']}_group")
+        for row in rows
     ]
 
 
-async def read_guests(
+async def find(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:
+    """Those of these groups and sites that are known, with their policies, for whoever changes nothing."""
+    return [_task(row) for row in await tx.fetch(FIND, *to_columns(places))]
+
+
+async def lock(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:
+    """Those of these groups and sites that are known, with their policies. Until the transaction ends these stay as
+    they are, and so do the clocks, which are still to be read."""
+    await tx.execute(LOCK, *to_columns(places))
+    return await find(tx, places)
+
+
+async def lock_or_fail(tx: Transaction, place: Place, *, wait: timedelta = LOCK_TIMEOUT) -> Sequence[PolicyTask]:
+    """The same of one, for a call. Raises Unavailable when somebody else holds it for longer than `wait`."""
+    await tx.execute(SET_LOCK_TIMEOUT, f"{wait // timedelta(milliseconds=1)}ms")
+    try:
+        await tx.execute(LOCK, *to_columns([place]))
+    except asyncpg.LockNotAvailableError as error:
+        detail = "Something else is being done to this group. Send the request again."
+        raise Unavailable("overloaded", detail) from error
+    await tx.execute(RESET_LOCK_TIMEOUT)
+    return await find(tx, [place])
+
+
+async def save_idle(tx: Transaction, runs: Mapping[Place, Idle | None], *, at: datetime) -> None:
+    """That these were run: their clocks are started, and for how long nothing happens."""
+    if runs:
+        digests = [None if idle is None else idle.digest for idle in runs.values()]
+        until = [None if idle is None else idle.until for idle in runs.values()]
+        await tx.execute(SAVE_IDLE, *to_columns(runs), digests, until, at)
+
+
+async def queue_missing_jobs(tx: Transaction, trace_id: TraceId) -> None:
+    """See to it that every group and site with a policy has its job."""
+    await tx.execute(QUEUE_MISSING_JOBS, trace_id)
+
+
+async def delete_duplicate_jobs(tx: Transaction, places: Collection[Place], job_ids: Sequence[JobId]) -> None:
+    """Leave each of these groups and sites, which are held, no job but these."""
+    if places:
+        await tx.execute(DELETE_DUPLICATE_JOBS, *to_columns(places), job_ids)
+
+
+def to_columns(places: Collection[Place]) -> tuple[list[UUID], list[UUID]]:
+    """Places as two columns of a statement."""
+    return [tenant_id for tenant_id, _ in places], [group_id for _, group_id in places]
+
+
+async def read_timers(tx: Transaction, tasks: Sequence[PolicyTask]) -> Sequence[PolicyTask]:
+    """The same with their clocks."""
+    if not tasks:
+        return ()
+    columns = to_columns([task.place for task in tasks])
+    timers = _by_place(await tx.fetch(READ_TIMERS, *columns))
+    accepted = await _accepted(tx, columns)
+    return [
+        replace(task, timers=tuple(timers.get(task.place, ())), accepted=accepted.get(task.place, {})) for task in tasks
+    ]
+
+
+async def read_guest_timers(
     tx: Transaction, tasks: Sequence[PolicyTask], guests: Collection[GuestPlace]
 ) -> Sequence[PolicyTask]:
     """The same with the clocks of these guests alone, and without what is accepted. None may be named twice."""
     columns = zip(*[(tenant_id, group_id, guest_id) for (tenant_id, group_id), guest_id in guests], strict=True)
-    clocks = _by_place(await tx.fetch(READ_GUESTS, *map(list, columns), list(PolicyRule))) if guests else {}
-    return [replace(task, clocks=tuple(clocks.get(task.place, ()))) for task in tasks]
+    timers = _by_place(await tx.fetch(READ_GUEST_TIMERS, *map(list, columns), list(PolicyRule))) if guests else {}
+    return [replace(task, timers=tuple(timers.get(task.place, ()))) for task in tasks]
 
 
-async def put(tx: Transaction, clocks: Sequence[SubjectClock]) -> None:
+async def save_timers(tx: Transaction, timers: Sequence[SubjectTimer]) -> None:
     """Keep clocks as they are by now. None may be there twice."""
-    if clocks:
-        await tx.execute(PUT, *map(list, zip(*[row_of(*each) for each in clocks], strict=True)))
+    if timers:
+        await tx.execute(SAVE_TIMERS, *map(list, zip(*[to_row(*each) for each in timers], strict=True)))
 
 
-async def remove(tx: Transaction, clocks: Iterable[SubjectClock]) -> None:
+async def delete_timers(tx: Transaction, timers: Iterable[SubjectTimer]) -> None:
     """Forget clocks that count no more."""
-    rows = [_key(*each) for each in clocks]
+    rows = [_key(*each) for each in timers]
     if rows:
-        await tx.execute(REMOVE, *map(list, zip(*rows, strict=True)))
+        await tx.execute(DELETE_TIMERS, *map(list, zip(*rows, strict=True)))
 
 
-async def leave(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
+async def delete_all_timers(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
     """Forget the clocks of groups that are not there any more."""
-    await tx.execute(LEAVE, tenant_id, subject_ids)
+    await tx.execute(DELETE_ALL_TIMERS, tenant_id, subject_ids)
 
 
-def row_of(subject: FindingSubject, clock: Clock) -> tuple[object, ...]:
+def to_row(subject: FindingSubject, timer: Timer) -> tuple[object, ...]:
     """The columns of a clock in their order, the first four of which name it."""
-    guest = clock.guest
+    guest = timer.guest
     return (
-        *_key(subject, clock),
+        *_key(subject, timer),
         None if guest is None else guest.mail,
         "" if guest is None else guest.display_name,
-        clock.policy_id,
-        clock.terms,
-        clock.action,
-        clock.started_at,
-        clock.action_at,
-        clock.next_at,
-        clock.round,
-        clock.reminded,
-        clock.is_acting,
-        clock.trouble,
-        clock.acted_at,
+        timer.policy_id,
+        timer.terms,
+        timer.action,
+        timer.started_at,
+        timer.action_at,
+        timer.next_at,
+        timer.round,
+        timer.reminded,
+        timer.is_acting,
+        timer.trouble,
+        timer.acted_at,
     )
 
 
-def _by_place(rows: Sequence[Record]) -> Mapping[Place, list[Clock]]:
-    found: dict[Place, list[Clock]] = {}
+def _task(row: Record) -> PolicyTask:
+    tenant_id, group_id = TenantId(row["tenant_id"]), GroupId(row["subject_id"])
+    policy = None
+    if row["content"] is not None:
+        rules = to_policy_rules(_decode_policy(row["content"]))
+        idle = None if row["policy_digest"] is None else Idle(row["policy_digest"], row["policy_quiet_until"])
+        is_begun = row["policy_begun"]
+        policy = AssignedPolicy(PolicyId(row["policy_id"]), rules, row["policy_assigned_at"], is_begun, idle)
+    return PolicyTask(
+        place=(tenant_id, group_id),
+        subject=FindingSubject(tenant_id, group_id, SubjectType(row["type"]), row["display_name"]),
+        policy=policy,
+    )
+
+
+def _by_place(rows: Sequence[Record]) -> Mapping[Place, list[Timer]]:
+    found: dict[Place, list[Timer]] = {}
     for row in rows:
-        found.setdefault((row["tenant_id"], row["subject_id"]), []).append(_clock(row))
+        found.setdefault((row["tenant_id"], row["subject_id"]), []).append(_timer(row))
     return found
 
 
 async def _accepted(
     tx: Transaction, columns: tuple[list[UUID], list[UUID]]
-) -> Mapping[Place, Mapping[ClockPlace, datetime | None]]:
-    rules = {kind_of(rule): rule for rule in PolicyRule}
-    found: dict[Place, dict[ClockPlace, datetime | None]] = {}
+) -> Mapping[Place, Mapping[TimerKey, datetime | None]]:
+    rules = {finding_kind(rule): rule for rule in PolicyRule}
+    found: dict[Place, dict[TimerKey, datetime | None]] = {}
     for row in await tx.fetch(ACCEPTED, *columns, FindingState.ACCEPTED, FindingSource.POLICY):
         guest_id = UserId(UUID(row["about"])) if row["about"] else None
         of_place = found.setdefault((row["tenant_id"], row["subject_id"]), {})
@@ -286,12 +280,16 @@ async def _accepted(
     return found
 
 
-def _clock(row: Record) -> Clock:
+def _key(subject: FindingSubject, timer: Timer) -> tuple[object, ...]:
+    return subject.tenant_id, subject.id, timer.rule, NO_GUEST if timer.guest is None else timer.guest.id
+
+
+def _timer(row: Record) -> Timer:
     rule, guest_id = PolicyRule(row["rule"]), row["guest_id"]
     guest = None
     if rule is not PolicyRule.MINIMUM_OWNERS:
         guest = Guest(UserId(guest_id), row["guest_mail"], row["guest_name"])
-    return Clock(
+    return Timer(
         rule=rule,
         guest=guest,
         policy_id=PolicyId(row["policy_id"]),
@@ -306,7 +304,3 @@ def _clock(row: Record) -> Clock:
         trouble=row["trouble"],
         acted_at=row["acted_at"],
     )
-
-
-def _key(subject: FindingSubject, clock: Clock) -> tuple[object, ...]:
-    return subject.tenant_id, subject.id, clock.rule, NO_GUEST if clock.guest is None else clock.guest.id

@@ -19,7 +19,7 @@ from chamberlain.guests.policies.schema import (
     PolicyShape,
     ReviewShape,
 )
-from chamberlain.guests.policies.simulation import Occurrence, OccurrenceType, Simulation, SimulationOrder
+from chamberlain.guests.policies.simulation import Occurrence, OccurrenceType, Simulation, SimulationRequest
 from chamberlain.http.wire import Actor, Time, time_of
 
 
@@ -162,9 +162,9 @@ class SimulationBody(Shape, frozen=True, kw_only=True):
 SIMULATION = Reader(SimulationBody)
 
 
-def to_simulation_order(body: SimulationBody) -> SimulationOrder:
+def to_simulation_request(body: SimulationBody) -> SimulationRequest:
     """The rules' value of it; what is named twice is looked at once."""
-    return SimulationOrder(_each_once(body.group_ids), _each_once(body.site_ids))
+    return SimulationRequest(_each_once(body.group_ids), _each_once(body.site_ids))
 
 
 def _each_once(ids: tuple[UUID, ...] | None) -> tuple[GroupId, ...]:

@@ -1,7 +1,9 @@
 """Import a group or site that discovery has not found yet."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeAlias
 
 from chamberlain.core.errors import TryAgain, Unavailable
 from chamberlain.core.ids import GroupId, TenantId
@@ -9,9 +11,11 @@ from chamberlain.database.transactions import Database
 from chamberlain.directory.port import Subjects
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.guests.subjects import records
-from chamberlain.guests.subjects.models import entry_of, require_type
+from chamberlain.guests.subjects.models import require_type, to_entry
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
+
+Observe: TypeAlias = Callable[[Sequence[SubjectReference]], Awaitable[Sequence[ObservedSubject | None]]]
 
 
 async def import_subject(
@@ -34,21 +38,30 @@ async def import_subject(
         require_type(None, group_id, wanted)
         return
     try:
-        observed = await _observe(directory, tenant, group_id)
+        reference = SubjectReference(tenant.id, group_id, f"{tenant.extension_prefix}_group")
+        shown = [each for each in await directory.observe([reference]) if each is not None]
+        observed = next(iter(await with_former_marks(directory.observe, tenant, shown)), None)
     except TryAgain as error:
         detail = "The directory cannot be asked for this group. Send the request again."
         raise Unavailable("overloaded", detail, after=error.after) from error
     require_type(None if observed is None else observed.type, group_id, wanted)
     if observed is not None:
         async with database.transaction(tenant_id) as tx:
-            await records.observe(tx, [entry_of(observed, at=at)])
+            await records.observe(tx, [to_entry(observed, at=at)])
 
 
-async def _observe(directory: Subjects, tenant: Tenant, group_id: GroupId) -> ObservedSubject | None:
-    """Read the group. Its request id may be under a former prefix."""
-    (observed,) = await directory.observe([SubjectReference(tenant.id, group_id, f"{tenant.extension_prefix}_group")])
+async def with_former_marks(
+    observe: Observe, tenant: Tenant, subjects: Sequence[ObservedSubject]
+) -> Sequence[ObservedSubject]:
+    """Look for the request of each group that has none under the current prefix. Raises TryAgain.
+
+    A tenant that never changed its prefix costs no call.
+    """
+    found = list(subjects)
     for prefix in tenant.marked_under:
-        if observed is not None and observed.request_id is None:
-            (older,) = await directory.observe([SubjectReference(tenant.id, group_id, f"{prefix}_group")])
-            observed = replace(observed, request_id=None if older is None else older.request_id)
-    return observed
+        places = [place for place, each in enumerate(found) if each.request_id is None]
+        references = [SubjectReference(tenant.id, found[place].id, f"{prefix}_group") for place in places]
+        for place, shown in zip(places, await observe(references) if references else (), strict=True):
+            if shown is not None:
+                found[place] = replace(found[place], request_id=shown.request_id)
+    return found

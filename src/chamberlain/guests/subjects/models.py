@@ -33,7 +33,7 @@ class SubjectEntry:
 @dataclass(frozen=True, slots=True)
 class SubjectRecord:
     """A group or site whole. `generation` counts the changes of its assignment. `effects` are the steps of the request
-    that brings the last one about, as long as that is kept; `is_left_undone` says that it was cancelled or has failed
+    that brings the last one about, as long as that is kept; `is_incomplete` says that it was cancelled or has failed
     before all of them were done, and `assigned_type` what it was at the last change, None where that is not known. The
     names are those that template and policy have now."""
 
@@ -47,7 +47,7 @@ class SubjectRecord:
     assignment_request_id: RequestId | None
     assigned_at: datetime | None
     assigned_by: Actor | None
-    is_left_undone: bool = False
+    is_incomplete: bool = False
     assigned_type: SubjectType | None = None
 
     @property
@@ -56,7 +56,7 @@ class SubjectRecord:
         return self.assignment.etag
 
     @property
-    def has_turned(self) -> bool:
+    def has_changed_type(self) -> bool:
         """Whether it has a template that was assigned to it while it was a group, and is a site now, or the other way
         round."""
         was = self.assigned_type
@@ -74,7 +74,7 @@ class SubjectFilter:
     prefix: str | None = None
 
 
-def entry_of(observed: ObservedSubject, *, at: datetime) -> SubjectEntry:
+def to_entry(observed: ObservedSubject, *, at: datetime) -> SubjectEntry:
     """What is kept of it. A site is called as the site, not as its security group."""
     site = observed.site
     return SubjectEntry(
@@ -113,7 +113,7 @@ def require_type(found: SubjectType | None, group_id: GroupId, wanted: SubjectTy
     """Raises NotFound when there is no such group (None), or when it is to be found at the other path."""
     match found:
         case None:
-            raise no_such(wanted)
+            raise unknown_subject(wanted)
         case SubjectType.SITE if wanted is SubjectType.GROUP:
             other = f"/admin/collab/v1/manage/spo/{group_id}/"
             raise NotFound(f"This is the security group of a managed site. It is found at {other}.")
@@ -124,7 +124,7 @@ def require_type(found: SubjectType | None, group_id: GroupId, wanted: SubjectTy
             return
 
 
-def no_such(wanted: SubjectType) -> NotFound:
+def unknown_subject(wanted: SubjectType) -> NotFound:
     """What to say when the directory has no such group."""
     what = "There is no such group." if wanted is SubjectType.GROUP else "There is no site with such a security group."
     return NotFound(f"{what} The list has those that there are.")

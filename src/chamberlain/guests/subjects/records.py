@@ -15,7 +15,7 @@ from chamberlain.core.ids import GroupId, PolicyId, RequestId, TemplateId, Tenan
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.subjects import Sharing, SubjectType
-from chamberlain.guests.models import Assignment
+from chamberlain.guests.models import to_assignment
 from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
 from chamberlain.mailboxes.names import comparison_form
 from chamberlain.requests.steps import Effects
@@ -23,12 +23,10 @@ from chamberlain.requests.steps import Effects
 # Whoever assigns one locks it as well, if only against its removal.
 LOCK_TEMPLATE = "SELECT FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2 FOR UPDATE"
 LOCK_POLICY = "SELECT FROM chamberlain.policy WHERE tenant_id = $1 AND policy_id = $2 FOR UPDATE"
-
 IS_ASSIGNED = """
 SELECT EXISTS (SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND template_id = $2)
     OR EXISTS (SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND policy_id = $3) AS is_assigned
 """
-
 # A group or site with what is assigned to it, `s` being its row.
 COLUMNS: Final = """
 s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team, s.member_ship_type, s.request_id, s.site_url,
@@ -56,11 +54,9 @@ s.assigned_by, s.assigned_type,
 FIND: Final = f"""
 SELECT {COLUMNS} FROM chamberlain.subject s WHERE s.tenant_id = $1 AND s.subject_id = $2
 """  # noqa: S608 - text of ours alone.
-
 MEMBER_SHIP_TYPES: Final = """
 SELECT subject_id, member_ship_type FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)
 """
-
 # What is assigned is not touched, and what was observed later is not put back. Rows are locked in the order of their
 # ids, in which everybody locks them.
 OBSERVE: Final = """
@@ -84,20 +80,17 @@ ON CONFLICT (tenant_id, subject_id) DO UPDATE SET
     site_url = excluded.site_url, sharing = excluded.sharing, observed_at = excluded.observed_at
 WHERE s.observed_at <= excluded.observed_at
 """
-
-HOLD: Final = """
+LOCK: Final = """
 SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2) ORDER BY subject_id FOR UPDATE
 """
-REMOVE: Final = "DELETE FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)"
+DELETE: Final = "DELETE FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)"
 UNSEEN: Final = """
 SELECT subject_id FROM chamberlain.subject WHERE tenant_id = $1 AND observed_at < $2 LIMIT $3
 """
-
-IDS_BEHIND: Final = """
+IDS_AFTER: Final = """
 SELECT subject_id FROM chamberlain.subject
 WHERE tenant_id = $1 AND ($2::uuid IS NULL OR subject_id > $2) ORDER BY subject_id LIMIT $3
 """
-
 _decode_effects = msgspec.json.Decoder(Effects).decode
 _decode_actor = msgspec.json.Decoder(Actor).decode
 
@@ -105,7 +98,7 @@ _decode_actor = msgspec.json.Decoder(Actor).decode
 async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId) -> SubjectRecord | None:
     """The group or site as it is known."""
     row = await tx.fetch_row(FIND, tenant_id, subject_id)
-    return record_of(row) if row else None
+    return to_record(row) if row else None
 
 
 async def observe(tx: Transaction, entries: Sequence[SubjectEntry]) -> None:
@@ -114,21 +107,21 @@ async def observe(tx: Transaction, entries: Sequence[SubjectEntry]) -> None:
         await tx.execute(OBSERVE, *map(list, zip(*map(_row, entries), strict=True)))
 
 
-async def hold(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
+async def lock(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
     """Lock those of these that are known, in the order in which everybody does. Whoever then observes some and removes
     others waits for nobody who has one and waits for another."""
     if subject_ids:
-        await tx.execute(HOLD, tenant_id, subject_ids)
+        await tx.execute(LOCK, tenant_id, subject_ids)
 
 
-async def remove(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
+async def delete(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
     """Forget groups that the directory does not have any more, with what was assigned to them."""
-    await tx.execute(REMOVE, tenant_id, subject_ids)
+    await tx.execute(DELETE, tenant_id, subject_ids)
 
 
-async def unseen(tx: Transaction, tenant_id: TenantId, since: datetime, most: int) -> Sequence[GroupId]:
+async def find_unseen(tx: Transaction, tenant_id: TenantId, since: datetime, limit: int) -> Sequence[GroupId]:
     """Some of those that were not observed since then."""
-    rows = await tx.fetch(UNSEEN, tenant_id, since, most)
+    rows = await tx.fetch(UNSEEN, tenant_id, since, limit)
     return [GroupId(row["subject_id"]) for row in rows]
 
 
@@ -140,9 +133,9 @@ async def member_ship_types(
     return {row["subject_id"]: MemberShipType(row["member_ship_type"]) for row in rows}
 
 
-async def ids_behind(tx: Transaction, tenant_id: TenantId, behind: GroupId | None, most: int) -> Sequence[GroupId]:
+async def ids_after(tx: Transaction, tenant_id: TenantId, after: GroupId | None, limit: int) -> Sequence[GroupId]:
     """Some of all that there are, in the order of their ids; from the first on, or behind one."""
-    return [GroupId(row["subject_id"]) for row in await tx.fetch(IDS_BEHIND, tenant_id, behind, most)]
+    return [GroupId(row["subject_id"]) for row in await tx.fetch(IDS_AFTER, tenant_id, after, limit)]
 
 
 async def is_assigned(
@@ -159,37 +152,17 @@ async def is_assigned(
     return row is not None and bool(row["is_assigned"])
 
 
-def name_key_of(display_name: str) -> str:
+def to_name_key(display_name: str) -> str:
     """The form of a name that lists are sorted by, and that the beginning of a name is looked up in."""
     return comparison_form(display_name)
 
 
-def _row(entry: SubjectEntry) -> tuple[object, ...]:
-    return (
-        entry.tenant_id,
-        entry.id,
-        entry.type,
-        entry.display_name,
-        name_key_of(entry.display_name),
-        entry.mail,
-        entry.is_team,
-        entry.member_ship_type,
-        entry.request_id,
-        entry.site_url,
-        entry.sharing,
-        entry.observed_at,
-    )
-
-
-def record_of(row: Record) -> SubjectRecord:
+def to_record(row: Record) -> SubjectRecord:
     """The group or site that a row holds."""
-    template_id, policy_id = row["template_id"], row["policy_id"]
     effects = None if row["effects"] is None else _decode_effects(row["effects"])
     return SubjectRecord(
         entry=_entry(row),
-        assignment=Assignment(
-            None if template_id is None else TemplateId(template_id), None if policy_id is None else PolicyId(policy_id)
-        ),
+        assignment=to_assignment(row["template_id"], row["policy_id"]),
         template_name=row["template_name"],
         policy_name=row["policy_name"],
         generation=row["generation"],
@@ -198,8 +171,25 @@ def record_of(row: Record) -> SubjectRecord:
         assignment_request_id=_request(row["assignment_request_id"]),
         assigned_at=row["assigned_at"],
         assigned_by=None if row["assigned_by"] is None else _decode_actor(row["assigned_by"]),
-        is_left_undone=effects is not None and effects.is_left_undone,
+        is_incomplete=effects is not None and effects.is_left_undone,
         assigned_type=None if row["assigned_type"] is None else SubjectType(row["assigned_type"]),
+    )
+
+
+def _row(entry: SubjectEntry) -> tuple[object, ...]:
+    return (
+        entry.tenant_id,
+        entry.id,
+        entry.type,
+        entry.display_name,
+        to_name_key(entry.display_name),
+        entry.mail,
+        entry.is_team,
+        entry.member_ship_type,
+        entry.request_id,
+        entry.site_url,
+        entry.sharing,
+        entry.observed_at,
     )
 
 

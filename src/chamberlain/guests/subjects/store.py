@@ -9,18 +9,17 @@ from typing import Final
 from chamberlain.core.paging import NamedPage, NamedPageWanted, NamePosition
 from chamberlain.database.transactions import PLANNING, Transaction
 from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord
-from chamberlain.guests.subjects.records import COLUMNS, name_key_of, record_of
+from chamberlain.guests.subjects.records import COLUMNS, to_name_key, to_record
 
 # $1 tenant, $2 type, $3 and $4 the position (null at the beginning), $5 how the name begins (empty for any), $6 number
 # of rows, $7 whether assigned (one or both), $8 template, $9 policy. No character comes behind the last.
-_BEHIND: Final = "($3::text IS NULL OR (s.name_key, s.subject_id) > ($3, $4::uuid))"
+_AFTER: Final = "($3::text IS NULL OR (s.name_key, s.subject_id) > ($3, $4::uuid))"
 _BEGINS: Final = "s.name_key >= $5::text AND s.name_key < $5 || chr(1114111)"
 _BY_NAME: Final = "ORDER BY s.name_key, s.subject_id LIMIT $6"
-
-
-def _places(condition: str) -> str:
-    return f"""SELECT s.name_key, s.subject_id FROM chamberlain.subject s
-    WHERE s.tenant_id = $1 AND s.type = $2 AND {condition} AND {_BEGINS} AND {_BEHIND} {_BY_NAME}"""  # noqa: S608
+_ANY: Final = "($7::boolean[] IS NOT NULL AND $8::uuid IS NULL AND $9::uuid IS NULL)"
+_OF_TEMPLATE: Final = "($7::boolean[] IS NOT NULL AND s.template_id = $8::uuid AND $9::uuid IS NULL)"
+_OF_POLICY: Final = "($7::boolean[] IS NOT NULL AND $8::uuid IS NULL AND s.policy_id = $9::uuid)"
+_OF_BOTH: Final = "($7::boolean[] IS NOT NULL AND s.both_ids = $8::uuid::text || $9::uuid::text)"
 
 
 def _page_of(places: str) -> str:
@@ -35,10 +34,10 @@ def _page_of(places: str) -> str:
     """  # noqa: S608 - text of ours alone.
 
 
-_ANY: Final = "($7::boolean[] IS NOT NULL AND $8::uuid IS NULL AND $9::uuid IS NULL)"
-_OF_TEMPLATE: Final = "($7::boolean[] IS NOT NULL AND s.template_id = $8::uuid AND $9::uuid IS NULL)"
-_OF_POLICY: Final = "($7::boolean[] IS NOT NULL AND $8::uuid IS NULL AND s.policy_id = $9::uuid)"
-_OF_BOTH: Final = "($7::boolean[] IS NOT NULL AND s.both_ids = $8::uuid::text || $9::uuid::text)"
+def _places(condition: str) -> str:
+    return f"""SELECT s.name_key, s.subject_id FROM chamberlain.subject s
+    WHERE s.tenant_id = $1 AND s.type = $2 AND {condition} AND {_BEGINS} AND {_AFTER} {_BY_NAME}"""  # noqa: S608
+
 
 # What is assigned and what is not, each by name, and of these the first.
 ALL: Final = _page_of(f"""
@@ -58,29 +57,26 @@ async def find_page(tx: Transaction, wanted: SubjectFilter, page: NamedPageWante
     await tx.execute(PLANNING)
     statement, values = page_statement(tx, wanted, page)
     rows = await tx.fetch(statement, *values)
-    records = [record_of(row) for row in rows[: page.limit]]
+    records = [to_record(row) for row in rows[: page.limit]]
     if len(rows) <= page.limit:
         return NamedPage(records, None)
     last = records[-1].entry
-    return NamedPage(records, NamePosition(name_key_of(last.display_name), last.id))
+    return NamedPage(records, NamePosition(to_name_key(last.display_name), last.id))
 
 
 def page_statement(tx: Transaction, wanted: SubjectFilter, page: NamedPageWanted) -> tuple[str, tuple[object, ...]]:
     """The statement that reads a page and one row more, with its values."""
     place = (None, None) if page.after is None else (page.after.name, page.after.id)
-    prefix = "" if wanted.prefix is None else name_key_of(wanted.prefix)
+    prefix = "" if wanted.prefix is None else to_name_key(wanted.prefix)
     assigned = [True, False] if wanted.is_assigned is None else [wanted.is_assigned]
-    values = (tx.tenant_id, wanted.type, *place, prefix, page.limit + 1, assigned, wanted.template_id, wanted.policy_id)
-    return _statement(wanted), values
-
-
-def _statement(wanted: SubjectFilter) -> str:
     match wanted:
         case SubjectFilter(template_id=None, policy_id=None):
-            return ALL
+            statement = ALL
         case SubjectFilter(policy_id=None):
-            return OF_TEMPLATE
+            statement = OF_TEMPLATE
         case SubjectFilter(template_id=None):
-            return OF_POLICY
+            statement = OF_POLICY
         case _:
-            return OF_BOTH
+            statement = OF_BOTH
+    values = (tx.tenant_id, wanted.type, *place, prefix, page.limit + 1, assigned, wanted.template_id, wanted.policy_id)
+    return statement, values

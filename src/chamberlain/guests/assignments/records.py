@@ -7,11 +7,11 @@ from uuid import UUID
 import msgspec
 
 from chamberlain.changes.record import actor_of
-from chamberlain.core.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
+from chamberlain.core.ids import GroupId, RequestId, TenantId
 from chamberlain.core.json import StoredDecoder
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.subjects import SubjectType
-from chamberlain.guests.models import Assigned, Assignment, AssignmentTask, Place
+from chamberlain.guests.models import Assigned, AssignmentTask, Place, to_assignment
 from chamberlain.requests.finish import TAKE_UP
 from chamberlain.requests.models import StepRecord
 from chamberlain.templates.models import GuestTemplate
@@ -28,23 +28,21 @@ LEFT JOIN chamberlain.template_revision v
     ON v.tenant_id = g.tenant_id AND v.template_id = g.template_id AND v.revision = g.revision
 WHERE r.request_id = ANY ($1)
 """
-
 # In the order in which everybody locks them. Until the transaction ends nobody changes what is assigned.
 HOLD: Final = """
 SELECT s.tenant_id, s.subject_id, s.generation FROM chamberlain.subject s
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
 """
-
 _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
 _decode_template = StoredDecoder(GuestTemplateShape).decode
 
 
-async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[AssignmentTask]:
+async def claim_tasks(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[AssignmentTask]:
     """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
     rows = await tx.fetch(TAKE_UP, request_ids)
     loaded = await tx.fetch(LOAD, [row["request_id"] for row in rows]) if rows else ()
-    assigned = {RequestId(row["request_id"]): assigned_of(row) for row in loaded}
+    assigned = {RequestId(row["request_id"]): to_assigned(row) for row in loaded}
     return [_task(row, assigned.get(RequestId(row["request_id"]))) for row in rows]
 
 
@@ -57,6 +55,20 @@ async def unchanged(tx: Transaction, taken: Collection[Assigned]) -> frozenset[P
     return frozenset(place for place, generation in generations.items() if held.get(place) == generation)
 
 
+def to_assigned(row: Record) -> Assigned:
+    """What is assigned to the group or site that a row holds."""
+    return Assigned(
+        tenant_id=TenantId(row["tenant_id"]),
+        id=GroupId(row["subject_id"]),
+        type=SubjectType(row["type"]),
+        display_name=row["display_name"],
+        extension=f"{row['extension_prefix']}_group",
+        generation=row["generation"],
+        assignment=to_assignment(row["template_id"], row["policy_id"]),
+        template=_template(row["template"]),
+    )
+
+
 def _task(row: Record, assigned: Assigned | None) -> AssignmentTask:
     return AssignmentTask(
         request_id=RequestId(row["request_id"]),
@@ -65,23 +77,6 @@ def _task(row: Record, assigned: Assigned | None) -> AssignmentTask:
         steps=_decode_steps(row["steps"]),
         created_by=actor_of(row),
         assigned=assigned,
-    )
-
-
-def assigned_of(row: Record) -> Assigned:
-    """What is assigned to the group or site that a row holds."""
-    template_id, policy_id = row["template_id"], row["policy_id"]
-    return Assigned(
-        tenant_id=TenantId(row["tenant_id"]),
-        id=GroupId(row["subject_id"]),
-        type=SubjectType(row["type"]),
-        display_name=row["display_name"],
-        extension=f"{row['extension_prefix']}_group",
-        generation=row["generation"],
-        assignment=Assignment(
-            None if template_id is None else TemplateId(template_id), None if policy_id is None else PolicyId(policy_id)
-        ),
-        template=_template(row["template"]),
     )
 
 

@@ -1,0 +1,131 @@
+"""The body of a call that lets a finding stand."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from msgspec import Meta, Raw, Struct, json
+
+from chamberlain.core.constraints import Shape
+from chamberlain.core.errors import BodyInvalid, Fault
+from chamberlain.core.time import Moment, read_moment
+from chamberlain.core.validation import Reader, name
+from chamberlain.core.values import Json
+from chamberlain.directory.subjects import SubjectType
+from chamberlain.guests.findings.rules import AcceptanceRequest
+from chamberlain.guests.models import Acceptance as RecordedAcceptance
+from chamberlain.guests.models import (
+    FindingKind,
+    FindingMailbox,
+    FindingRecord,
+    FindingState,
+    FindingSubject,
+)
+from chamberlain.http.wire import Actor, Time, time_of
+
+
+class AcceptanceBody(Shape, frozen=True, kw_only=True):
+    """Why it may stand, and until when; without `until` for good."""
+
+    reason: Annotated[str, name(1024)]
+    until: Moment | None = None
+
+
+ACCEPTANCE = Reader(AcceptanceBody)
+# What was wanted or observed: whatever the property holds.
+Observed = Annotated[Raw, Meta(extra_json_schema={"description": "Any JSON value, or null."})]
+
+
+class FindingSubjectBody(Struct, rename="camel", frozen=True):
+    """The group, site or mailbox that something was found about."""
+
+    type: Literal["group", "site", "mailbox"]
+    id: UUID
+    display_name: str
+
+
+class Acceptance(Struct, rename="camel", frozen=True):
+    """Who lets a finding stand, and why. `until` of null is for good."""
+
+    by: Actor
+    reason: str
+    accepted_at: Time
+    until: Time | None
+
+
+class Finding(Struct, rename="camel", frozen=True):
+    """Something that is against the rules, or was. Of a guest, `observed` says who it is. `acceptance` is null unless
+    somebody has accepted it."""
+
+    id: UUID
+    kind: FindingKind
+    state: FindingState
+    subject: FindingSubjectBody
+    property: str | None
+    wanted: Observed
+    observed: Observed
+    detail: str
+    policy_id: UUID | None
+    action: str | None
+    action_at: Time | None
+    first_seen_at: Time
+    last_seen_at: Time
+    acceptance: Acceptance | None
+
+
+class FindingPage(Struct, rename="camel", frozen=True):
+    """Some findings, newest first; `nextCursor` is null on the last page."""
+
+    items: tuple[Finding, ...]
+    next_cursor: str | None
+
+
+def to_acceptance_request(body: AcceptanceBody) -> AcceptanceRequest:
+    """The rules' value of it. Raises BodyInvalid for a day that there is not."""
+    until = None if body.until is None else read_moment(body.until, "until")
+    if isinstance(until, Fault):
+        raise BodyInvalid((until,))
+    return AcceptanceRequest(body.reason, until)
+
+
+def _finding(record: FindingRecord) -> Finding:
+    subject = record.subject
+    return Finding(
+        id=record.id,
+        kind=record.kind,
+        state=record.state,
+        subject=FindingSubjectBody(_type_of(subject), subject.id, subject.display_name),
+        property=record.property,
+        wanted=_raw(record.wanted),
+        observed=_raw(record.observed),
+        detail=record.detail,
+        policy_id=record.policy_id,
+        action=record.action,
+        action_at=None if record.action_at is None else time_of(record.action_at),
+        first_seen_at=time_of(record.first_seen_at),
+        last_seen_at=time_of(record.last_seen_at),
+        acceptance=None if record.acceptance is None else _acceptance(record.acceptance),
+    )
+
+
+def _acceptance(acceptance: RecordedAcceptance) -> Acceptance:
+    by = acceptance.by
+    return Acceptance(
+        by=Actor(by.type, by.id, by.display_name),
+        reason=acceptance.reason,
+        accepted_at=time_of(acceptance.accepted_at),
+        until=None if acceptance.until is None else time_of(acceptance.until),
+    )
+
+
+def _type_of(subject: FindingSubject | FindingMailbox) -> Literal["group", "site", "mailbox"]:
+    match subject.type:
+        case SubjectType.GROUP:
+            return "group"
+        case SubjectType.SITE:
+            return "site"
+        case "mailbox":
+            return "mailbox"
+
+
+def _raw(value: Json) -> Raw:
+    return Raw(json.encode(value))
