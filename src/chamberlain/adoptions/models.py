@@ -1,7 +1,7 @@
-"""Adoptions: mailboxes and groups that were in the directory before are taken under management by a rule.
+"""Adoptions: existing mailboxes and groups of the directory are managed from now on.
 
-A rule is shown first: whom it would take, and what stands against the others. Carrying it out takes those who were
-shown and nobody else, which the digest of what was shown is for.
+A rule is previewed first, with the matching objects and the conflicts of others. The digest of the preview makes sure
+that the run takes the same objects.
 """
 
 import hashlib
@@ -26,14 +26,14 @@ from chamberlain.requests.models import RequestResult, RequestState, TemplateRef
 from chamberlain.requests.steps import Entry, EntryKind, StateEntry
 from chamberlain.templates.models import TemplateHead, TemplateKind
 
-# What one rule may take. Ours: so many are carried out within minutes, and who takes more can do it in parts.
+# Objects of one adoption. Our choice: a run takes minutes, and larger sets can be split.
 MOST_TAKEN = 10_000
 # So many of those who are taken, and of those who are not, are shown with their names.
 MOST_SHOWN = 100
 
 
 class AdoptionState(StrEnum):
-    """Where an adoption stands; none goes back to one that stands above."""
+    """The state of an adoption, in order. A state never goes back."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -42,7 +42,7 @@ class AdoptionState(StrEnum):
 
 
 class ItemState(StrEnum):
-    """Where one that is to be taken stands: it is waited for, taken, could not be taken, or was given back."""
+    """The state of an item: waiting, adopted, refused or released."""
 
     PENDING = "pending"
     ADOPTED = "adopted"
@@ -51,7 +51,10 @@ class ItemState(StrEnum):
 
 
 def object_type_of(kind: TemplateKind) -> ObjectType:
-    """What a template of this kind makes. Raises ValueError for one of guests, which makes nothing."""
+    """Return the type of objects of a template.
+
+    Raises ValueError for guest templates.
+    """
     match kind:
         case TemplateKind.SHARED | TemplateKind.EQUIPMENT | TemplateKind.ROOM:
             return ObjectType.MAILBOX
@@ -63,8 +66,11 @@ def object_type_of(kind: TemplateKind) -> ObjectType:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionFilter:
-    """Which of all there are; None is any. `prefix` is how the name, the display name or the address begins, `domain`
-    what stands behind the @ of the address, and `ids` are those that the directory knows them by."""
+    """Filter of objects. None matches any.
+
+    `prefix` is the start of the name, the display name or the address. `domain` is that of the address. `ids` are those
+    of the directory.
+    """
 
     prefix: str | None = None
     domain: str | None = None
@@ -73,7 +79,10 @@ class AdoptionFilter:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionRule:
-    """Whom to take, and the template by which they are managed from then on. `kind` is that of the template."""
+    """The objects to adopt and their template.
+
+    `kind` is that of the template.
+    """
 
     kind: TemplateKind
     template_id: TemplateId
@@ -82,7 +91,7 @@ class AdoptionRule:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why one is not taken: a stable code, and a sentence that says what to do."""
+    """A reason against adopting an object: a code, and a sentence with the solution."""
 
     code: str
     detail: str
@@ -90,8 +99,10 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One that the filter names. `held` is what must be its own among all that is managed, by kind and value;
-    `differences` are the steps whose effect it does not show, as far as that is known before it is taken."""
+    """An object that matches the filter.
+
+    `held` are its unique values by kind. `differences` are steps whose effect the object lacks, as far as known.
+    """
 
     id: UUID
     display_name: str
@@ -103,7 +114,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a rule comes to at one moment."""
+    """The result of a rule at a moment."""
 
     rule: AdoptionRule
     template: TemplateHead
@@ -112,7 +123,7 @@ class Preview:
 
     @property
     def digest(self) -> str:
-        """Names what would be taken: the same for the same ones under the same template."""
+        """Digest the objects to adopt, with the template."""
         head, chosen = self.template, self.rule.filter
         said: list[object] = [str(head.id), head.revision, chosen.prefix, chosen.domain]
         said.append(sorted(map(str, chosen.ids or ())))
@@ -126,7 +137,7 @@ class Preview:
 
 
 def is_chosen(chosen: AdoptionFilter, *, object_id: UUID, names: Collection[str], mail: str | None) -> bool:
-    """Whether a filter names somebody who is called so."""
+    """Return whether a filter matches these names and this address."""
     if chosen.ids is not None and object_id not in chosen.ids:
         return False
     if chosen.domain is not None and (mail or "").rpartition("@")[2].lower() != chosen.domain.lower():
@@ -140,8 +151,10 @@ def is_chosen(chosen: AdoptionFilter, *, object_id: UUID, names: Collection[str]
 def preview_of(
     rule: AdoptionRule, template: TemplateHead, candidates: Sequence[Candidate], *, given: Collection[tuple[str, str]]
 ) -> Preview:
-    """Who of the candidates is taken and who is not. `given` are the names and addresses that are given away already;
-    of two candidates with one name, the first by address has it."""
+    """Split the candidates into objects to adopt and conflicts.
+
+    `given` are reserved names and addresses. Of two candidates with one name, the first by address wins.
+    """
     ordered = sorted(candidates, key=lambda one: (one.mail or "", one.id))
     taken: list[Candidate] = []
     conflicts: list[tuple[Candidate, Obstacle]] = []
@@ -157,7 +170,7 @@ def preview_of(
 
 
 def require_as_shown(preview: Preview, digest: str) -> None:
-    """Raises Conflict when others would be taken than were shown, and NotPossible when they are too many or none."""
+    """Raises Conflict if the preview changed, and NotPossible for too many objects or none."""
     if preview.digest != digest:
         raise changed_since()
     if not preview.taken:
@@ -169,13 +182,13 @@ def require_as_shown(preview: Preview, digest: str) -> None:
 
 
 def changed_since() -> Conflict:
-    """What to say when what was shown is not what would be taken."""
+    """Build the error for a changed preview."""
     detail = "What this rule takes has changed since it was shown. Ask for it again with ?dryRun=true, and look at it."
     return Conflict("previewChanged", detail)
 
 
 def require_undoable(state: AdoptionState | None) -> None:
-    """Raises NotFound when there is no such adoption (None), and Conflict when it is undone, or about to be."""
+    """Raises NotFound for None, and Conflict for an adoption that is undone or being undone."""
     match state:
         case None:
             raise NotFound("There is no such adoption. The list has those that there are.")
@@ -196,17 +209,17 @@ GONE = Obstacle("gone", "The directory does not have it any more.")
 
 
 def type_differs(wanted: TemplateKind, shown: str) -> Obstacle:
-    """What to say of one that the template does not make."""
+    """Build the conflict of an object of another type."""
     return Obstacle("typeDiffers", f"It is a {shown}, and the template makes a {wanted}. Use a template of its kind.")
 
 
 def not_representable(why: str) -> Obstacle:
-    """What to say of one that shows what no record can hold."""
+    """Build the conflict of an object that no record can represent."""
     return Obstacle("notRepresentable", f"A record cannot hold what it shows. {why}")
 
 
 def with_mark(obstacle: Obstacle) -> Obstacle:
-    """What to say of one that is not taken, and whose mark the directory does not take away."""
+    """Add to a refusal that the directory keeps the mark."""
     return replace(obstacle, detail=f"{obstacle.detail} {MARK_STAYS.detail}")
 
 
@@ -218,15 +231,17 @@ def _taken_names(one: Candidate, used: Collection[tuple[str, str]]) -> Iterator[
             yield Obstacle(f"{noun}Taken", f'The {noun} "{value}" is given away to something managed already. {cure}')
 
 
-# What the audit trail keeps of an adoption as a whole.
+# Noun of adoptions in the audit trail.
 NOUN = "adoption"
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptionRecord:
-    """An adoption whole. `total` were shown and confirmed; of those, so many were adopted, whatever became of them
-    since, could not be, or were given back, those included that undoing has overtaken. `extension_prefix` is under
-    which their marks stand, None for that of the tenant; `undone_by` who had it undone."""
+    """An adoption with its counts.
+
+    `total` objects were confirmed. `adopted` counts them even if they changed later. `released` includes those that
+    were overtaken by the undo. `extension_prefix` is the prefix of their marks, or None for that of the tenant.
+    """
 
     id: AdoptionId
     tenant_id: TenantId
@@ -248,8 +263,10 @@ class AdoptionRecord:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionItem:
-    """One that is taken, by the id that the directory knows it by, and the request whose mark it carries. The directory
-    has kept it waiting since `waits_since`. `held` is what is reserved for it, by kind and value."""
+    """An object to adopt, by its id in the directory and the request of its mark.
+
+    `waits_since` is the start of a wait for the directory. `held` are its reserved values by kind.
+    """
 
     id: UUID
     request_id: RequestId
@@ -261,7 +278,7 @@ class AdoptionItem:
 
 @dataclass(frozen=True, slots=True)
 class RefusedItem:
-    """One that was to be taken and could not be, and why; or one that was given back, and why its mark has stayed."""
+    """A refused item with the reason, or a released item whose mark stays."""
 
     item: AdoptionItem
     obstacle: Obstacle
@@ -269,7 +286,7 @@ class RefusedItem:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionView:
-    """An adoption with the first hundred of those that could not be taken, or whose mark has stayed."""
+    """An adoption with its first hundred refused items."""
 
     record: AdoptionRecord
     refused: tuple[RefusedItem, ...]
@@ -277,8 +294,10 @@ class AdoptionView:
 
 @dataclass(frozen=True, slots=True)
 class MailboxPart:
-    """What stands in the records of a mailbox beside its request. `content` is the order with the template's defaults,
-    as JSON."""
+    """The row of a mailbox besides its request.
+
+    `content` is the order with the defaults of the template, as JSON.
+    """
 
     id: MailboxId
     name: str
@@ -290,8 +309,10 @@ class MailboxPart:
 
 @dataclass(frozen=True, slots=True)
 class AdoptedObject:
-    """What is written for one that is taken, as if `created_by` had asked for it by this body. `mailbox` is None for a
-    group."""
+    """The rows of an adopted object, as if `created_by` had requested it.
+
+    `mailbox` is None for a group.
+    """
 
     item: AdoptionItem
     display_name: str
@@ -303,14 +324,14 @@ class AdoptedObject:
 
     @property
     def held(self) -> frozenset[tuple[str, str]]:
-        """What must be its own, by kind and value."""
+        """Return the unique values by kind."""
         part = self.mailbox
         alias = None if part is None or part.alias is None else part.alias.lower()
         addresses = {("address", each) for each in (self.mail.lower(), alias) if each}
         return frozenset(addresses if part is None else {*addresses, ("name", part.name_key)})
 
     def timeline(self, at: datetime) -> tuple[Entry, ...]:
-        """What whoever watches the request is told: it has succeeded."""
+        """Return the timeline of its request, which has succeeded."""
         state = StateEntry(RequestState.SUCCEEDED, at, result=self.result)
         return (Entry(EntryKind.STATE, state=state),)
 
@@ -349,13 +370,13 @@ def confirmed(record: AdoptionRecord) -> Change:
 
 
 def undone(record: AdoptionRecord, editor: Editor, said: Mapping[str, str]) -> Change:
-    """The record of somebody who has it undone; `said` is what they said to it."""
+    """Build the audit entry of an undo."""
     after: dict[str, Json] = {"state": AdoptionState.UNDOING, **said}
     return _change(record, "adoption.undo", editor, before={"state": record.state}, after=after)
 
 
 def taken(record: AdoptionRecord, adopted: AdoptedObject) -> Change:
-    """The record of one that is managed from now on; nobody is told by an event."""
+    """Build the audit entry of an adopted object. It has no event."""
     after = {"adoptionId": str(record.id), "mail": adopted.mail}
     return _of_item(record, "adopt", adopted.item, after, record.editor)
 
@@ -405,12 +426,12 @@ def _written_filter(chosen: AdoptionFilter) -> dict[str, Json]:
     return {"q": chosen.prefix, "domain": chosen.domain, "ids": ids if chosen.ids is not None else None}
 
 
-# What the directory does not answer for, or does not show, for so long is refused; and so long it may keep a mark.
+# Objects without an answer for so long are refused. Their mark is removed for as long.
 PATIENCE = timedelta(days=1)
-# A search is often behind what was just written.
+# Searches lag behind writes.
 NOT_SHOWN = TryAgain(timedelta(seconds=30), "The directory does not show it under its mark yet.")
 
-# What has to wait, and what for.
+# A waiting item, with the reason.
 Waiting: TypeAlias = tuple[AdoptionItem, TryAgain]
 
 
@@ -420,15 +441,17 @@ def has_waited(item: AdoptionItem, *, now: datetime, times: int = 1) -> bool:
 
 
 def end_of_wait(item: AdoptionItem, fault: TryAgain, *, now: datetime) -> RefusedItem | Waiting:
-    """What becomes of one that the directory does not mark or show yet."""
+    """Return the next state of an object that the directory does not mark or show yet."""
     if has_waited(item, now=now):
         return RefusedItem(item, GONE if fault is NOT_SHOWN else NO_ANSWER)
     return item, fault
 
 
 def end_of_refused(refused: RefusedItem, fault: OutsideFault | None, *, now: datetime) -> RefusedItem | Waiting:
-    """What becomes of one that is refused, when this came of taking its mark away. It may have waited to be shown
-    before, and waits as long again."""
+    """Return the next state of a refused object after the removal of its mark.
+
+    The wait starts again.
+    """
     if not isinstance(fault, TryAgain):
         return refused
     if has_waited(refused.item, now=now, times=2):

@@ -26,7 +26,10 @@ from chamberlain.tenants.models import Tenant
 
 
 async def mailbox_page(directory: Adoptions, tenant: Tenant, cursor: str | None) -> MailboxPage:
-    """Read a page of mailboxes, each with its marks under the current prefix and all former ones. Raises TryAgain."""
+    """Read a page of mailboxes with their marks under all prefixes.
+
+    Raises TryAgain.
+    """
     page = await directory.mailboxes(tenant.id, f"{tenant.extension_prefix}_mailbox", cursor)
     for prefix in tenant.marked_under:
         older = await directory.mailboxes(tenant.id, f"{prefix}_mailbox", cursor)

@@ -1,4 +1,4 @@
-"""Groups and teams that are adopted: what is read of the one that is there, and what stands against taking it."""
+"""Rules of adopted groups and mailboxes: candidates, conflicts and records."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -32,15 +32,17 @@ MOST_OWNERS = 100
 
 @dataclass(frozen=True, slots=True)
 class AdoptedGroup:
-    """The order that would have made a group as it is, and the owner who stands for whoever asked for it."""
+    """The order that would have created the group, and its requesting owner."""
 
     order: GroupOrder
     owner: UserId
 
 
 def group_candidate(entry: SubjectEntry, template: GroupTemplate) -> Candidate:
-    """What is to be said of a group that a filter names. Who owns it and what it shows else is read when it is taken;
-    so `differences` are all that the template asks for."""
+    """Build the candidate of a group.
+
+    Its owners and values are read during the adoption. So `differences` are all steps of the template.
+    """
     obstacle = _obstacle(entry, template)
     return Candidate(
         id=entry.id,
@@ -55,7 +57,10 @@ def group_candidate(entry: SubjectEntry, template: GroupTemplate) -> Candidate:
 def adopted_group(
     observed: ObservedGroup, kind: TemplateKind, template_id: TemplateId, member_ship_type: MemberShipType
 ) -> AdoptedGroup | Obstacle:
-    """What is recorded of a group. Nothing is said of its members: they come and go without us."""
+    """Build the record of a group.
+
+    Its members are not recorded, because they change independently.
+    """
     is_team = observed.channels is not None
     if is_team is not (kind is TemplateKind.TEAM):
         return type_differs(kind, "team" if is_team else "group")
@@ -110,7 +115,10 @@ MOST_MAILBOX_OWNERS = 2
 def mailbox_candidate(
     observed: ObservedMailbox, template: MailboxTemplate, tenant: Tenant, *, unwritable: str | None
 ) -> Candidate:
-    """What is to be said of a mailbox that a filter names. `unwritable` is why no record can hold what it shows."""
+    """Build the candidate of a mailbox.
+
+    `unwritable` is the reason that no record can represent it.
+    """
     order = order_of_mailbox(observed, template.head.id)
     obstacle = _mailbox_obstacle(observed, template, tenant, unwritable)
     return Candidate(
@@ -126,12 +134,15 @@ def mailbox_candidate(
 def obstacle_of_marked(
     observed: ObservedMailbox, template: MailboxTemplate, tenant: Tenant, *, unwritable: str | None
 ) -> Obstacle | None:
-    """What stands against one that carries our mark by now, and was free of obstacles when it was shown."""
+    """Return a new conflict of a marked object, or None."""
     return _mailbox_obstacle(replace(observed, marks={}), template, tenant, unwritable)
 
 
 def order_of_mailbox(observed: ObservedMailbox, template_id: TemplateId) -> MailboxOrder:
-    """The order that would have made it as it is. What it does not show is left to the template."""
+    """Build the order that would have created the mailbox.
+
+    Missing values come from the template.
+    """
     fields, place, owners = observed.address_fields, observed.place or Place(), observed.owners
     is_room, is_shared = observed.type is MailboxType.ROOM, observed.type is MailboxType.SHARED
     return MailboxOrder(
@@ -166,7 +177,7 @@ def order_of_mailbox(observed: ObservedMailbox, template_id: TemplateId) -> Mail
 
 
 def names_held(order: MailboxOrder, observed: ObservedMailbox) -> tuple[tuple[str, str], ...]:
-    """What must be its own: its addresses, as far as a record has them, and its name in the form that is compared."""
+    """Return the unique values: the valid addresses and the normalized name."""
     alias = alias_of(order, observed.type, _domain(observed))
     addresses = dict.fromkeys([each for each in (observed.mail.lower(), alias) if each])
     return (*[("address", each) for each in addresses], ("name", comparison_form(observed.name)))
@@ -205,7 +216,7 @@ def _domain(observed: ObservedMailbox) -> str:
 
 
 def _alias(observed: ObservedMailbox) -> str | None:
-    """The first of its further addresses that a record can hold: one at its own domain, in the letters of ours."""
+    """Return the first alias that a record can hold: in its own domain, in our alphabet."""
     for address in observed.aliases:
         local, _, domain = address.lower().rpartition("@")
         if domain == _domain(observed) and local_part(local) == local and len(local) <= MOST_OF_A_LOCAL_PART:
@@ -224,7 +235,7 @@ def _capacity(observed: ObservedMailbox) -> int | None:
 
 
 def _auto_mapping(observed: ObservedMailbox) -> bool | None:
-    """What most of it shows; without anybody who has full access nothing is said."""
+    """Return the automatic mapping of most users, or None without full access."""
     full = [user for user, level in observed.permissions.items() if level is PermissionLevel.FULL_ACCESS]
     return not observed.auto_mapped.isdisjoint(full) if full else None
 

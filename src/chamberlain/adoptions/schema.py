@@ -1,4 +1,4 @@
-"""The body of a call that takes existing mailboxes or groups under management."""
+"""JSON of adoptions, shared by the API and stored rows."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -33,7 +33,7 @@ Digest = Annotated[str, shaped("sha256:[0-9a-f]{64}", "must be the digest that a
 
 
 class AdoptedKind(StrEnum):
-    """What is taken: the kind of the template."""
+    """The kind of an adoption: that of its template."""
 
     SHARED = "shared"
     EQUIPMENT = "equipment"
@@ -43,7 +43,10 @@ class AdoptedKind(StrEnum):
 
 
 class AdoptionFilterBody(Shape, frozen=True, kw_only=True):
-    """Which of them: those that meet all that is sent. `q` is how the name, the display name or the address begins."""
+    """Filter of objects, which must match all fields.
+
+    `q` is the start of the name, the display name or the address.
+    """
 
     q: Annotated[str, name(256)] | None = None
     domain: Domain | None = None
@@ -51,7 +54,10 @@ class AdoptionFilterBody(Shape, frozen=True, kw_only=True):
 
 
 class AdoptionBody(Shape, frozen=True, kw_only=True):
-    """Whom to take under which template. `digest` is that of the preview; only a dry run goes without."""
+    """An adoption.
+
+    `digest` is that of the preview. Only a dry run has none.
+    """
 
     kind: AdoptedKind
     template_id: Id
@@ -70,7 +76,7 @@ def to_adoption_rule(body: AdoptionBody) -> AdoptionRule:
 
 
 def digest_in(body: AdoptionBody) -> str:
-    """The digest of what was shown. Raises BodyInvalid where there is none."""
+    """Return the digest of the preview. Raises BodyInvalid if it is missing."""
     if body.digest is None:
         detail = "digest is missing. Ask with ?dryRun=true first, look at what would be taken, and send its digest."
         raise BodyInvalid((Fault("/digest", "missingProperty", detail),))
@@ -80,7 +86,10 @@ def digest_in(body: AdoptionBody) -> str:
 def adopted_mailbox_of(
     item: AdoptionItem, observed: ObservedMailbox, template: MailboxTemplate, *, actor: Actor, mailbox_id: MailboxId
 ) -> AdoptedObject | Obstacle:
-    """What is written for a mailbox that `actor` takes; directories have other bounds than bodies have."""
+    """Build the record of a mailbox that `actor` adopts.
+
+    Its values may exceed the limits of bodies.
+    """
     order = order_of_mailbox(observed, template.head.id)
     if (unwritable := unwritable_part(order)) is not None:
         return not_representable(unwritable)
@@ -101,7 +110,10 @@ def adopted_mailbox_of(
 def adopted_group_of(
     item: AdoptionItem, observed: ObservedGroup, adopted: AdoptedGroup, *, kind: TemplateKind, owner_name: str
 ) -> AdoptedObject | Obstacle:
-    """What is written for a group or team; its first owner stands for whoever asked for it."""
+    """Build the record of a group or team.
+
+    Its first owner is its requester.
+    """
     body = write_group_order(adopted.order)
     try:
         read_group_order(body)

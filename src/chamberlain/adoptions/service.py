@@ -46,8 +46,8 @@ from chamberlain.queue.notifier import Notifier
 class AdoptionService:
     """Preview, confirm, list, read and undo the adoptions of a tenant.
 
-    Every method raises Forbidden for callers who are not administrators, and Unavailable if the directory has to say
-    who is one and does not answer. `workers` are notified of new jobs.
+    Every method raises Forbidden for callers who are not administrators. It raises Unavailable if the directory does
+    not answer whether the caller is one. `workers` are notified of new jobs.
     """
 
     database: Database
@@ -68,7 +68,7 @@ class AdoptionService:
     async def confirm(
         self, caller: Caller, rule: AdoptionRule, digest: str, act: Act, render: Callable[[AdoptionView], bytes]
     ) -> KeptAnswer:
-        """Start an adoption and return what `render` makes of it.
+        """Start an adoption and return the answer that `render` builds.
 
         Raises like `preview`, and Conflict if the preview has changed since the digest was made.
         """
@@ -113,10 +113,10 @@ class AdoptionService:
     async def undo(
         self, caller: Caller, adoption_id: AdoptionId, act: Act, render: Callable[[AdoptionView], bytes]
     ) -> KeptAnswer:
-        """Undo an adoption and return what `render` makes of it.
+        """Undo an adoption and return the answer that `render` builds.
 
-        A worker removes the marks and records, even of an adoption that still runs. Raises NotFound, and Conflict if
-        the adoption is undone or being undone.
+        A worker removes the marks and records, even of a running adoption. Raises NotFound, and Conflict if the
+        adoption is undone or being undone.
         """
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         editor = await self.authorization.editor(caller, act)

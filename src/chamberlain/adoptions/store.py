@@ -1,4 +1,4 @@
-"""Adoptions: rules that were confirmed, and how far each has come. Whom they take stands in adoption_items."""
+"""SQL of adoptions and their items."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ released, client_id, created_by, trace_id, created_at, updated_at, finished_at, 
 undone_client_id, undone_trace_id
 """
 FIND: Final = f"SELECT {_COLUMNS} FROM chamberlain.adoption WHERE tenant_id = $1 AND adoption_id = $2"  # noqa: S608 - text of ours alone.
-# For whoever is about to change it: until the end of the transaction nobody else does.
+# Locks it for a change.
 HOLD: Final = f"{FIND} FOR UPDATE"
 PAGE: Final = f"""
 SELECT {_COLUMNS} FROM chamberlain.adoption
@@ -96,7 +96,7 @@ async def find(tx: Transaction, tenant_id: TenantId, adoption_id: AdoptionId) ->
 
 
 async def hold(tx: Transaction, tenant_id: TenantId, adoption_id: AdoptionId) -> AdoptionRecord | None:
-    """The adoption whole, which nobody else changes until this transaction ends."""
+    """Find and lock an adoption."""
     row = await tx.fetch_row(HOLD, tenant_id, adoption_id)
     return _record(row) if row else None
 
@@ -111,13 +111,16 @@ async def find_page(tx: Transaction, page: PageWanted) -> Page[AdoptionRecord]:
 
 
 async def find_groups(tx: Transaction, tenant_id: TenantId, behind: GroupId | None) -> Sequence[SubjectEntry]:
-    """Some of the groups that are known, in the order of their ids; fewer than GROUPS_TOGETHER are the last."""
+    """Find a page of known groups by id.
+
+    A short page is the last one.
+    """
     rows = await tx.fetch(GROUPS, tenant_id, behind, GROUPS_TOGETHER)
     return [subject_records.to_record(row).entry for row in rows]
 
 
 async def put(tx: Transaction, record: AdoptionRecord) -> None:
-    """Write down what was confirmed."""
+    """Save a confirmed adoption."""
     editor, rule = record.editor, record.rule
     await tx.execute(
         INSERT,
@@ -153,7 +156,7 @@ async def move(
 
 
 async def undo(tx: Transaction, before: AdoptionRecord, editor: Editor, *, at: datetime) -> AdoptionRecord | None:
-    """The adoption as it is about to be undone; None when it has moved meanwhile."""
+    """Change the state to undoing. Returns None after a concurrent change."""
     after = await move(tx, before, AdoptionState.UNDOING, at=at)
     if after is None:
         return None
@@ -217,7 +220,7 @@ USING unnest($2::text[], $3::text[], $4::uuid[]) AS r (kind, value, request_id)
 WHERE v.tenant_id = $1 AND v.kind = r.kind AND v.value = r.value AND v.request_id = r.request_id
 """
 
-# Who was not tried yet comes first, and then who has waited longest.
+# New items first, then by the longest wait.
 FIND_ITEMS: Final = """
 SELECT object_id, request_id, display_name, mail, held, waits_since FROM chamberlain.adoption_item
 WHERE tenant_id = $1 AND adoption_id = $2 AND state = ANY ($3) AND object_id <> ALL ($5)
@@ -250,8 +253,10 @@ _decode_held = msgspec.json.Decoder(frozenset[tuple[str, str]]).decode
 
 
 async def put_new(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem]) -> bool:
-    """Write down who is taken, and reserve what must be each one's own. False when somebody else has got some of it
-    meanwhile; then the transaction must not be committed."""
+    """Save the items and reserve their unique values.
+
+    Returns False if a value was reserved meanwhile. Then the transaction must be rolled back.
+    """
     got = await tx.fetch(RESERVE, record.tenant_id, *_held(items))
     new = await tx.fetch(
         INSERT_ITEMS,
@@ -275,7 +280,7 @@ async def find_items(
 
 
 async def find_refused(tx: Transaction, record: AdoptionRecord, most: int) -> Sequence[RefusedItem]:
-    """Some of those that could not be taken, and why, and of those that were given back and keep their mark."""
+    """Find refused items, and released items whose mark stays, with reasons."""
     rows = await tx.fetch(REFUSED, record.tenant_id, record.id, most)
     return [RefusedItem(_item(row), Obstacle(row["code"], row["detail"])) for row in rows]
 
@@ -295,7 +300,7 @@ async def wait(tx: Transaction, record: AdoptionRecord, ids: Collection[UUID], *
 
 
 async def wait_anew(tx: Transaction, record: AdoptionRecord) -> None:
-    """Forget since when the directory has kept anybody waiting: something else is asked of it from now on."""
+    """Reset the waits of items, because the undo calls the directory for something else."""
     await tx.execute(WAIT_ANEW, record.tenant_id, record.id)
 
 
@@ -306,7 +311,7 @@ async def take(tx: Transaction, record: AdoptionRecord, items: Sequence[Adoption
 
 
 async def refuse(tx: Transaction, record: AdoptionRecord, refused: Sequence[RefusedItem], *, at: datetime) -> None:
-    """Let others have the names of those that cannot be taken, and keep why."""
+    """Refuse items, with reasons, and release their reserved values."""
     if refused:
         items = [each.item for each in refused]
         await _save_outcomes(tx, record, items, ItemState.REFUSED, [each.obstacle for each in refused])
@@ -322,7 +327,7 @@ async def release(tx: Transaction, record: AdoptionRecord, items: Sequence[Adopt
 
 
 async def tell(tx: Transaction, record: AdoptionRecord, released: Sequence[RefusedItem]) -> None:
-    """Keep what is to be said of some that were given back."""
+    """Save the reasons of released items whose mark stays."""
     if released:
         items, obstacles = [each.item for each in released], [each.obstacle for each in released]
         await _save_outcomes(tx, record, items, ItemState.RELEASED, obstacles)
@@ -335,7 +340,7 @@ async def _save_outcomes(
     state: ItemState,
     obstacles: Sequence[Obstacle] = (),
 ) -> None:
-    """Let these be in another state, with why, where that is to be said."""
+    """Save the state of items, with optional reasons."""
     said: Sequence[tuple[str | None, str | None]] = [(each.code, each.detail) for each in obstacles]
     columns = zip(*(said or [(None, None)] * len(items)), strict=True)
     ids = [item.id for item in items]
@@ -348,7 +353,7 @@ async def _give_back(tx: Transaction, record: AdoptionRecord, items: Sequence[Ad
 
 
 def _held(items: Sequence[AdoptionItem]) -> tuple[list[str], list[str], list[RequestId]]:
-    """What is reserved for these, in columns: kind, value, and for which request."""
+    """Return the reserved values as columns: kind, value and request."""
     held = [(kind, value, item.request_id) for item in items for kind, value in item.held]
     return [kind for kind, _, _ in held], [value for _, value, _ in held], [request_id for _, _, request_id in held]
 
@@ -423,14 +428,14 @@ WITH gone AS (
 )
 SELECT mailbox_id FROM gone
 """
-# Of groups, what guest rules have found stays: they are assigned to any group, managed or not. So does what differs of
-# these: $5 are the properties of mailboxes and groups.
+# Findings of guest rules stay, because unmanaged groups can have an assignment too. $5 are the properties of mailboxes
+# and groups, whose drift findings are closed.
 LEAVE: Final = """
 UPDATE chamberlain.finding SET state = 'gone', last_seen_at = $4
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND kind = ANY ($3) AND about = ANY ($5)
 AND state IN ('open', 'accepted')
 """
-# Nobody asks for them under this id any more.
+# The id is not used again.
 FORGET_REPAIRS: Final = """
 DELETE FROM chamberlain.drift_repair WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
 """
@@ -460,7 +465,7 @@ async def adopt(tx: Transaction, record: AdoptionRecord, objects: Sequence[Adopt
         [each.created_by.display_name for each in objects],
         [_encode(each.result).decode() for each in objects],
         [_encode(each.timeline(at)).decode() for each in objects],
-        # The marks were set under it, whatever the prefix of the tenant is by now.
+        # The prefix of the marks, even if the tenant's has changed.
         record.extension_prefix,
     )
     await _insert_mailboxes(tx, record, objects)
@@ -473,7 +478,7 @@ async def adopt(tx: Transaction, record: AdoptionRecord, objects: Sequence[Adopt
 async def release_objects(
     tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], *, at: datetime
 ) -> None:
-    """Take the records of these away again, and let others have their names."""
+    """Delete the records of objects, and release their names."""
     if not items:
         return
     request_ids = [item.request_id for item in items]

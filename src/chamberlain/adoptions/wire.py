@@ -30,8 +30,10 @@ class AdoptionFilter(Struct, rename="camel", frozen=True):
 
 
 class Adoptable(Struct, rename="camel", frozen=True):
-    """One that would be taken, by the id that the directory knows it by. `differences` are the steps of the template
-    whose effect it does not show; of a group, those whose effect it may not show."""
+    """An object to adopt, by its id in the directory.
+
+    `differences` are steps of the template whose effect is missing. For a group they may be present.
+    """
 
     id: UUID
     display_name: str
@@ -57,8 +59,10 @@ class PreviewCounts(Struct, rename="camel", frozen=True):
 
 
 class AdoptionPreview(Struct, rename="camel", frozen=True):
-    """What a rule comes to now. `digest` names all that would be taken; `taken` and `conflicts` are the first hundred
-    by address."""
+    """The preview of a rule.
+
+    `digest` covers all objects to adopt. `taken` and `conflicts` are the first hundred by address.
+    """
 
     dry_run: bool
     kind: TemplateKind
@@ -71,7 +75,7 @@ class AdoptionPreview(Struct, rename="camel", frozen=True):
 
 
 class AdoptionCounts(Struct, rename="camel", frozen=True):
-    """How many were confirmed, and what has become of them: taken, not possible after all, given back."""
+    """The numbers of confirmed, adopted, refused and released objects."""
 
     total: int
     adopted: int
@@ -95,7 +99,7 @@ class Adoption(Struct, rename="camel", frozen=True):
 
 
 class WholeAdoption(Adoption, rename="camel", frozen=True):
-    """The same, with the first hundred that could not be taken, or whose mark the directory has kept."""
+    """An adoption with its first hundred refused items."""
 
     refused: tuple[NotAdoptable, ...]
 
@@ -108,7 +112,7 @@ class AdoptionPage(Struct, rename="camel", frozen=True):
 
 
 def preview_of(preview: RulePreview) -> AdoptionPreview:
-    """What administrators are shown of a rule."""
+    """Encode a preview."""
     return AdoptionPreview(
         dry_run=True,
         kind=preview.rule.kind,
@@ -122,7 +126,7 @@ def preview_of(preview: RulePreview) -> AdoptionPreview:
 
 
 def adoption_of(record: AdoptionRecord) -> Adoption:
-    """What a list shows of an adoption."""
+    """Encode an adoption for a list."""
     by = record.editor.actor
     return Adoption(
         id=record.id,
@@ -139,7 +143,7 @@ def adoption_of(record: AdoptionRecord) -> Adoption:
 
 
 def whole_adoption_of(view: AdoptionView) -> WholeAdoption:
-    """What administrators are sent of one adoption."""
+    """Encode an adoption with its refused items."""
     listed = {name: getattr(adoption_of(view.record), name) for name in Adoption.__struct_fields__}
     return WholeAdoption(**listed, refused=tuple(map(_refused, view.refused)))
 

@@ -1,4 +1,4 @@
-"""Findings: what is against the rules, or was changed behind our back, and what has become of it."""
+"""Findings and assignments: values that all guest folders share."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from chamberlain.templates.models import GuestTemplate
 
 
 class FindingKind(StrEnum):
-    """What was found."""
+    """The kind of a finding."""
 
     DRIFT = "drift"
     GUEST_AGAINST_RULE = "guestAgainstRule"
@@ -37,7 +37,10 @@ class FindingKind(StrEnum):
 
 
 class FindingState(StrEnum):
-    """What has become of it: it stands, was mended by us, may stay, or is not true any more."""
+    """The state of a finding.
+
+    It is open, repaired by the service, accepted by a user, or no longer true.
+    """
 
     OPEN = "open"
     REPAIRED = "repaired"
@@ -46,7 +49,7 @@ class FindingState(StrEnum):
 
 
 class FindingSource(StrEnum):
-    """Who looks for it: what is found by one is not taken back by another."""
+    """The source of a finding. A source closes only its own findings."""
 
     ASSIGNMENT = "assignment"
     DRIFT = "drift"
@@ -65,7 +68,7 @@ class FindingSubject:
 
 @dataclass(frozen=True, slots=True)
 class FindingMailbox:
-    """The mailbox that something was found about, by the id that it has here."""
+    """The mailbox of a finding, by its id in the service."""
 
     tenant_id: TenantId
     id: MailboxId
@@ -75,10 +78,12 @@ class FindingMailbox:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is true now. `about` says what within the subject it is about, such as a guest: while it stands
-    it is found once only. `action` is what is about to be done; when it is found no more after that, it was
-    repaired. A policy says what it will do at `action_at`, or what it has done. `request_id` names the request without
-    which it would not be found."""
+    """A current violation or drift.
+
+    `about` identifies it within its subject, such as a guest. Only one per `about` is open at a time. `action` is
+    announced; if the finding disappears afterwards, it counts as repaired. A policy takes the action at `action_at`.
+    `request_id` is the request that a finding depends on.
+    """
 
     subject: FindingSubject | FindingMailbox
     kind: FindingKind
@@ -96,7 +101,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class FindingKey:
-    """What a finding is told from all others by while it stands."""
+    """The key of an open finding."""
 
     tenant_id: TenantId
     subject_id: UUID
@@ -106,7 +111,7 @@ class FindingKey:
 
 @dataclass(frozen=True, slots=True)
 class FindingSearch:
-    """What a source has looked for: these kinds, about these things alone where they are named."""
+    """The kinds that a source has searched for, optionally only for some `abouts`."""
 
     source: FindingSource
     kinds: Collection[FindingKind]
@@ -115,7 +120,7 @@ class FindingSearch:
 
 @dataclass(frozen=True, slots=True)
 class ClosedFinding:
-    """Something that was looked for and is not found any more, as it was found last: gone, or repaired by us."""
+    """A finding that is no longer true, with its last values."""
 
     subject: FindingSubject | FindingMailbox
     about: str
@@ -126,7 +131,7 @@ class ClosedFinding:
 
 @dataclass(frozen=True, slots=True)
 class FindingClosure:
-    """Something that was found and is not true any more: `gone` by itself or by others, or `repaired` by us."""
+    """The closure of a finding as gone or repaired."""
 
     subject: FindingSubject | FindingMailbox
     kind: FindingKind
@@ -136,7 +141,7 @@ class FindingClosure:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """Who has said that a finding may stand, and why; without `until` that has no end."""
+    """An acceptance of a finding. Without `until` it has no end."""
 
     by: Actor
     reason: str
@@ -146,7 +151,7 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class FindingRecord:
-    """A finding whole. `acceptance` is there while it is accepted, and stays when it has gone."""
+    """A stored finding. A closed finding keeps its acceptance."""
 
     id: UUID
     kind: FindingKind
@@ -167,7 +172,7 @@ class FindingRecord:
 
 @dataclass(frozen=True, slots=True)
 class FindingFilter:
-    """Which findings somebody wants to see; None is any."""
+    """Filter of findings. None matches any."""
 
     state: FindingState | None = None
     kind: FindingKind | None = None
@@ -176,14 +181,14 @@ class FindingFilter:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What is assigned; None where nothing is."""
+    """An assigned guest template and policy, or None."""
 
     template_id: TemplateId | None = None
     policy_id: PolicyId | None = None
 
     @property
     def etag(self) -> str:
-        """Names this version: it changes with the two ids and with nothing else."""
+        """Return the ETag. It depends on the two ids only."""
         return f'"{self.template_id or "-"}.{self.policy_id or "-"}"'
 
 
@@ -193,8 +198,10 @@ Place: TypeAlias = tuple[TenantId, GroupId]
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """What is assigned to a group or site at one moment; its generation says whether that is still so later. A template
-    of None: nothing is said about guests."""
+    """The assignment of a group or site at a moment.
+
+    `generation` detects later changes. Without a template there are no rules for guests.
+    """
 
     tenant_id: TenantId
     id: GroupId
@@ -207,7 +214,7 @@ class Assigned:
 
     @property
     def place(self) -> Place:
-        """What tells it from all others."""
+        """Return the key of the group or site."""
         return self.tenant_id, self.id
 
     @property
@@ -222,12 +229,12 @@ class Assigned:
 
     @property
     def removes_guests(self) -> bool:
-        """Whether guests who are against the rules are taken out of the group."""
+        """Return whether guests who violate the rules are removed."""
         return self.template is not None and self.template.present_guests is PresentGuests.REMOVE
 
     @property
     def wanted(self) -> WantedGuestRules:
-        """What the directory shall show, before it is known which guests have to go."""
+        """Return the desired state, before guests to remove are known."""
         return WantedGuestRules(
             tenant_id=self.tenant_id,
             id=self.id,
@@ -240,7 +247,10 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentTask:
-    """A request of kind assignment that is worked on. `assigned` is None when the group is not known any more."""
+    """A running request of kind assignment.
+
+    `assigned` is None if the group was deleted.
+    """
 
     request_id: RequestId
     tenant_id: TenantId
@@ -251,12 +261,12 @@ class AssignmentTask:
 
 
 def finding_key(found: Finding) -> FindingKey:
-    """What tells it from all others that stand."""
+    """Return the key of an open finding."""
     return FindingKey(found.subject.tenant_id, found.subject.id, found.kind, found.about)
 
 
 def violations(guests: Sequence[Guest], rules: GuestRules | None) -> Iterator[tuple[Guest, str]]:
-    """The guests who are against the rules, each with the sentence that says why; without rules nobody is."""
+    """List guests who violate the rules, each with the reason."""
     if rules is None:
         return
     for guest in guests:
@@ -272,8 +282,10 @@ def guest_findings(
     removed: bool,
     kept: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """The guests who are there against the rules; `removed` says that they are about to be removed, but for those whom
-    somebody has `kept`, as `about` names them."""
+    """Build the findings of guests who violate the rules.
+
+    With `removed` they are about to be removed, except for those in `kept`.
+    """
     return tuple(
         [
             _guest_finding(subject, guest, why, removed=removed and str(guest.id) not in kept)

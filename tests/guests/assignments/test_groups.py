@@ -65,17 +65,17 @@ def test_it_lists_and_shows_groups_and_sites(ada: Shell) -> None:
 
 
 @pytest.mark.parametrize("written", ["handbook", "https://sites.estate.example/Handbook/"])
-def test_a_site_goes_by_its_name_and_its_address(ada: Shell, apply_draft: str) -> None:
-    assert ada.done("site", "show", apply_draft, "--json").json["id"] == HANDBOOK
-    given = ada.done("site", "assign", apply_draft, "--policy", "Yearly review", "--json").json
-    cleared = ada.done("site", "assign", apply_draft, "--no-policy", "--json").json
+def test_a_site_goes_by_its_name_and_its_address(ada: Shell, written: str) -> None:
+    assert ada.done("site", "show", written, "--json").json["id"] == HANDBOOK
+    given = ada.done("site", "assign", written, "--policy", "Yearly review", "--json").json
+    cleared = ada.done("site", "assign", written, "--no-policy", "--json").json
 
     assert (given["id"], given["policy"]["name"], cleared["policy"]) == (HANDBOOK, "Yearly review", None)
 
 
 def test_a_group_goes_by_its_name_and_its_address(ada: Shell) -> None:
-    for apply_draft in ("all STAFF", "all-staff@estate.example"):
-        assert ada.done("group", "show", apply_draft, "--json").json["id"] == ALL_STAFF
+    for written in ("all STAFF", "all-staff@estate.example"):
+        assert ada.done("group", "show", written, "--json").json["id"] == ALL_STAFF
     simulated = ada.done("policy", "simulate", "90 days", "--group", "All staff", "--site", "Handbook", "--json").json
     assert simulated["subjects"] == 2
 

@@ -273,7 +273,7 @@ async def test_an_action_that_has_to_wait_is_told_once_it_is_done(runs: Runs) ->
     assert [each.state for each in await runs.steward.found()] == ["repaired"]
 
 
-@pytest.mark.parametrize("most_acts", [2, 3, 100])
+@pytest.mark.parametrize("max_actions", [2, 3, 100])
 async def test_many_actions_are_asked_for_in_portions(runs: Runs, max_actions: int) -> None:
     """In one call a directory would not be done with the twenty thousand guests of a group, and do none of them."""
     guests = [GIL, *await make_guests(runs, 4)]

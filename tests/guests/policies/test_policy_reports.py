@@ -111,7 +111,7 @@ def report(*lines: ReportLine, about: PolicyTask | None = None, findings: Findin
 
 
 @pytest.mark.parametrize(
-    ("about", "is_told"),
+    ("about", "is_reported"),
     [
         (task(REMINDED), True),
         (task(replace(REMINDED, reminded=None)), False),
@@ -128,12 +128,12 @@ def report(*lines: ReportLine, about: PolicyTask | None = None, findings: Findin
         (task(REMINDED, policy_id=PolicyId(uuid4())), False),
     ],
 )
-def test_it_works_for_reminders_of_what_is_still_to_come(about: PolicyTask, *, has_finding: bool) -> None:
-    assert report(REMINDER, about=about).is_empty is not has_finding
+def test_it_works_for_reminders_of_what_is_still_to_come(about: PolicyTask, *, is_reported: bool) -> None:
+    assert report(REMINDER, about=about).is_empty is not is_reported
 
 
 @pytest.mark.parametrize(
-    ("action", "findings", "is_told"),
+    ("action", "findings", "is_reported"),
     [
         (PolicyAction.REMOVE, {}, True),
         (PolicyAction.DISABLE, {}, True),
@@ -141,10 +141,10 @@ def test_it_works_for_reminders_of_what_is_still_to_come(about: PolicyTask, *, h
         (PolicyAction.NOTIFY, {}, False),
     ],
 )
-def test_it_works_for_what_was_done(action: PolicyAction, findings: Findings, *, has_finding: bool) -> None:
+def test_it_works_for_what_was_done(action: PolicyAction, findings: Findings, *, is_reported: bool) -> None:
     line = ReportLine(PolicyRule.REVIEW, GIL.id, action)
 
-    assert report(line, about=task(policy_id=None), findings=findings).is_empty is not has_finding
+    assert report(line, about=task(policy_id=None), findings=findings).is_empty is not is_reported
 
 
 @pytest.mark.parametrize(

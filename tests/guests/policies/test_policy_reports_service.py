@@ -125,9 +125,9 @@ async def test_it_works(house: House) -> None:
         "ada@estate.example",
         'Please confirm who stays: group "All staff"',
     )
-    assert 'This is what the guest policy "Of a test" does to the group "All staff".' in text
-    assert "You are told because you own it." in text
-    assert "stay only if somebody confirms it by the time that stands beside the name. After that their acc" in text
+    assert 'The guest policy "Of a test" applies to the group "All staff".' in text
+    assert "You receive this message as an owner." in text
+    assert "stay only if they are confirmed by the time next to their name. After that their accounts" in text
     assert f"- {finding.id}: {house.at(40)}, Gil Hartmann (gil@partner.example)" in text
     assert "chamberlain finding confirm ID" in text
     assert CONFIRM in text
@@ -165,7 +165,7 @@ async def test_it_works_for_what_was_done(house: House) -> None:
     reminder = await house.content(0, 76)
     removal = await house.content(90)
 
-    assert "may stay until the time that stands beside the name. After that they are removed:" in reminder
+    assert "may stay until the time next to their name. After that they are removed:" in reminder
     assert f"- {house.at(90)}, Gil Hartmann (gil@partner.example)" in reminder
     assert "finding confirm" not in reminder
     assert "The time for which these guests may stay is over. They were removed:\n\n- Gil Hartmann (gil@" in removal
@@ -178,7 +178,7 @@ async def test_it_works_for_an_account_that_was_disabled(house: House) -> None:
 
     text = await house.content(40)
 
-    assert "Nobody has confirmed in time that these guests stay. Their accounts were disabled:" in text
+    assert "These guests were not confirmed in time. Their accounts were disabled:" in text
     assert f"- {(await house.review()).id}: Gil Hartmann (gil@partner.example)" in text
 
 
@@ -324,7 +324,7 @@ async def test_it_tells_administrators_where_nobody_owns_it(house: House) -> Non
     (content,) = await house.mail(0, 30)
 
     assert content.to == "ben@estate.example"
-    assert "You are told because you administer Example Estate." in content.part("plain")
+    assert "You receive this message because you administer Example Estate." in content.part("plain")
 
 
 async def test_it_tells_administrators_where_reviews_are_theirs(house: House) -> None:
@@ -362,7 +362,7 @@ async def test_it_names_the_first_and_counts_the_others(house: House) -> None:
     text = await house.content(0, 30)
 
     assert text.count("\n- ") == MAX_NAMED
-    assert "And 12 more, who are not named here." in text
+    assert "And 12 more guests." in text
 
 
 async def test_it_handles_a_name_as_data(house: House) -> None:
@@ -392,7 +392,7 @@ async def test_it_keeps_no_name_of_somebody_who_is_forgotten(house: House) -> No
     (content,) = await house.notices.work()
 
     assert "Gil" not in str(kept)
-    assert f"Somebody whom the directory does not know any more ({GIL})" in content.part("plain")
+    assert f"A user who is no longer in the directory ({GIL})" in content.part("plain")
 
 
 async def test_it_handles_a_directory_that_does_not_answer(house: House) -> None:

@@ -88,7 +88,7 @@ def test_a_part_has_so_many_guests_or_is_one_group(
 
 
 @pytest.mark.parametrize(
-    ("numbers", "most", "portions"),
+    ("numbers", "most", "batches"),
     [
         ((), 3, []),
         ((2,), 3, [[(0, 2, True)]]),

@@ -46,7 +46,7 @@ OF_91_DAYS = replace(NINETY_DAYS, expiry=Expiry(91, (14, 7, 1), PolicyAction.REM
 
 
 @pytest.mark.parametrize(
-    ("policy", "quiet"),
+    ("policy", "idle"),
     [
         pytest.param(BEGUN, True, id="as it was"),
         pytest.param(replace(BEGUN, assigned_at=None), True, id="assigned before that was kept"),
@@ -69,7 +69,7 @@ def test_a_policy_that_says_something_else_is_looked_at(
 
 
 @pytest.mark.parametrize(
-    ("present", "quiet"),
+    ("present", "idle"),
     [
         (Membership((GIL,), 2), True),
         # Without a rule about owners or signs, those say nothing.

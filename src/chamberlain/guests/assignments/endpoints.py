@@ -57,7 +57,7 @@ async def read_group(assignments: AssignmentService, call: Call[None]) -> Answer
 
 
 async def assign_to_group(assignments: AssignmentService, call: Call[AssignmentBody]) -> Answer:
-    """Assign to a group, or clear what is assigned."""
+    """Assign to a group, or clear its assignment."""
     return _group(await assignments.assign(call.caller, _wanted(call, "groupId", SubjectType.GROUP)))
 
 
@@ -73,7 +73,7 @@ async def read_site(assignments: AssignmentService, call: Call[None]) -> Answer:
 
 
 async def assign_to_site(assignments: AssignmentService, call: Call[AssignmentBody]) -> Answer:
-    """Assign to a managed site, or clear what is assigned."""
+    """Assign to a managed site, or clear its assignment."""
     return _site(await assignments.assign(call.caller, _wanted(call, "securityGroupId", SubjectType.SITE)))
 
 

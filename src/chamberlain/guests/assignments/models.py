@@ -1,4 +1,4 @@
-"""Assignments: which guest template and which guest policy a group or site has, and what a change asks of each."""
+"""Assignments of guest templates and policies, and changes of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from chamberlain.guests.models import Assignment, to_assignment
 from chamberlain.guests.policies.models import PolicyHead, policy_fault
 from chamberlain.templates.models import TemplateHead, TemplateKind, template_fault
 
-# What clears the field that it is sent for.
+# Clears the field that it is sent for.
 ALL_ZERO = UUID(int=0)
 GUEST_KINDS = frozenset({TemplateKind.GUEST})
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Nothing was sent: it stays what it is."""
+    """The field was not sent and stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ FieldChange: TypeAlias = Keep | Clear | Assign
 
 @dataclass(frozen=True, slots=True)
 class AssignmentOrder:
-    """What the body of a change asks for."""
+    """A requested change of an assignment."""
 
     template: FieldChange
     policy: FieldChange
@@ -49,23 +49,23 @@ class AssignmentOrder:
 
 
 def to_field_change(sent: UUID | None) -> FieldChange:
-    """What one field asks for; None when it was not sent."""
+    """Convert a field. None means that it was not sent."""
     if sent is None:
         return Keep()
     return Clear() if sent == ALL_ZERO else Assign(sent)
 
 
 def assignment_after(before: Assignment, order: AssignmentOrder) -> Assignment:
-    """What is assigned once the order is carried out."""
+    """Return the assignment after a change."""
     return to_assignment(_after(before.template_id, order.template), _after(before.policy_id, order.policy))
 
 
 def assignment_faults(
     before: Assignment, after: Assignment, *, template: TemplateHead | None, policy: PolicyHead | None
 ) -> Iterator[Fault]:
-    """Why what is to be assigned cannot be, if it cannot. A head of None: there is no such one.
+    """List the reasons against an assignment.
 
-    What is assigned already is not looked at again: to assign it once more changes nothing.
+    A head of None means that it does not exist. Current assignments are not validated again.
     """
     if after.template_id not in (None, before.template_id) and (fault := template_fault(template, GUEST_KINDS)):
         yield fault

@@ -1,4 +1,4 @@
-"""Assignments for the worker: taken up with what is true now, and compared again when their effects are there."""
+"""SQL of assignments for other nouns: claim requests, and detect changes."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -28,7 +28,7 @@ LEFT JOIN chamberlain.template_revision v
     ON v.tenant_id = g.tenant_id AND v.template_id = g.template_id AND v.revision = g.revision
 WHERE r.request_id = ANY ($1)
 """
-# In the order in which everybody locks them. Until the transaction ends nobody changes what is assigned.
+# Lock in a fixed order to avoid deadlocks. The assignment cannot change until the transaction ends.
 HOLD: Final = """
 SELECT s.tenant_id, s.subject_id, s.generation FROM chamberlain.subject s
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
@@ -39,7 +39,7 @@ _decode_template = StoredDecoder(GuestTemplateShape).decode
 
 
 async def claim_tasks(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[AssignmentTask]:
-    """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
+    """Mark claimed requests as running. Cancelled ones are left out."""
     rows = await tx.fetch(TAKE_UP, request_ids)
     loaded = await tx.fetch(LOAD, [row["request_id"] for row in rows]) if rows else ()
     assigned = {RequestId(row["request_id"]): to_assigned(row) for row in loaded}
@@ -47,7 +47,10 @@ async def claim_tasks(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[
 
 
 async def unchanged(tx: Transaction, taken: Collection[Assigned]) -> frozenset[Place]:
-    """Those of which nothing else is assigned than when they were taken up; it stays so until the transaction ends."""
+    """Return subjects whose assignment has not changed since the claim.
+
+    They are locked until the transaction ends.
+    """
     generations = {each.place: each.generation for each in taken}
     tenants, ids = [place[0] for place in generations], [place[1] for place in generations]
     rows = await tx.fetch(HOLD, tenants, ids) if generations else ()
@@ -56,7 +59,7 @@ async def unchanged(tx: Transaction, taken: Collection[Assigned]) -> frozenset[P
 
 
 def to_assigned(row: Record) -> Assigned:
-    """What is assigned to the group or site that a row holds."""
+    """Read the assignment of a group or site from a row."""
     return Assigned(
         tenant_id=TenantId(row["tenant_id"]),
         id=GroupId(row["subject_id"]),

@@ -1,4 +1,4 @@
-"""Drafts of assignments: all that is written when what is assigned to a group or site changes."""
+"""Decide on changes of assignments, and build their rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from chamberlain.templates.models import TemplateHead
 
 @dataclass(frozen=True, slots=True)
 class WantedAssignment:
-    """Of which group or site something is asked, and how that came in: the JSON that was sent, and the edit."""
+    """The target of a change, the JSON that was sent, and the edit."""
 
     id: GroupId
     type: SubjectType
@@ -40,8 +40,10 @@ class WantedAssignment:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentContext:
-    """What a change is decided upon: the group or site, the template and policy that it has, and those that are asked
-    for; None where there is none."""
+    """The state that a change depends on.
+
+    It has the group or site, its template and policy, and the requested ones. None means that there is none.
+    """
 
     record: SubjectRecord
     template: TemplateHead | None
@@ -52,11 +54,10 @@ class AssignmentContext:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentDraft:
-    """A change of what is assigned that was found right.
+    """A validated change of an assignment.
 
-    It is written only where the group or site is still at the generation of `before`, and what is newly assigned is
-    still there and active. `template` is the one that is assigned afterwards, None when none is, as is `policy`; `body`
-    is the JSON that was sent.
+    It is an optimistic write: the generation of `before` must be current, and a newly assigned template or policy must
+    still be active. `template` is None if none is assigned afterwards. `body` is the JSON that was sent.
     """
 
     before: SubjectRecord
@@ -71,7 +72,7 @@ class AssignmentDraft:
 
     @property
     def new_template_id(self) -> TemplateId | None:
-        """The template that was not assigned before; it must not go away meanwhile."""
+        """Return the newly assigned template, which must not be deleted meanwhile."""
         return None if self.after.template_id == self.before.assignment.template_id else self.after.template_id
 
     @property
@@ -86,7 +87,10 @@ INACTIVE = frozenset({"templateInactive", "policyInactive"})
 
 @dataclass(frozen=True, slots=True)
 class NewGroup:
-    """A group that was just made, what its template assigns to it, with which it is marked already, and who made it."""
+    """A created group with the assignment of its template.
+
+    The group is already marked with it. `editor` created the group.
+    """
 
     entry: SubjectEntry
     assignment: Assignment
@@ -94,14 +98,13 @@ class NewGroup:
 
     @property
     def order(self) -> AssignmentOrder:
-        """The same as somebody would ask for it."""
+        """Convert the assignment to a requested change."""
         return AssignmentOrder(to_field_change(self.assignment.template_id), to_field_change(self.assignment.policy_id))
 
 
 @dataclass(frozen=True, slots=True)
 class NewGroupDraft:
-    """What is written for a new group, None where there is nothing to write, and what is to be said of the rules that
-    it does not get."""
+    """The rows of a new group, or None, with warnings about rules that it does not get."""
 
     draft: AssignmentDraft | None
     warnings: tuple[str, ...]
@@ -173,8 +176,10 @@ def draft_change(
     body: bytes,
     moment: Moment,
 ) -> AssignmentDraft | None:
-    """The change as it is to be written; None when what is asked for is so already, or comes about. Raises NotPossible
-    with all faults."""
+    """Draft a change, or return None if it exists or is being applied.
+
+    Raises NotPossible with all errors.
+    """
     record = context.record
     before, after = record.assignment, assignment_after(record.assignment, order)
     is_so = not record.is_incomplete and not record.has_changed_type
@@ -195,8 +200,10 @@ def draft_request(
     body: bytes,
     moment: Moment,
 ) -> AssignmentDraft:
-    """The change that leads to `after`, which was found possible. Where that is assigned already, it brings about what
-    is left to do, and nobody is told of a change."""
+    """Draft the request that leads to a valid assignment.
+
+    If nothing changes, it applies the remaining steps and has no event.
+    """
     record = context.record
     before = record.assignment
     template = context.template if after.template_id == before.template_id else context.wanted_template
@@ -215,9 +222,11 @@ def draft_request(
 
 
 def needed_steps(before: SubjectRecord, after: Assignment) -> tuple[Step, ...]:
-    """What is to be done in the directory: what follows from the change, and what the change before it has not brought
-    to its end. What has got a site since then gets all that its template says once more. So the effects of the newest
-    request are those of all that is assigned."""
+    """Return the steps of a change in the directory.
+
+    They include unfinished steps of the previous change. If a group became a site since then, all steps of its template
+    are repeated. So the newest request covers the whole assignment.
+    """
     template_changes = after.template_id != before.assignment.template_id or before.has_changed_type
     planned = plan_guest_rules(before.entry.type, template_changes=template_changes)
     left = {record.step for record in before.effects if record.state not in FINISHED}
@@ -228,7 +237,7 @@ def needed_steps(before: SubjectRecord, after: Assignment) -> tuple[Step, ...]:
 def build_change(
     before: SubjectRecord, after: Assignment, editor: Editor, *, request_id: RequestId, moment: Moment
 ) -> Change:
-    """The record of the change, and the event that tells of it, if there is something to tell."""
+    """Build the audit entry of a change, with the event if something changed."""
     entry = before.entry
     changed_from, changed_to = differences(assignment_document(before.assignment), assignment_document(after))
     event = assignment_changed(
@@ -275,8 +284,11 @@ def apply_draft(draft: AssignmentDraft) -> SubjectRecord:
 def draft_for_group(
     new: NewGroup, context: AssignmentContext, *, request_id: RequestId, body: bytes, moment: Moment
 ) -> NewGroupDraft:
-    """What somebody has assigned by hand before the group was ready stays. Where it does not get all that it is marked
-    with, a request without a change corrects the marks."""
+    """Draft the assignment of a new group.
+
+    An assignment that an administrator made meanwhile stays. If the group gets less than its marks say, a request
+    without a change corrects the marks.
+    """
     record = context.record
     order, warnings = (AssignmentOrder(Keep(), Keep()), ()) if record.generation > 0 else _possible_order(new, context)
     after = assignment_after(record.assignment, order)
@@ -287,7 +299,7 @@ def draft_for_group(
 
 
 def _possible_order(new: NewGroup, context: AssignmentContext) -> tuple[AssignmentOrder, tuple[str, ...]]:
-    """What a new group asks for, as far as it can be assigned, and why the rest cannot."""
+    """Return the part of the assignment that is possible, and warnings about the rest."""
     template, policy = context.wanted_template, context.wanted_policy
     faults = tuple(assignment_faults(Assignment(), new.assignment, template=template, policy=policy))
     refused = {fault.pointer for fault in faults}

@@ -40,10 +40,10 @@ MAX_CONFLICTS = 100
 
 @dataclass(slots=True)
 class AssignmentService:
-    """List, read and change what is assigned to groups and sites.
+    """List, read and change the assignments of groups and sites.
 
-    Every method raises Forbidden for callers who neither administer the tenant nor manage its groups and sites, and
-    Unavailable if the directory has to answer and does not. `workers` are notified of each change.
+    Every method raises Forbidden for callers who neither administer the tenant nor manage its groups and sites. It
+    raises Unavailable if the directory does not answer. `workers` are notified of each change.
     """
 
     database: Database
@@ -144,6 +144,6 @@ class NewGroupRules:
         return await store.draft_new_groups(tx, new, new_id=self.new_id, now=now)
 
     async def write(self, tx: Transaction, drafts: Sequence[GuestRuleDraft]) -> None:
-        """Write drafts. Raises Overtaken if another transaction holds a row that they need."""
+        """Write drafts. Raises Overtaken if another transaction holds a row."""
         own = [draft.draft for draft in drafts if isinstance(draft, NewGroupDraft)]
         await store.write(tx, [draft for draft in own if draft is not None])

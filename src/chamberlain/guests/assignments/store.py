@@ -1,9 +1,8 @@
-"""Assignments: what is assigned to groups and sites, read and changed by one statement for all who come together.
+"""Read and change assignments, batched for concurrent callers.
 
-Both statements are functions of the database (sql/assignments.sql). A change is decided upon what was read, and written
-only where that is still true; whoever was overtaken decides again. Whose group or site somebody holds, or whose
-template or policy somebody is removing, is put aside and tried again: nobody else waits for that, and nobody's
-connection.
+Both statements are functions of the database (sql/assignments.sql). A change is an optimistic write: after a conflict
+it is decided again. A change of a locked group, template or policy is retried after a pause. Meanwhile it delays no
+other change and holds no connection.
 """
 
 import asyncio
@@ -65,7 +64,7 @@ SELECT ordinal FROM chamberlain.change_assignments(
     $26
 ) AS ordinal
 """
-# Whoever changes or removes them waits, so that what is found to be possible is so still when it is written.
+# Changes and deletions wait, so that the decision stays valid until it is written.
 LOCK_TEMPLATES: Final = """
 SELECT FROM chamberlain.template t JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, template_id)
     ON t.tenant_id = i.tenant_id AND t.template_id = i.template_id
@@ -78,16 +77,15 @@ ORDER BY p.tenant_id, p.policy_id FOR SHARE OF p
 """
 # As many as a worker's batch: a transaction that holds more rows makes others wait for longer.
 MAX_BATCH: Final = 128
-# How long a change waits for whoever holds its group or site. The run of a policy over a large group takes seconds.
+# Timeout of a change of a locked group or site. A policy run over a large group takes seconds.
 LOCK_TIMEOUT = timedelta(seconds=10)
-# Most hold a row for some milliseconds; whoever does so for longer is asked less and less often.
+# Backoff. Most locks last for some milliseconds.
 MIN_PAUSE, MAX_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=100)
 _encode = msgspec.json.Encoder().encode
 
 
 class _Outcome(Enum):
-    """What comes of a change: it is there, what it was decided upon is not true any more, or somebody holds a row that
-    it needs."""
+    """The outcome of a change: written, overtaken by another change, or blocked by a lock."""
 
     WRITTEN = auto()
     OVERTAKEN = auto()
@@ -96,8 +94,11 @@ class _Outcome(Enum):
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class _SubjectLock:
-    """Whose turn it is at a group or site. `moved_at` is when somebody was through with it last, `since` from when on
-    the one whose turn it is waits for whoever holds it; both by the clock of the event loop."""
+    """Serializes the changes of a group or site within the process.
+
+    `moved_at` is the end of the last one, `since` the start of the wait for a lock of others. Both are times of the
+    event loop.
+    """
 
     lock: asyncio.Lock
     moved_at: float = 0.0
@@ -105,8 +106,10 @@ class _SubjectLock:
 
 
 class Assigner:
-    """Reads and changes assignments for a process. `timeout` is how long a change waits for whoever holds its group
-    or site."""
+    """Read and change assignments for a process.
+
+    `timeout` limits the wait for a locked group or site.
+    """
 
     def __init__(self, database: Database, *, timeout: timedelta = LOCK_TIMEOUT) -> None:
         self._database = database
@@ -120,8 +123,10 @@ class Assigner:
 
     @asynccontextmanager
     async def turn(self, tenant_id: TenantId, subject_id: GroupId) -> AsyncIterator[None]:
-        """Be the only one in this process who changes this group or site. Whoever comes to their turn behind others who
-        were told that it is held has waited for as long, and does not begin anew."""
+        """Serialize changes of a group or site within the process.
+
+        A caller behind others who waited for the same lock shares their timeout.
+        """
         clock = asyncio.get_running_loop().time
         came_at = clock()
         turn = self._locks.setdefault((tenant_id, subject_id), _SubjectLock(asyncio.Lock()))
@@ -133,12 +138,14 @@ class Assigner:
     async def context(
         self, tenant_id: TenantId, subject_id: GroupId, order: AssignmentOrder
     ) -> AssignmentContext | None:
-        """What is true now; None for a group that is not known here. Raises Unavailable."""
+        """Read the state of a group or site, or None. Raises Unavailable."""
         return await self._queries.submit(ContextQuery(tenant_id, subject_id, order))
 
     async def change(self, draft: AssignmentDraft) -> bool:
-        """Write the draft with all its rows; False when something that it was decided upon is not true any more. Raises
-        Unavailable, also when somebody holds the group or site for too long."""
+        """Write a draft with all its rows.
+
+        Returns False if it was overtaken. Raises Unavailable, also if the group or site stays locked.
+        """
         turn = self._locks.get((draft.before.entry.tenant_id, draft.before.entry.id))
         since = asyncio.get_running_loop().time() if turn is None else turn.since
         end = since + self._patience.total_seconds()
@@ -158,7 +165,7 @@ class Assigner:
             raise Overtaken from error
 
     async def close(self) -> None:
-        """Wait for what is under way."""
+        """Wait for running statements."""
         await self._queries.close()
         await self._changes.close()
 
@@ -174,7 +181,8 @@ class Assigner:
             async with self._database.statement() as connection:
                 rows = await repeat_if_stale(lambda: _fetch(connection, CHANGE, columns))
         except asyncpg.LockNotAvailableError:
-            # No row is waited for, so somebody holds a table, as a migration does: that is everybody's affair.
+            # The statement waits for no row lock. So a table is locked, as in a migration, and all changes have to
+            # wait.
             return [_Outcome.LOCKED] * len(drafts)
         told = {row["ordinal"] for row in rows}
         return [_outcome(ordinal, told) for ordinal in range(1, len(drafts) + 1)]
@@ -191,7 +199,7 @@ def to_parameters(queries: Sequence[ContextQuery]) -> Sequence[Sequence[object]]
 
 
 def to_contexts(rows: Sequence[Record], queries: Sequence[ContextQuery]) -> Sequence[AssignmentContext | None]:
-    """What FIND has found of each, in their order; None of a group that is not known here."""
+    """Convert rows in the order of the queries. None means unknown."""
     found = {row["ordinal"]: row for row in rows}
     return [
         _context(found[ordinal], query) if ordinal in found else None for ordinal, query in enumerate(queries, start=1)
@@ -201,8 +209,10 @@ def to_contexts(rows: Sequence[Record], queries: Sequence[ContextQuery]) -> Sequ
 async def draft_new_groups(
     tx: Transaction, groups: Sequence[NewGroup], *, new_id: Callable[[], UUID], now: datetime
 ) -> Sequence[NewGroupDraft]:
-    """What groups that were just made get of what their templates say, for each one. What was decided upon stays true
-    until the transaction ends, in which the drafts are to be written."""
+    """Draft the assignments of new groups.
+
+    Their templates and policies stay locked until the transaction ends, which has to write the drafts.
+    """
     if not groups:
         return ()
     tenants = [new.entry.tenant_id for new in groups]
@@ -226,8 +236,10 @@ async def draft_new_groups(
 
 
 async def write(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> None:
-    """Write drafts of new groups, in the transaction that says that they are ready: the same rows as when somebody
-    assigns it. Raises Overtaken when somebody holds what they need: nobody is waited for long here."""
+    """Write drafts of new groups in the transaction that completes their requests.
+
+    Raises Overtaken if a row is locked.
+    """
     if not drafts:
         return
     try:

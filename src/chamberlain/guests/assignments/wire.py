@@ -1,4 +1,4 @@
-"""Groups and managed sites as they are sent: with what is assigned to them, and its effects."""
+"""API models of groups and managed sites with their assignments."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -17,14 +17,17 @@ from chamberlain.requests.models import StepRecord, StepState
 
 
 class Assigned(Struct, rename="camel", frozen=True):
-    """The guest template or guest policy that is assigned, as it is called now."""
+    """An assigned guest template or policy with its current name."""
 
     id: UUID
     name: str
 
 
 class Effect(Struct, rename="camel", frozen=True):
-    """How far one effect of the assignment has come in the directory; `reason` says why it waits or has failed."""
+    """A step of the assignment in the directory.
+
+    `reason` says why it waits or has failed.
+    """
 
     name: Step
     state: StepState
@@ -33,7 +36,7 @@ class Effect(Struct, rename="camel", frozen=True):
 
 
 class ManagedGroup(Struct, rename="camel", frozen=True):
-    """A group, with what is assigned to it. `observedAt` is when the directory was looked at last."""
+    """A group with its assignment. `observedAt` is the last observation."""
 
     id: UUID
     tenant_id: UUID
@@ -55,7 +58,10 @@ class ManagedGroup(Struct, rename="camel", frozen=True):
 
 
 class ManagedSite(Struct, rename="camel", frozen=True):
-    """A site, with what is assigned to it. Its `id` is that of its security group."""
+    """A site with its assignment.
+
+    Its `id` is that of its security group.
+    """
 
     id: UUID
     tenant_id: UUID
@@ -76,7 +82,7 @@ class ManagedSite(Struct, rename="camel", frozen=True):
 
 
 def managed_group_of(record: SubjectRecord) -> ManagedGroup:
-    """What is sent of a group."""
+    """Encode a group."""
     entry = record.entry
     return ManagedGroup(
         id=entry.id,
@@ -100,7 +106,7 @@ def managed_group_of(record: SubjectRecord) -> ManagedGroup:
 
 
 def managed_site_of(record: SubjectRecord) -> ManagedSite:
-    """What is sent of a site."""
+    """Encode a site."""
     entry = record.entry
     return ManagedSite(
         id=entry.id,
@@ -179,7 +185,10 @@ SITE_EXAMPLE: Mapping[str, object] = {
 
 
 class AssignmentBody(Shape, frozen=True, kw_only=True):
-    """What is to be assigned; the all-zero UUID clears the field that it is sent for, and null is refused."""
+    """A change of an assignment.
+
+    The all-zero UUID clears a field, and null is invalid.
+    """
 
     template_id: Id | UnsetType = UNSET
     policy_id: Id | UnsetType = UNSET
@@ -189,7 +198,7 @@ ASSIGNMENT = Reader(AssignmentBody)
 
 
 def to_assignment_order(body: AssignmentBody) -> AssignmentOrder:
-    """What the body asks for."""
+    """Convert a body to a change."""
     return AssignmentOrder(
         template=to_field_change(_sent(body.template_id)), policy=to_field_change(_sent(body.policy_id))
     )

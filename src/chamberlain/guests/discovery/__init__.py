@@ -1,1 +1,1 @@
-"""Discovery: find the groups and sites of the directory, and notice when they are gone."""
+"""Discovery of groups and sites, and of their deletion."""

@@ -1,4 +1,4 @@
-"""How far each tenant's directory has been looked through, and the jobs that go on with it."""
+"""SQL of discovery: cursors and jobs of tenants."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,8 +33,10 @@ DELETE: Final = "DELETE FROM chamberlain.discovery WHERE tenant_id = $1"
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The cursor that the directory has given last, None before the first; a full scan that is under way has the time
-    when it began."""
+    """The last cursor of the directory, or None before the first.
+
+    A running full scan has its start.
+    """
 
     position: str | None
     scan_began_at: datetime | None

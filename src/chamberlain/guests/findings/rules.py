@@ -1,4 +1,4 @@
-"""Acceptances: somebody lets a finding stand, with a reason, for good or until a moment at which it is open again."""
+"""Rules of findings: acceptance with an optional end, and confirmation of guests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,13 +17,13 @@ from chamberlain.guests.policies.events import finding_about, finding_kind
 from chamberlain.guests.policies.models import ConfirmedBy, Review
 from chamberlain.guests.policies.timers import PolicyRule, Timer, confirm
 
-# What stands can be let stand; what is accepted already gets another reason or another end.
+# An accepted finding can get another reason or another end.
 ACCEPTABLE = frozenset({FindingState.OPEN, FindingState.ACCEPTED})
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptanceRequest:
-    """What somebody says who lets a finding stand. Without `until` that has no end."""
+    """A requested acceptance. Without `until` it has no end."""
 
     reason: str
     until: datetime | None
@@ -37,12 +37,15 @@ def present_finding(record: FindingRecord | None) -> FindingRecord:
 
 
 def subject_key(record: FindingRecord) -> Place:
-    """The group or site that a finding is about; of a mailbox there is none in this place."""
+    """Return the key of the group or site.
+
+    Mailboxes have none in this table.
+    """
     return record.subject.tenant_id, GroupId(record.subject.id)
 
 
 def accepted(before: FindingRecord, wanted: AcceptanceRequest, editor: Editor, *, now: datetime) -> FindingRecord:
-    """The finding as it is when it was accepted. Raises Conflict when it does not stand any more."""
+    """Accept a finding. Raises Conflict unless it is open or accepted."""
     if before.state not in ACCEPTABLE:
         detail = f"A finding that is {before.state} cannot be accepted; only one that is open or accepted."
         raise Conflict("stateDoesNotAllow", detail)
@@ -51,14 +54,17 @@ def accepted(before: FindingRecord, wanted: AcceptanceRequest, editor: Editor, *
 
 
 def require_no_action(record: FindingRecord, timers: Iterable[Timer]) -> None:
-    """Raises Conflict while the action of a policy is being taken: it could not be kept from that any more."""
+    """Raises Conflict while the action of a policy is in progress."""
     of_it = [each for each in timers if (finding_kind(each.rule), finding_about(each)) == (record.kind, record.about)]
     if any(each.is_in_progress for each in of_it):
         raise _action_in_progress()
 
 
 def require_not_removed(record: FindingRecord, *, is_applied: bool) -> None:
-    """Raises Conflict for a guest whom a template has removed just now, while what is assigned `is_applied`."""
+    """Raises Conflict for a guest whose removal by a template is in progress.
+
+    `is_applied` is true while the assignment is being applied.
+    """
     if record.kind is FindingKind.GUEST_AGAINST_RULE and record.action is not None and is_applied:
         raise _action_in_progress()
 
@@ -93,7 +99,10 @@ def acceptance_change(before: FindingRecord, after: FindingRecord, editor: Edito
 
 
 def reopening_change(before: FindingRecord, after: FindingRecord, trace_id: TraceId) -> Change:
-    """The record of an acceptance that has ended; nobody did that."""
+    """Build the audit entry of an expired acceptance.
+
+    The service is its actor.
+    """
     return Change(
         tenant_id=after.subject.tenant_id,
         action="finding.reopen",
@@ -108,12 +117,15 @@ def reopening_change(before: FindingRecord, after: FindingRecord, trace_id: Trac
 
 
 def audit_subject(record: FindingRecord) -> Subject:
-    """A finding as records name it: by what was found, and where."""
+    """Name a finding in the audit trail by its kind and subject."""
     return Subject("finding", record.id, f"{record.kind}: {record.subject.display_name}")
 
 
 def require_owner(caller: Caller, owners: Iterable[NamedPerson]) -> None:
-    """Raises NotFound for whoever does not own the group or site: others may not even know of what is found there."""
+    """Raises NotFound for callers who do not own the group or site.
+
+    The answer must not disclose the finding.
+    """
     if caller.user_id not in {owner.id for owner in owners}:
         raise not_yours()
 
@@ -126,7 +138,7 @@ def require_owner_review(task: PolicyTask | None) -> None:
 
 
 def not_yours() -> NotFound:
-    """What those are told who are not asked."""
+    """Build the error for callers who may not confirm."""
     return NotFound("There is no such finding, or it is not yours to confirm.")
 
 
@@ -137,14 +149,17 @@ def require_not_self(caller: Caller, record: FindingRecord) -> None:
 
 
 def require_not_guest(person: Person | None) -> None:
-    """Raises Forbidden for an owner who is a guest: two of them could keep each other."""
+    """Raises Forbidden for owners who are guests.
+
+    Otherwise two of them could confirm each other.
+    """
     if person is not None and person.is_guest:
         detail = "Guests confirm nobody's stay, also where they own the group. Ask an administrator or another owner."
         raise Forbidden("selfApproval", detail)
 
 
 def require_open_review(record: FindingRecord) -> None:
-    """Raises Conflict for what is no review, or is open no more."""
+    """Raises Conflict for a finding that is no open review."""
     if record.kind is not FindingKind.REVIEW_DUE:
         raise Conflict("stateDoesNotAllow", f"Only a reviewDue is confirmed; this is a {record.kind}.")
     if record.state is not FindingState.OPEN:
@@ -152,8 +167,10 @@ def require_open_review(record: FindingRecord) -> None:
 
 
 def confirmed_timer(record: FindingRecord, task: PolicyTask, *, now: datetime) -> Timer:
-    """The clock of the guest as it goes on from now, also where nobody answered in time and the guest is there still.
-    Raises Conflict when the review has just ended otherwise."""
+    """Restart the review timer of a confirmed guest, also after the deadline.
+
+    Raises Conflict if the review has ended otherwise.
+    """
     review = _review_of(task)
     timer = next((each for each in task.timers if _is_of(each, record)), None)
     confirmed = None if review is None or timer is None else confirm(timer, review, now=now)
@@ -163,7 +180,7 @@ def confirmed_timer(record: FindingRecord, task: PolicyTask, *, now: datetime) -
 
 
 def review_ended() -> Conflict:
-    """What those are told who are too late."""
+    """Build the error for a confirmation that is too late."""
     detail = "The review has just ended: its action is being taken, or the policy says otherwise by now."
     return Conflict("stateDoesNotAllow", detail)
 

@@ -49,9 +49,9 @@ from chamberlain.queue.models import JobKind
 class FindingService:
     """List, accept and confirm the findings of a tenant.
 
-    Every method raises Forbidden for callers without the permission, and Unavailable if the directory has to say who
-    is an administrator or an owner and does not answer. A group or site that stays locked for longer than
-    `lock_timeout` raises Unavailable too.
+    Every method raises Forbidden for callers without the permission. It raises Unavailable if the directory does not
+    answer whether the caller is an administrator or owner, or if a group or site stays locked for longer than
+    `lock_timeout`.
     """
 
     database: Database
@@ -75,7 +75,7 @@ class FindingService:
         *,
         render: Callable[[FindingRecord], bytes],
     ) -> KeptAnswer:
-        """Accept a finding and return what `render` makes of it.
+        """Accept a finding and return the answer that `render` builds.
 
         Raises BodyInvalid for an end in the past, NotFound, and Conflict for a finding that is neither open nor
         accepted.
@@ -108,9 +108,9 @@ class FindingService:
     async def confirm(
         self, caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]
     ) -> KeptAnswer:
-        """Confirm a guest and return what `render` makes of the finding.
+        """Confirm a guest and return the answer that `render` builds.
 
-        The next review counts from now. Administrators confirm; owners of the group or site do so if the policy says
+        The next review counts from now. Administrators can confirm. Owners of the group or site can if the policy says
         so and they are not guests. Raises NotFound, and Conflict for anything but an open review.
         """
         extent = await self.authorization.extent(caller, Operation.CONFIRM_FINDING)

@@ -25,8 +25,8 @@ def _page_where(condition: str) -> str:
 
 PAGE: Final = _page_where("$6::uuid IS NULL")
 PAGE_OF_SUBJECT: Final = _page_where("r.subject_id = $6")
-# A call may change clocks, and make none. All of a clock is written: one half of it would count by what the policy says
-# now, and the other by what it said before.
+# A call may change timers, but not create them. All columns are written together, because they depend on the same
+# version of the policy.
 SAVE_TIMER: Final = """
 UPDATE chamberlain.policy_clock SET
     guest_mail = $5, guest_name = $6, policy_id = $7, terms = $8, action = $9, started_at = $10, action_at = $11,
@@ -49,7 +49,10 @@ async def find_page(
 
 
 def page_statement(tenant_id: TenantId, wanted: FindingFilter, page: PageWanted) -> tuple[str, tuple[object, ...]]:
-    """The statement that reads a page and one row more, with its values."""
+    """Return the statement of a page, with its values.
+
+    It reads one more row.
+    """
     after = page.after
     place = (None, None) if after is None else (after.created_at, after.id)
     states = list(FindingState) if wanted.state is None else [wanted.state]
@@ -59,5 +62,5 @@ def page_statement(tenant_id: TenantId, wanted: FindingFilter, page: PageWanted)
 
 
 async def save_timer(tx: Transaction, subject: FindingSubject, timer: Timer) -> None:
-    """Keep the clock of a guest as it goes on from a confirmation."""
+    """Save the timer of a confirmed guest."""
     await tx.execute(SAVE_TIMER, *to_row(subject, timer))

@@ -1,4 +1,4 @@
-"""The body of a call that lets a finding stand."""
+"""API models of findings."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -24,14 +24,17 @@ from chamberlain.http.wire import Actor, Time, time_of
 
 
 class AcceptanceBody(Shape, frozen=True, kw_only=True):
-    """Why it may stand, and until when; without `until` for good."""
+    """The reason of an acceptance, and its end.
+
+    Without `until` it has none.
+    """
 
     reason: Annotated[str, name(1024)]
     until: Moment | None = None
 
 
 ACCEPTANCE = Reader(AcceptanceBody)
-# What was wanted or observed: whatever the property holds.
+# Any value of a property.
 Observed = Annotated[Raw, Meta(extra_json_schema={"description": "Any JSON value, or null."})]
 
 
@@ -44,7 +47,10 @@ class FindingSubjectBody(Struct, rename="camel", frozen=True):
 
 
 class Acceptance(Struct, rename="camel", frozen=True):
-    """Who lets a finding stand, and why. `until` of null is for good."""
+    """The acceptance of a finding.
+
+    `until` is null if it has no end.
+    """
 
     by: Actor
     reason: str
@@ -53,8 +59,10 @@ class Acceptance(Struct, rename="camel", frozen=True):
 
 
 class Finding(Struct, rename="camel", frozen=True):
-    """Something that is against the rules, or was. Of a guest, `observed` says who it is. `acceptance` is null unless
-    somebody has accepted it."""
+    """A violation of a rule, or drift.
+
+    For a guest, `observed` identifies the guest. `acceptance` is null unless the finding is accepted.
+    """
 
     id: UUID
     kind: FindingKind
@@ -80,7 +88,7 @@ class FindingPage(Struct, rename="camel", frozen=True):
 
 
 def to_acceptance_request(body: AcceptanceBody) -> AcceptanceRequest:
-    """The rules' value of it. Raises BodyInvalid for a day that there is not."""
+    """Convert a body. Raises BodyInvalid for an invalid date."""
     until = None if body.until is None else read_moment(body.until, "until")
     if isinstance(until, Fault):
         raise BodyInvalid((until,))

@@ -63,7 +63,7 @@ async def delete(policies: PolicyService, call: Call[None]) -> Answer:
 
 
 async def simulate(policies: PolicyService, call: Call[SimulationBody]) -> Answer:
-    """What a policy would do from now on."""
+    """Simulate a policy from now on."""
     policy_id = PolicyId(call.ids["policyId"])
     simulation = await policies.simulate(call.caller, policy_id, to_simulation_request(call.body))
     return listed(json.encode(simulated_policy_of(simulation)))

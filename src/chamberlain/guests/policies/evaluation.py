@@ -1,7 +1,7 @@
-"""What a policy makes of the guests and owners who are there: reminders, actions and findings at one moment.
+"""Evaluate a policy at one moment: reminders, actions and findings of a group or site.
 
-The job and the simulation are callers of this. What it gives is written in one go; actions that are due are then asked
-of the directory, and what came of them is given to `apply_outcomes`.
+The job and the simulation use it. The caller saves the evaluation in one transaction, asks the directory for due
+actions, and passes their results to `apply_outcomes`.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,10 @@ from chamberlain.queue.models import Job
 
 @dataclass(frozen=True, slots=True)
 class AppliedPolicy:
-    """A policy that is assigned. `is_begun` says that its clocks were started before: whoever has none came later."""
+    """An assigned policy.
+
+    With `is_begun` its timers exist, so guests without one are new.
+    """
 
     id: PolicyId
     rules: PolicyRules
@@ -45,7 +48,7 @@ class AppliedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Who is in a group or site now: its guests, each once, and how many own it."""
+    """The guests of a group or site, and the number of owners."""
 
     guests: tuple[Guest, ...]
     owners: int
@@ -53,12 +56,11 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What happens, and the clocks as they become.
+    """The result of an evaluation.
 
-    `timers` are all that there are then, `changed` those of them that are to be written, and `gone` those that are to
-    be removed. `reminders` are told now. `taken` are actions that were taken, to be told and put on record; `due` are
-    those to be asked of the directory. `found` is all that is true now, `ended` what was found and is not any more.
-    `next_at` is when something happens next, but for what is due; None when nothing will by itself.
+    `timers` are all timers afterwards, `changed` are to be saved, `gone` to be deleted. `reminders` are to be sent.
+    `taken` are completed actions for the report and the audit trail. `due` are actions for the directory. `found` are
+    all current findings, `ended` the closed ones. `next_at` is the next event apart from due actions, or None.
     """
 
     timers: tuple[Timer, ...]
@@ -72,8 +74,8 @@ class Evaluation:
     next_at: datetime | None
 
 
-# When the first run comes later than this after the assignment, as in a tenant that was suspended, clocks start with
-# it: nobody meets an action sooner than a whole period after they were first met.
+# If the first run is later, as in a suspended tenant, timers start with the run. So each guest has a whole period
+# before the first action.
 LATEST_START = timedelta(days=1)
 # A clock whose action was asked for, and why it was not taken; None when it was.
 Act: TypeAlias = tuple[Timer, str | None]
@@ -81,7 +83,7 @@ Act: TypeAlias = tuple[Timer, str | None]
 
 @dataclass(slots=True)
 class _Evaluator:
-    """What has come together so far. `left` are the clocks that nobody has looked at yet."""
+    """Collects an evaluation. `left` are timers that are not processed yet."""
 
     subject: FindingSubject
     now: datetime
@@ -98,7 +100,7 @@ class _Evaluator:
     removed: set[UserId | None] = field(default_factory=set)
 
     def run(self, schedule: Schedule, policy: AppliedPolicy, guests: Sequence[Guest]) -> None:
-        """Let the clocks of a rule go on, and start those that there are not yet."""
+        """Advance the timers of a rule, and start missing ones."""
         for guest in guests:
             before = self.left.get((schedule.rule, guest.id))
             timer = _current_timer(before, schedule, policy, guest, now=self.now)
@@ -124,7 +126,7 @@ class _Evaluator:
         self.keep(before, timer, schedule)
 
     def check_owners(self, rule: MinimumOwners, policy: AppliedPolicy, owners: int) -> None:
-        """Nobody can do anything about it from here: it is told once, when it begins."""
+        """Report too few owners, once. The service cannot add owners."""
         if owners >= rule.count:
             return
         before = self.left.pop((PolicyRule.MINIMUM_OWNERS, None), None)
@@ -147,7 +149,7 @@ class _Evaluator:
         self.found.append(owner_finding(self.subject, timer, owners=owners, wanted=rule.count))
 
     def keep(self, before: Timer | None, timer: Timer, schedule: Schedule) -> None:
-        """A clock as it is now, with what is found by it."""
+        """Add a timer with its finding."""
         self.left.pop(timer.place, None)
         self.timers.append(timer)
         if timer is not before:
@@ -156,7 +158,7 @@ class _Evaluator:
             self.found.append(guest_finding(self.subject, timer, timer.guest, schedule))
 
     def end(self, timer: Timer, *, by_us: bool) -> None:
-        """A clock that counts no more; `by_us` says that the guest was removed by it."""
+        """End a timer. With `by_us` the guest was removed by it."""
         self.left.pop(timer.place, None)
         self.gone.append(timer)
         # A guest whose time is over by several rules is removed once.
@@ -167,7 +169,10 @@ class _Evaluator:
             self._close_finding(timer, FindingState.REPAIRED if by_us else FindingState.GONE)
 
     def evaluation(self) -> Evaluation:
-        """All of it. What has ended and was found again at the same moment stands."""
+        """Build the evaluation.
+
+        A finding that ended and was found again stays open.
+        """
         found = {(each.kind, each.about) for each in self.found}
         ended = [each for each in self.ended if (each.kind, each.about) not in found]
         moments = [
@@ -196,7 +201,10 @@ class _Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Until when nothing happens (None: nothing at all) as long as the digest of what a run goes by is this one."""
+    """The time until which a run has no effect, or None for ever.
+
+    It is valid while the digest of the run's input is the same.
+    """
 
     digest: str
     until: datetime | None
@@ -204,8 +212,10 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class AssignedPolicy:
-    """The policy of a group or site. Without `assigned_at` it was assigned before that was kept. It is `idle` when the
-    last run has left nothing to tell."""
+    """The policy of a group or site.
+
+    `assigned_at` is None for assignments of old versions. `idle` is set if the last run found nothing.
+    """
 
     id: PolicyId
     rules: PolicyRules
@@ -218,19 +228,22 @@ class AssignedPolicy:
         return AppliedPolicy(self.id, self.rules, self.assigned_at or now, self.is_begun)
 
     def is_idle(self, present: Membership, *, now: datetime) -> bool:
-        """Whether nothing can happen now, so that its clocks need not even be looked at."""
+        """Return whether a run has no effect now, so that its timers need not be read."""
         if self.idle is None or not self.is_begun or (self.idle.until is not None and self.idle.until <= now):
             return False
         return self.idle.digest == self.digest(present)
 
     def idle_after(self, present: Membership, evaluation: Evaluation) -> Idle | None:
-        """For how long nothing happens after a run. While there are findings every run sees to them."""
+        """Return the idle time after a run.
+
+        Findings and due actions need further runs.
+        """
         if evaluation.found or evaluation.due:
             return None
         return Idle(self.digest(present), evaluation.next_at)
 
     def digest(self, present: Membership) -> str:
-        """What a run goes by, in short: the rules, and who is there."""
+        """Digest the input of a run: the rules and the members."""
         schedules = tuple(guest_schedules(self.rules))
         sees = any(schedule.rule is PolicyRule.INACTIVITY for schedule in schedules)
         told = [str(self.id), *[f"{schedule.rule} {schedule.terms}" for schedule in schedules]]
@@ -245,9 +258,11 @@ class AssignedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PolicyTask:
-    """A group or site with its policy, None when it has none (any more), and, once they are read, the clocks that there
-    are. `accepted` are the clocks whose finding somebody has accepted, each until its moment, for good where that is
-    None."""
+    """A group or site with its policy, or None.
+
+    `timers` are set once they are read. `accepted` are timers with an accepted finding, each with the end of the
+    acceptance or None.
+    """
 
     place: Place
     subject: FindingSubject
@@ -256,8 +271,7 @@ class PolicyTask:
     accepted: Mapping[TimerKey, datetime | None] = field(default_factory=dict)
 
     def still_due(self, due: Iterable[Timer]) -> tuple[Timer, ...]:
-        """Those of the actions that were announced that nobody has seen to meanwhile, and that the policy still asks
-        for."""
+        """Return announced actions that are unchanged and still part of the policy."""
         policy = self.policy
         if policy is None or not policy.is_begun:
             return ()
@@ -274,7 +288,7 @@ class PolicyTask:
 
 @dataclass(frozen=True, slots=True)
 class PolicyPlace:
-    """Where a policy may have something to do, and how the directory finds it."""
+    """A group or site with a policy, and its reference in the directory."""
 
     tenant_id: TenantId
     id: GroupId
@@ -282,7 +296,7 @@ class PolicyPlace:
 
     @property
     def place(self) -> Place:
-        """What tells it from all others."""
+        """Return the key of the group or site."""
         return self.tenant_id, self.id
 
     @property
@@ -293,8 +307,11 @@ class PolicyPlace:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happens with one group or site, and the job that it happens by; `idle` when nothing is left to tell. It is
-    over when no action of it is still to be asked for, and `is_last` of the portions that these are asked for in."""
+    """The run of a group or site, with its job.
+
+    `idle` is set if nothing was found. `is_over` is true if no action is left. `is_last` marks the last batch of
+    actions.
+    """
 
     job: Job
     task: PolicyTask
@@ -310,7 +327,7 @@ class Run:
 
     @property
     def rules(self) -> PolicyRules:
-        """What its policy asks for, when it has one."""
+        """Return the rules of the policy, or none."""
         return PolicyRules(None, None, None, None) if self.task.policy is None else self.task.policy.rules
 
 
@@ -323,9 +340,11 @@ def evaluate(
     now: datetime,
     accepted: Collection[TimerKey] = (),
 ) -> Evaluation:
-    """What happens at this moment to a group or site; without a policy all that was found ends.
+    """Evaluate a group or site at a moment.
 
-    `accepted` are the clocks whose finding somebody has accepted: they rest, and nothing is told or done about them.
+    Without a policy all findings end.
+
+    `accepted` are timers with an accepted finding. They are paused.
     """
     totals = _Evaluator(subject, now, accepted, {timer.place: timer for timer in timers})
     if policy is not None:
@@ -349,10 +368,11 @@ def apply_outcomes(
     now: datetime,
     accepted: Collection[TimerKey] = (),
 ) -> Evaluation:
-    """What happens when it is known what came of actions that were due. `timers` are those of the group or site as they
-    are by now, at least all of the guests whom the actions are about: when something happens next is said of these.
-    Where one is not as it was when its action was announced, somebody has told of that already. With a guest who was
-    removed all of their clocks go."""
+    """Evaluate the results of due actions.
+
+    `timers` are the current timers, at least all of the guests concerned. An action whose timer changed meanwhile is
+    skipped, because its result is already saved. All timers of a removed guest end.
+    """
     schedules = {schedule.rule: schedule for schedule in guest_schedules(rules)}
     totals = _Evaluator(subject, now, accepted, {timer.place: timer for timer in timers})
     removed = set()
@@ -386,7 +406,10 @@ def start_run(job: Job, task: PolicyTask, present: Membership, now: datetime) ->
 def split_by_guests(
     wanted: Mapping[Place, Job], present: Mapping[Place, Membership], max_guests: int
 ) -> Iterator[Mapping[Place, Job]]:
-    """The groups and sites in parts that have so many guests together, or are one."""
+    """Split groups and sites into batches of at most so many guests.
+
+    A batch has at least one.
+    """
     part: dict[Place, Job] = {}
     guests = 0
     for place, job in wanted.items():
@@ -400,7 +423,10 @@ def split_by_guests(
 
 
 def split_actions(runs: Sequence[Run], max_actions: int) -> Iterator[Sequence[Run]]:
-    """The runs with their actions in portions of so many at most. One that has more is in several."""
+    """Split the actions of runs into batches.
+
+    A large run is in several of them.
+    """
     batch: list[Run] = []
     left = max_actions
     for run in runs:
@@ -426,7 +452,7 @@ def keep_due(run: Run, due: tuple[Timer, ...]) -> Run:
 def _current_timer(
     before: Timer | None, schedule: Schedule, policy: AppliedPolicy, guest: Guest, *, now: datetime
 ) -> Timer:
-    """The clock that counts for a guest at this moment, the same one where nothing has changed."""
+    """Return the current timer of a guest, the same object if nothing changed."""
     if before is None or not _is_current(before, policy, schedule.terms):
         at = now if policy.is_begun or now - policy.assigned_at > LATEST_START else policy.assigned_at
         return start_timer(schedule, guest, policy.id, at=_last_activity(at, schedule, guest, now=now))
@@ -445,8 +471,10 @@ def _is_current(timer: Timer, policy: AppliedPolicy, terms: str) -> bool:
 
 
 def _last_activity(at: datetime, schedule: Schedule, guest: Guest, *, now: datetime) -> datetime:
-    """From when on a guest counts as inactive: the start, or a later sign of them. A clock of others that is ahead of
-    ours is not believed."""
+    """Return the start of inactivity: the start of the timer or a later activity.
+
+    Times in the future are capped.
+    """
     if schedule.rule is not PolicyRule.INACTIVITY or guest.last_seen_at is None:
         return at
     return max(at, min(guest.last_seen_at, now))

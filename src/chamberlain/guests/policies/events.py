@@ -1,4 +1,4 @@
-"""What is told and put on record of policies: reminders, and actions that were taken."""
+"""Events, audit entries and findings of policies."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -16,19 +16,19 @@ from chamberlain.guests.models import Finding, FindingKind, FindingSource
 from chamberlain.guests.policies.models import ConfirmedBy, PolicyAction
 from chamberlain.guests.policies.timers import PolicyRule, Schedule
 
-# Who takes actions: nobody asked for them at that moment.
+# The actor of actions by policies.
 POLICY = Actor(ActorType.SYSTEM, None, "Policy")
 
 
 def reminded(event_id: EventId, subject: FindingSubject, timer: Timer, *, now: datetime) -> Event:
-    """An action will be taken; or, without a guest, the owners are too few."""
+    """Build the event of a reminder, or of too few owners if there is no guest."""
     return _event(event_id, EventType.POLICY_REMINDER, subject, timer, now=now)
 
 
 def action_taken(
     event_id: EventId, subject: FindingSubject, timer: Timer, trace_id: TraceId, *, now: datetime
 ) -> Change:
-    """The record of an action that was taken, and the event that tells of it."""
+    """Build the audit entry and the event of an action."""
     guest = timer.guest
     about: Json = (
         None if guest is None else {"id": str(guest.id), "displayName": guest.display_name, "mail": guest.mail}
@@ -48,7 +48,7 @@ def action_taken(
 
 
 def finding_kind(rule: PolicyRule) -> FindingKind:
-    """What is found by a rule."""
+    """Return the kind of finding of a rule."""
     match rule:
         case PolicyRule.EXPIRY:
             return FindingKind.GUEST_EXPIRED
@@ -61,12 +61,12 @@ def finding_kind(rule: PolicyRule) -> FindingKind:
 
 
 def finding_about(timer: Timer) -> str:
-    """What within the group or site it is about: the guest's id, nothing for the owners."""
+    """Return the `about` of a finding: the guest's id, or nothing for owners."""
     return "" if timer.guest is None else str(timer.guest.id)
 
 
 def guest_finding(subject: FindingSubject, timer: Timer, guest: Guest, schedule: Schedule) -> Finding:
-    """What is told about a guest."""
+    """Build the finding about a guest."""
     sentences = [_reason(timer, guest, schedule), _action_state(timer), timer.trouble]
     return Finding(
         subject=subject,
@@ -84,7 +84,7 @@ def guest_finding(subject: FindingSubject, timer: Timer, guest: Guest, schedule:
 
 
 def owner_finding(subject: FindingSubject, timer: Timer, *, owners: int, wanted: int) -> Finding:
-    """What is told about owners who are too few."""
+    """Build the finding about too few owners."""
     has = "nobody" if owners == 0 else "1 owner" if owners == 1 else f"{owners} owners"
     return Finding(
         subject=subject,
@@ -137,7 +137,7 @@ def _reason(timer: Timer, guest: Guest, schedule: Schedule) -> str:
 
 
 def _action_state(timer: Timer) -> str | None:
-    """What was done, or is just being done; None where nothing is."""
+    """Describe a completed or running action, or return None."""
     if timer.acted_at is not None:
         return "The account was disabled." if timer.action is PolicyAction.DISABLE else None
     if not timer.is_in_progress:

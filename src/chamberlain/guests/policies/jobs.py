@@ -1,9 +1,8 @@
-"""Run the policies of groups and sites: see who is there, decide, announce, act, record.
+"""Evaluate the policies of groups and sites: observe, decide, announce, act, record.
 
-There is a job for each group and site with a policy, which queues itself again. Running it twice is boring: whoever
-holds the row of a group writes what happens together with the clocks that say that it has happened. Actions are asked
-of the directory between two transactions. The first says that they may be taken, the second what came of it; of a run
-that is cut short between them the next one makes up for the rest.
+Each group and site with a policy has a job, which queues itself again. The handler is idempotent: effects are written
+together with the timers, under the lock of the group. Actions of the directory run between two transactions. The first
+announces them, the second records the results. After a crash between them, the next run catches up.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,28 +43,30 @@ from chamberlain.queue.worker import JobTable
 
 # A guest who is new has a clock after so long. The rules count in days.
 EVERY = timedelta(hours=24)
-# The directory does not show a group. One that is gone is found out by whoever follows the directory's changes.
+# The directory does not show the group. Discovery handles deleted ones.
 AGAIN = timedelta(minutes=1)
 # The directory does not answer, and asks for less: as long as the first wait of any step, for hundreds of groups wait.
 MIN_WAIT = timedelta(seconds=10)
-# It has done some of what it was asked for: the rest goes as soon as it says, but not over and over within a second.
+# Wait after a partial result. It prevents several retries within a second.
 PARTIAL_WAIT = timedelta(seconds=1)
 AT_ONCE = timedelta(0)
-# So many groups and sites are asked for at once, and so many guests share a transaction: with more, it takes more than
-# a second. Who are in one group share one, however many they are.
+# Groups and sites of one directory call. More guests per transaction take over a second. Guests of one group always
+# share a transaction.
 BATCH_SIZE = 50
 MAX_GUESTS = 50_000
-# So many actions are asked for at once, and share the transaction that says what came of them: a directory takes its
-# time over more, and whoever wants to assign something to the group waits meanwhile.
+# Actions of one directory call, and of the transaction that records them. Meanwhile the group is locked.
 MAX_ACTIONS = 1_000
 
-# Actions that were due, and what came of each.
+# Due actions with their results.
 Done: TypeAlias = Sequence[tuple[Timer, ActOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyJobs:
-    """Works as the worker's role on a batch of claimed jobs, many groups and sites at a time."""
+    """Job handler of policies.
+
+    Needs the worker's role. Works on many groups and sites at a time.
+    """
 
     database: Database
     guests: Guests
@@ -75,12 +76,18 @@ class PolicyJobs:
     max_actions: int = MAX_ACTIONS
 
     async def begin(self, trace_id: TraceId) -> None:
-        """See to it that whatever has a policy has its job. Raises Unavailable."""
+        """Queue the missing jobs of groups and sites with a policy.
+
+        Raises Unavailable.
+        """
         async with self.database.across_tenants() as tx:
             await store.queue_missing_jobs(tx, trace_id)
 
     async def evaluate(self, claim: Claim) -> None:
-        """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
+        """Evaluate the policies of claimed jobs.
+
+        Raises Unavailable if the database is unavailable. The jobs run again at the end of their lease.
+        """
         for start in range(0, len(claim.jobs), BATCH_SIZE):
             await self._run(replace(claim, jobs=claim.jobs[start : start + BATCH_SIZE]))
 
@@ -123,7 +130,7 @@ class PolicyJobs:
     async def _evaluate(
         self, claim: Claim, wanted: Mapping[Place, Job], present: Mapping[Place, Membership]
     ) -> Sequence[Run]:
-        """Write what happens now; gives the runs in which actions are due."""
+        """Save the effects of a run. Returns the runs with due actions."""
         async with self.database.across_tenants() as tx:
             now = await self.now(tx)
             held = await store.lock(tx, list(wanted))
@@ -142,13 +149,19 @@ class PolicyJobs:
     async def _reschedule(
         self, tx: Transaction, claim: Claim, waits: Mapping[JobId, timedelta], *, unfinished: Sequence[JobId]
     ) -> None:
-        """Jobs for which there is nothing to wait end: the group is gone, has no policy any more, or another job."""
+        """Postpone jobs with a wait, and complete all others.
+
+        Completed are jobs of deleted groups and groups without a policy, and duplicates.
+        """
         postponed = [Postponed(job_id, after) for job_id, after in waits.items() if job_id not in unfinished]
         await queue_jobs.postpone(tx, claim.lease_id, postponed)
         await queue_jobs.complete(tx, claim.lease_id, [job.id for job in claim.jobs if job.id not in waits])
 
     async def _still_due(self, runs: Sequence[Run]) -> Sequence[Run]:
-        """The runs with what is due by now: behind other portions, somebody may have taken the policy off."""
+        """Keep due actions that are still valid.
+
+        The policy may have changed during earlier batches.
+        """
         guests = _guests_of(runs)
         async with self.database.across_tenants() as tx:
             found = await store.find(tx, [run.task.place for run in runs])
@@ -158,7 +171,7 @@ class PolicyJobs:
         ]
 
     async def _act(self, runs: Sequence[Run]) -> Mapping[Place, Done]:
-        """Ask the directory for all that is due, and tell what came of it."""
+        """Ask the directory for due actions, and return the results."""
         due = [(run, timer) for run in runs for timer in run.evaluation.due]
         acts = [_to_action(run.task.place, timer) for run, timer in due]
         try:
@@ -173,8 +186,10 @@ class PolicyJobs:
     async def _save_outcomes(
         self, claim: Claim, runs: Sequence[Run], done: Mapping[Place, Done], waits: Mapping[JobId, timedelta]
     ) -> None:
-        """Write what came of the actions, as far as nobody has done that already. `waits` are how long those are put
-        off of which something is, in this portion or in one before."""
+        """Record the results of actions, unless another run did.
+
+        `waits` are waits for deferred actions, by job.
+        """
         async with self.database.across_tenants() as tx:
             now = await self.now(tx)
             held = await store.lock(tx, [run.task.place for run in runs])
@@ -186,7 +201,7 @@ class PolicyJobs:
             ]
             await self._write(tx, settled, now)
             last = [run for run in runs if run.is_last]
-            # When something happens to others is known from before: what has been refused now waits for a day.
+            # Next events of others are known from the evaluation. Refused actions wait for a day.
             ready = {
                 run.job.id: min(_after(run.evaluation.next_at, now), waits.get(run.job.id, EVERY))
                 for run in last
@@ -221,13 +236,13 @@ def _place(job: Job) -> Place:
 
 
 def _guests_of(runs: Sequence[Run]) -> frozenset[GuestPlace]:
-    """Whom what is due is about."""
+    """Return the guests of due actions."""
     due = [(run.task.place, timer.guest) for run in runs for timer in run.evaluation.due]
     return frozenset([(place, guest.id) for place, guest in due if guest is not None])
 
 
 def _idle_time(task: PolicyTask, present: Membership | None, now: datetime) -> timedelta | None:
-    """How long there is nothing to be done; None when the clocks have to be looked at."""
+    """Return the wait if a run has no effect, or None."""
     if present is None:
         return AGAIN
     policy = task.policy
@@ -237,12 +252,12 @@ def _idle_time(task: PolicyTask, present: Membership | None, now: datetime) -> t
 
 
 def _after(next_at: datetime | None, now: datetime) -> timedelta:
-    """How long until the next run: when something happens, and in time to meet new guests."""
+    """Return the wait until the next event, at most until new guests must be found."""
     return EVERY if next_at is None else min(max(next_at - now, AT_ONCE), EVERY)
 
 
 def _to_action(place: Place, timer: Timer) -> GuestAct:
-    """What is asked of the directory for an action that is due."""
+    """Convert a due action to a call of the directory."""
     tenant_id, group_id = place
     match timer:
         case Timer(guest=Guest() as guest, action=PolicyAction.REMOVE):
@@ -265,7 +280,7 @@ def _is_deferred(done: Mapping[Place, Done]) -> bool:
 
 
 def _is_final(outcome: ActOutcome) -> bool:
-    """Whether it is known what came of an action, and does not pass by itself."""
+    """Return whether the result of an action is final."""
     return not isinstance(outcome.fault, TryAgain)
 
 
@@ -279,13 +294,13 @@ def _trouble(outcome: ActOutcome) -> str | None:
 def _max_waits(
     waits: Mapping[JobId, timedelta], runs: Sequence[Run], done: Mapping[Place, Done]
 ) -> dict[JobId, timedelta]:
-    """How long those of these are put off of which something is, now or before: the longer of the two."""
+    """Return the wait for deferred actions by job, including earlier batches."""
     own = {run.job.id: _wait_for(done.get(run.task.place, ()), len(run.evaluation.due)) for run in runs}
     return {job_id: max(after, waits.get(job_id, AT_ONCE)) for job_id, after in own.items() if after is not None}
 
 
 def _wait_for(done: Done, due: int) -> timedelta | None:
-    """How long to wait for what passes by itself. What was due and is not any more is looked at anew."""
+    """Return the wait for deferred and invalidated actions, or None."""
     waits = [outcome.fault.after for _, outcome in done if isinstance(outcome.fault, TryAgain)]
     if waits:
         return max(min(waits), PARTIAL_WAIT if len(waits) < len(done) else MIN_WAIT)

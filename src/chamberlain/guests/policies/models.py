@@ -1,4 +1,4 @@
-"""Guest policies: rules over time for guests, which days fit together, and whether one can be used."""
+"""Guest policies: rules over time, their validation and audit entries."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from chamberlain.templates.models import TemplateHead
 
 
 class PolicyAction(StrEnum):
-    """What is done when the time of a rule has come."""
+    """The action of a rule."""
 
     NOTIFY = "notify"
     DISABLE = "disable"
@@ -23,7 +23,7 @@ class PolicyAction(StrEnum):
 
 
 class ConfirmedBy(StrEnum):
-    """Who says in a review that a guest stays."""
+    """Who confirms guests in a review."""
 
     OWNERS = "owners"
     ADMINISTRATORS = "administrators"
@@ -31,7 +31,7 @@ class ConfirmedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """So many days after the clock has started; reminders come so many days before the action."""
+    """Expiry after a number of days. Reminders count days before the action."""
 
     after_days: int
     reminder_days: tuple[int, ...]
@@ -40,7 +40,7 @@ class Expiry:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Every so many days the guests are confirmed. Who is not so within `answer_days` meets the action."""
+    """A review at an interval. Unconfirmed guests get the action after `answer_days`."""
 
     every_days: int
     answer_days: int
@@ -60,7 +60,7 @@ class Inactivity:
 
 @dataclass(frozen=True, slots=True)
 class MinimumOwners:
-    """Fewer owners than that are told about."""
+    """A minimum number of owners. Fewer are reported."""
 
     count: int
     reminder_days: tuple[int, ...]
@@ -69,7 +69,7 @@ class MinimumOwners:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRules:
-    """What a policy asks for; a rule of None does not apply."""
+    """The rules of a policy. A rule of None does not apply."""
 
     expiry: Expiry | None
     review: Review | None
@@ -79,7 +79,7 @@ class PolicyRules:
 
 @dataclass(frozen=True, slots=True)
 class PolicyHead:
-    """What is known of every policy without reading its rules."""
+    """A policy without its rules."""
 
     tenant_id: TenantId
     id: PolicyId
@@ -90,7 +90,7 @@ class PolicyHead:
 
 @dataclass(frozen=True, slots=True)
 class StoredPolicy:
-    """A policy as it is kept: its head, and the whole as JSON in the shape of SHAPES.md."""
+    """A stored policy: its head, and its content as JSON."""
 
     head: PolicyHead
     content: bytes
@@ -98,7 +98,7 @@ class StoredPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRecord:
-    """A policy whole: what it says, who made it, and when it was made and changed."""
+    """A policy with its creator and times."""
 
     stored: StoredPolicy
     created_at: datetime
@@ -112,7 +112,10 @@ class PolicyRecord:
 
 
 def policy_fault(head: PolicyHead | None, pointer: str = "/policyId") -> Fault | None:
-    """Why a policy cannot be assigned or named, if it cannot. A head of None: there is no such policy."""
+    """Return the reason against using a policy, or None.
+
+    A head of None means that it does not exist.
+    """
     if head is None:
         return Fault(pointer, "policyUnknown", "There is no such policy. Choose one from the list.")
     if not head.active:
@@ -148,7 +151,7 @@ def created(head: PolicyHead, content: Content, editor: Editor) -> Change:
 
 
 def replaced(head: PolicyHead, before: Content, after: Content, editor: Editor) -> Change:
-    """The record of a policy that says something else now: what changed, and nothing else."""
+    """Build the audit entry of a replaced policy, with its differences."""
     was, became = differences(before, after)
     return _change("replace", head, editor, before=was, after=became)
 
@@ -159,8 +162,10 @@ def removed(head: PolicyHead, content: Content, editor: Editor) -> Change:
 
 
 def require_unused(noun: str, *, is_assigned: bool, named_by: TemplateHead | None) -> None:
-    """Raises Conflict for what is assigned to a group or site, or named by a template that gives it to what it makes;
-    `noun` says what it is."""
+    """Raises Conflict for a template or policy that is assigned or named by a template.
+
+    `noun` is its kind.
+    """
     if is_assigned:
         detail = f"The {noun} is assigned to a group or site. Assign another there first, or make it inactive."
         raise Conflict("inUse", detail)
@@ -170,7 +175,7 @@ def require_unused(noun: str, *, is_assigned: bool, named_by: TemplateHead | Non
 
 
 def _reminder_faults(days: Sequence[int], within: int, name: str, pointer: str) -> Iterator[Fault]:
-    """A reminder comes between the moment from which the days count and the action, each day once."""
+    """Validate that each reminder is within the period and unique."""
     for place, day in enumerate(days):
         if day > within:
             detail = f"{day} days before the action nothing has begun yet: expected at most {name}, which is {within}."

@@ -42,7 +42,7 @@ async def find(tx: Transaction, tenant_id: TenantId, policy_id: PolicyId) -> Pol
 
 
 async def find_all(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[StoredPolicy]:
-    """All policies of these tenants, the oldest of each first; as the worker's role."""
+    """Find all policies of these tenants, oldest first. Needs the worker's role."""
     return [_record(row).stored for row in await tx.fetch(FIND_ALL, list(tenant_ids))]
 
 

@@ -27,10 +27,10 @@ from chamberlain.guests.policies.store import NO_GUEST
 from chamberlain.guests.policies.timers import PolicyRule, TimerKey
 from chamberlain.guests.subjects import records as subject_records
 
-# For so long a report waits for what its run has still to do. Ours: by then a run that was cut short has been made up
-# for, and a directory that throttles has answered.
+# Wait for the rest of an unfinished run. By then an interrupted run has caught up, or a throttled directory has
+# answered.
 REPORT_DELAY: Final = timedelta(minutes=5)
-# Those that nobody is at and nobody has tried to send. Who is just taking one up is not waited for.
+# Unsent reports without a lease. Locked ones are skipped.
 PENDING: Final = """
 SELECT n.tenant_id, n.subject_id, n.notice_id, n.job_id FROM chamberlain.notice n
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
@@ -77,7 +77,7 @@ class _Pending:
 
 
 async def save(tx: Transaction, runs: Sequence[RunReport], *, at: datetime) -> None:
-    """Write what these runs leave to be told, each about another group or site."""
+    """Save the reports of runs. Each is about another group or site."""
     pending = await _pending(tx, runs)
     made = [run for run in runs if run.lines and run.place not in pending]
     await _create(tx, made, at)
@@ -89,7 +89,7 @@ async def save(tx: Transaction, runs: Sequence[RunReport], *, at: datetime) -> N
 
 
 async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId, notice_id: NoticeId) -> Report | None:
-    """What of a report is so now; None when the group or site is not known any more."""
+    """Read a report in its current state, or None for a deleted group or site."""
     subject = await subject_records.find(tx, tenant_id, subject_id)
     tasks = await store.read_timers(tx, await store.find(tx, [(tenant_id, subject_id)]))
     if subject is None or not tasks:

@@ -1,7 +1,7 @@
-"""Reports: what the policy of a group or site has done in a run, and what of that is still to be told.
+"""Reports of policy runs for owners and administrators.
 
-A run leaves behind whom it was about, by ids alone. What a report says is made of that when it is sent: whoever was
-confirmed, accepted or has gone meanwhile is left out.
+A run stores the ids of guests only. The report is built when it is sent. Guests who were confirmed, accepted or removed
+meanwhile are left out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from chamberlain.guests.policies.models import ConfirmedBy, PolicyAction
 from chamberlain.guests.policies.timers import PolicyRule, Timer, TimerKey
 from chamberlain.guests.subjects.models import SubjectRecord
 
-# So many guests are named in a mail, and the others counted. Ours: nobody reads more, and servers take it.
+# Guests that an e-mail names. The others are counted.
 MAX_NAMED = 100
 # Those who are asked to do something come first.
 _ORDER = (PolicyRule.REVIEW, PolicyRule.EXPIRY, PolicyRule.INACTIVITY, PolicyRule.MINIMUM_OWNERS)
@@ -27,8 +27,10 @@ _ORDER = (PolicyRule.REVIEW, PolicyRule.EXPIRY, PolicyRule.INACTIVITY, PolicyRul
 
 @dataclass(frozen=True, slots=True)
 class ReportLine:
-    """One thing that has happened: an action was taken, or will be (then `taken` is None). The rule about owners is
-    about no guest."""
+    """A reminder or an action of a run.
+
+    `taken` is None for a reminder. Lines about owners have no guest.
+    """
 
     rule: PolicyRule
     guest_id: UserId | None
@@ -37,8 +39,10 @@ class ReportLine:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What one run leaves to be told about a group or site. It is over when all that it had to do is done; of one that
-    is not, the rest may still come into the same report. `notice_id` is for a report that there is not yet."""
+    """The report of a run about a group or site.
+
+    It is over if no action is left. Otherwise later results join the same report. `notice_id` is used for a new report.
+    """
 
     notice_id: NoticeId
     place: Place
@@ -49,7 +53,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class OpenFinding:
-    """What was found and stands; `observed` and `wanted` are the numbers of owners, where it is about these."""
+    """An open finding. `observed` and `wanted` are numbers of owners."""
 
     id: UUID
     observed: int | None
@@ -58,7 +62,10 @@ class OpenFinding:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """An action that will be taken, unless the guest is confirmed by `finding_id`, where a review asks for that."""
+    """The reminder of a guest before an action.
+
+    `finding_id` confirms the guest in a review.
+    """
 
     rule: PolicyRule
     guest: Guest
@@ -69,8 +76,10 @@ class Reminder:
 
 @dataclass(frozen=True, slots=True)
 class TakenAction:
-    """An action that was taken. A guest who was removed has no name here any more, but in the directory. A review that
-    nobody has answered in time is still confirmed by `finding_id`."""
+    """An action that was taken.
+
+    The name of a removed guest is only in the directory. `finding_id` still confirms the guest of an unanswered review.
+    """
 
     rule: PolicyRule
     guest_id: UserId
@@ -89,7 +98,10 @@ class TooFewOwners:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is told now about a group or site. `more` guests are not named."""
+    """A report about a group or site.
+
+    `more` is the number of guests without a name.
+    """
 
     subject: SubjectRecord
     confirmed_by: ConfirmedBy | None
@@ -105,7 +117,7 @@ class Report:
 
     @property
     def needs_confirmation(self) -> bool:
-        """Whether somebody is to confirm guests."""
+        """Return whether guests need a confirmation."""
         asked = [each.finding_id for each in self.reminders] + [each.finding_id for each in self.taken]
         return any(finding_id is not None for finding_id in asked)
 
@@ -116,18 +128,21 @@ class Report:
 
 
 Findings: TypeAlias = Mapping[TimerKey, OpenFinding]
-# What the policy of a group or site has done is told of as this.
+# Kind of the notices about policies.
 POLICY_REPORT = "policyReport"
 
 
 def report_lines(evaluation: Evaluation) -> tuple[ReportLine, ...]:
-    """What of a run is to be told."""
+    """Convert an evaluation to lines of a report."""
     reminders = [ReportLine(*timer.place) for timer in evaluation.reminders]
     return (*reminders, *[ReportLine(*timer.place, timer.action) for timer in evaluation.taken])
 
 
 def build_report(lines: Iterable[ReportLine], subject: SubjectRecord, task: PolicyTask, findings: Findings) -> Report:
-    """What of it is so now. `task` has the clocks, `findings` are those of the policy that are open."""
+    """Build a report from the current state.
+
+    `task` has the timers, and `findings` are the open ones of the policy.
+    """
     timers = {timer.place: timer for timer in task.timers}
     told = list(lines)
     reminders = sorted(_reminders(told, task, timers, findings), key=_place_of_reminder)
@@ -172,7 +187,7 @@ def _taken(lines: Sequence[ReportLine], timers: Mapping[TimerKey, Timer], findin
         place = line.rule, line.guest_id
         if line.taken is None or line.guest_id is None:
             continue
-        # What was done is so whatever came then; what is told and nothing else, as long as it stands.
+        # Actions stay true. A notification is left out if its finding is closed.
         if line.taken is PolicyAction.NOTIFY and place not in findings:
             continue
         guest = timers[place].guest if place in timers else None
@@ -199,12 +214,12 @@ def _add_name(taken: TakenAction, person: Person | None) -> TakenAction:
 
 
 def _is_pending(timer: Timer, task: PolicyTask) -> bool:
-    """Whether the action that somebody was reminded of is still to come."""
+    """Return whether the reminder's action is still pending."""
     if task.policy is None or timer.policy_id != task.policy.id or timer.place in task.accepted:
         return False
     if timer.reminded is None or timer.acted_at is not None:
         return False
-    # One that was refused before, and is announced anew, comes when it says; what is only tried again is not told.
+    # An action that was refused and announced again is pending. A mere retry is not reported.
     return not timer.is_acting or (timer.trouble is not None and timer.next_at == timer.action_at)
 
 

@@ -1,4 +1,4 @@
-"""Guest policies: for how long guests stay and who confirms them."""
+"""JSON of guest policies, shared by the API, files and stored rows."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -11,7 +11,7 @@ from chamberlain.core.json import parse_object
 from chamberlain.core.validation import ADDED_BY_THE_SERVICE, Description, Name, Reader
 from chamberlain.guests.policies.models import PolicyHead, PolicyRules, StoredPolicy
 
-# Ten years: longer than any review, and far from what dates can hold.
+# Ten years: longer than any review, and within the range of dates.
 _Days = Annotated[int, Meta(ge=1, le=3650)]
 _ReminderDays = Annotated[tuple[_Days, ...], Meta(max_length=10)]
 _Action = Literal["notify", "disable", "remove"]
@@ -27,7 +27,7 @@ class ExpiryShape(Shape, frozen=True, kw_only=True):
 
 
 class ReviewShape(Shape, frozen=True, kw_only=True):
-    """Somebody confirms the guests again and again."""
+    """Guests are confirmed at an interval."""
 
     every_days: _Days
     answer_days: _Days
@@ -45,7 +45,7 @@ class InactivityShape(Shape, frozen=True, kw_only=True):
 
 
 class MinimumOwnersShape(Shape, frozen=True, kw_only=True):
-    """Fewer owners than that are told about; nothing else can be done about it."""
+    """A minimum number of owners. The only action is a notification."""
 
     count: Annotated[int, Meta(ge=1, le=100)]
     reminder_days: _ReminderDays = ()
@@ -53,7 +53,7 @@ class MinimumOwnersShape(Shape, frozen=True, kw_only=True):
 
 
 class PolicyBody(Shape, frozen=True, kw_only=True):
-    """A guest policy as it is sent. A rule that is not there does not apply."""
+    """A guest policy. A missing rule does not apply."""
 
     name: Name
     description: Description = ""
@@ -65,16 +65,16 @@ class PolicyBody(Shape, frozen=True, kw_only=True):
 
 
 class PolicyShape(PolicyBody, frozen=True, kw_only=True):
-    """A guest policy as it is kept, without what the service adds beside its id."""
+    """A stored guest policy, without the fields that the service adds."""
 
     id: UUID
 
 
 class PolicyReader(Reader[PolicyBody]):
-    """Reads a policy that is sent: what the service adds may come along, and is left out."""
+    """Reads a policy. Fields that the service adds are ignored."""
 
     def read(self, raw: bytes) -> PolicyBody:
-        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        """Parse a body. Raises BodyInvalid with all errors, or Malformed."""
         sent = parse_object(raw)
         return self.read_value({name: each for name, each in sent.items() if name not in _ADDED})
 
@@ -89,11 +89,11 @@ def identified_policy(body: PolicyBody, policy_id: PolicyId) -> PolicyShape:
 
 
 def stored_policy(shape: PolicyShape, tenant_id: TenantId) -> StoredPolicy:
-    """A policy as it is kept. Which revision it becomes is counted when it is written."""
+    """Build the stored policy. Its revision is counted on writing."""
     head = PolicyHead(tenant_id, PolicyId(shape.id), revision=1, name=shape.name, active=shape.active)
     return StoredPolicy(head, json.encode(shape))
 
 
 def to_policy_rules(shape: PolicyBody) -> PolicyRules:
-    """What the policy asks for, field by field of the same names."""
+    """Convert to rules. The fields have the same names."""
     return convert(shape, PolicyRules, from_attributes=True)

@@ -178,7 +178,7 @@ def _add(totals: SimulationTotals, subjects: Sequence[tuple[ObservedSubject, Sim
 def _simulated_subject(
     observed: ObservedSubject, task: PolicyTask | None, new: AppliedPolicy, *, now: datetime
 ) -> SimulatedSubject:
-    """Describe a group or site with its current policy, or the new one."""
+    """Combine a group or site with its current policy, or with the new one."""
     assigned = None if task is None else task.policy
     stays = task is not None and assigned is not None and assigned.id == new.id
     return SimulatedSubject(
@@ -195,8 +195,8 @@ def _simulated_subject(
 class PolicyService:
     """Create, read, replace, delete and simulate the policies of a tenant.
 
-    Every method raises Forbidden for callers who are not administrators, and Unavailable if the directory has to say
-    who is one and does not answer.
+    Every method raises Forbidden for callers who are not administrators. It raises Unavailable if the directory does
+    not answer whether the caller is one.
     """
 
     database: Database
@@ -213,7 +213,7 @@ class PolicyService:
     async def create(
         self, caller: Caller, body: PolicyBody, act: Act, render: Callable[[PolicyRecord], bytes]
     ) -> KeptAnswer:
-        """Create a policy and return what `render` makes of it.
+        """Create a policy and return the answer that `render` builds.
 
         Raises NotPossible with all errors.
         """

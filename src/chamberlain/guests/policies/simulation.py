@@ -1,7 +1,7 @@
-"""What a policy would do from now on, if nobody did anything: the rules that run it, let run ahead without effect.
+"""Dry run of a policy: evaluate it ahead of time, without effect.
 
-Nothing is known of what people will do. Nobody confirms a guest, nobody is seen again, and the directory takes every
-action, but for the removal of those who are in a group by its membership rule.
+It assumes that no guest is confirmed or active. The directory takes every action, except for the removal of guests from
+dynamic groups.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ _About: TypeAlias = UserId | None
 
 
 class OccurrenceType(StrEnum):
-    """What would happen: something is found, announced or done."""
+    """The type of an occurrence."""
 
     FINDING = "finding"
     REMINDER = "reminder"
@@ -37,7 +37,10 @@ class OccurrenceType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Something that would happen at a moment. `guest` is None for owners, `found` is there for findings alone."""
+    """An occurrence at a moment.
+
+    `guest` is None for owners. `found` is set for findings only.
+    """
 
     at: datetime
     type: OccurrenceType
@@ -51,8 +54,10 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedSubject:
-    """A group or site as it is now: its policy, who is there, and how far the clocks have come. `accepted` are the
-    clocks that rest, each until its moment, for good where that is None. `follows_rule`: its members come by a rule."""
+    """The current state of a group or site.
+
+    `accepted` are paused timers with the end of the acceptance, or None. `follows_rule` is true for dynamic groups.
+    """
 
     subject: FindingSubject
     policy: AppliedPolicy
@@ -62,20 +67,20 @@ class SimulatedSubject:
     follows_rule: bool
 
 
-# So many occurrences are told, the earliest. Ours: an answer of about 100 KB; the counts are of all.
+# Occurrences of an answer, the earliest. Our choice: an answer of about 100 KB. The counts include all.
 MAX_OCCURRENCES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """Which groups and sites somebody wants to see; without any, all that there are."""
+    """Groups and sites to simulate. Empty means all."""
 
     group_ids: tuple[GroupId, ...]
     site_ids: tuple[GroupId, ...]
 
     @property
     def chosen(self) -> tuple[tuple[SubjectType, int, GroupId], ...]:
-        """Each with its place in what was sent."""
+        """Return each id with its index in the body."""
         groups = [(SubjectType.GROUP, place, each) for place, each in enumerate(self.group_ids)]
         sites = [(SubjectType.SITE, place, each) for place, each in enumerate(self.site_ids)]
         return (*groups, *sites)
@@ -83,8 +88,11 @@ class SimulationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What a policy would do from `since` to `until`. `subjects` and `guests` are how many were looked at, a guest once
-    for each group; `occurrences` the earliest, of as many as the counts say."""
+    """The result of a simulation.
+
+    `subjects` and `guests` are the numbers of simulated ones; a guest counts once per group. `occurrences` are the
+    earliest of all counted ones.
+    """
 
     policy_id: PolicyId
     since: datetime
@@ -98,13 +106,13 @@ class Simulation:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that would happen is told."""
+        """Return whether all occurrences are included."""
         return len(self.occurrences) == self.reminders + sum(self.findings.values()) + sum(self.actions.values())
 
 
 @dataclass(slots=True)
 class SimulationTotals:
-    """What has come together so far, of a simulation that goes on group by group."""
+    """Totals of a running simulation."""
 
     policy_id: PolicyId
     since: datetime
@@ -117,7 +125,7 @@ class SimulationTotals:
     occurrences: list[Occurrence] = field(default_factory=list)
 
     def add(self, observed: ObservedSubject, occurrences: Iterable[Occurrence]) -> None:
-        """What would happen to one group or site."""
+        """Add the occurrences of a group or site."""
         self.subjects += 1
         self.guests += len(observed.guests)
         found = sorted(occurrences, key=_order)
@@ -151,22 +159,24 @@ _ORDER = {OccurrenceType.REMINDER: 0, OccurrenceType.FINDING: 1, OccurrenceType.
 
 
 def simulation_period(rules: PolicyRules) -> timedelta:
-    """From now on the longest way to an action; nothing where no rule has one."""
+    """Return the longest time to an action of these rules, or zero."""
     return max([schedule.period + (schedule.answer or ZERO) for schedule in guest_schedules(rules)], default=ZERO)
 
 
 def simulate(
     simulated: SimulatedSubject, *, now: datetime, until: datetime, before_each: Callable[[], None] = lambda: None
 ) -> Iterator[Occurrence]:
-    """What would happen from now on to the end, that moment too, each guest after the other. What is found already is
-    not found again. `before_each` is called before each guest, and may end it by an error."""
+    """Simulate a group or site until a moment, guest by guest.
+
+    Existing findings are left out. `before_each` is called before each guest and may raise.
+    """
     for alone in _split_by_guest(simulated):
         before_each()
         yield from _run(alone, now, until)
 
 
 def subject_fault(type_: SubjectType, place: int, observed: ObservedSubject | None) -> Fault | None:
-    """Why a group or site that was chosen cannot be looked at, if it cannot."""
+    """Return the reason against simulating a group or site, or None."""
     if observed is not None and observed.type is type_:
         return None
     name = "groupIds" if type_ is SubjectType.GROUP else "siteIds"
@@ -185,7 +195,10 @@ def _order(occurrence: Occurrence) -> tuple[datetime, str, str, str, int]:
 
 
 def _split_by_guest(simulated: SimulatedSubject) -> Iterator[SimulatedSubject]:
-    """Each guest without the others, and then the owners. What is of whom is sorted once, however many there are."""
+    """Split by guest, then the owners.
+
+    Timers are grouped once, so the cost is linear.
+    """
     rules, owners = simulated.policy.rules, simulated.present.owners
     timers: dict[_About, list[Timer]] = {}
     for timer in simulated.timers:
@@ -255,7 +268,7 @@ def _occurrences(
 def _apply(
     simulated: SimulatedSubject, evaluation: Evaluation, accepted: set[TimerKey], moment: datetime
 ) -> tuple[SimulatedSubject, Evaluation]:
-    """The situation when all is done that is due, and what came of that."""
+    """Apply due actions, and return the new state with their evaluation."""
     acts = [(timer, _trouble(simulated, timer)) for timer in evaluation.due]
     rules = simulated.policy.rules
     settled = apply_outcomes(simulated.subject, rules, evaluation.timers, acts, now=moment, accepted=accepted)
@@ -268,8 +281,10 @@ def _apply(
 
 
 def _next_moment(simulated: SimulatedSubject, accepted: set[TimerKey], moment: datetime) -> datetime | None:
-    """When something happens next, the end of an acceptance too. What is not done here is tried again every day, and
-    not done again: that is nothing to look at. What the directory has refused before, it takes now."""
+    """Return the next moment with an event, including ends of acceptances.
+
+    Daily retries of a failed action are skipped. Earlier failures of the directory are not assumed to recur.
+    """
     timers = [
         each
         for each in simulated.timers

@@ -1,5 +1,4 @@
-"""The clocks of policies, read and written for many groups and sites at a time, by whoever holds the rows of these
-(policy_tasks.py)."""
+"""SQL of policy timers and jobs, for many groups and sites at a time."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -34,9 +33,8 @@ JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_i
 LEFT JOIN chamberlain.policy p ON p.tenant_id = s.tenant_id AND p.policy_id = s.policy_id
 ORDER BY s.tenant_id, s.subject_id
 """
-# Everybody locks them in this order. Until the transaction ends nobody else writes a clock of theirs. It is a statement
-# of its own, before the one that reads: of another policy that was assigned while this waited, only the row of the
-# subject would be read again, and the policy be missing.
+# Lock in a fixed order to avoid deadlocks. Only the holder writes timers. This is a statement of its own, before the
+# one that reads. Otherwise a policy that was assigned during the wait would be missing.
 LOCK: Final = """
 SELECT FROM chamberlain.subject s
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
@@ -44,7 +42,7 @@ ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
 """
 SET_LOCK_TIMEOUT: Final = "SELECT set_config('lock_timeout', $1, true)"
 RESET_LOCK_TIMEOUT: Final = "SET LOCAL lock_timeout = DEFAULT"
-# Whoever waits for a group has one of the few connections that serve everybody. The run of a policy may take seconds.
+# A waiting call holds one of few connections, and a policy run may take seconds.
 LOCK_TIMEOUT = timedelta(seconds=1)
 SAVE_IDLE: Final = """
 UPDATE chamberlain.subject s SET
@@ -53,8 +51,8 @@ UPDATE chamberlain.subject s SET
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[]) AS i (tenant_id, subject_id, digest, quiet_until)
 WHERE s.tenant_id = i.tenant_id AND s.subject_id = i.subject_id
 """
-# The kind of the job stands in the text, so that the index of these jobs is used whatever the plan (migration 0024).
-# What is assigned has its job from then on (sql/assignments.sql); what was assigned before that was so gets it here.
+# The kind is part of the text, so that every plan uses the partial index (migration 0024). New assignments get their
+# job in sql/assignments.sql, older ones here.
 QUEUE_MISSING_JOBS: Final = """
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
 SELECT s.tenant_id, 'policyEvaluate', s.subject_id, $1 FROM chamberlain.subject s
@@ -63,8 +61,8 @@ WHERE s.policy_id IS NOT NULL AND NOT EXISTS (
     WHERE j.tenant_id = s.tenant_id AND j.kind = 'policyEvaluate' AND j.subject = s.subject_id
 )
 """
-# A change of what is assigned brings a job of its own. Whoever holds the subjects has read what was assigned by all of
-# them that are there, so one is enough; one that somebody is at is left to them.
+# Each change of an assignment queues a job. The holder of the lock has read the newest assignment, so one job is
+# enough. Claimed jobs are skipped.
 DELETE_DUPLICATE_JOBS: Final = """
 DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
     SELECT j.job_id FROM chamberlain.job j
@@ -81,7 +79,7 @@ SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id,
 FROM chamberlain.policy_clock
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 """
-# Of single guests, whatever the rule: along the key of the clocks.
+# Reads by guest for all rules, along the primary key.
 READ_GUEST_TIMERS: Final = """
 SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
     next_at, round, reminded, is_acting, trouble, acted_at
@@ -122,7 +120,7 @@ USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) AS o (tenant_id, su
 WHERE c.tenant_id = o.tenant_id AND c.subject_id = o.subject_id AND c.rule = o.rule AND c.guest_id = o.guest_id
 """
 DELETE_ALL_TIMERS: Final = "DELETE FROM chamberlain.policy_clock WHERE tenant_id = $1 AND subject_id = ANY ($2)"
-# Whom the rule about owners is about.
+# The guest id of the rule about owners.
 NO_GUEST: Final = UserId(UUID(int=0))
 SubjectTimer: TypeAlias = tuple[FindingSubject, Timer]
 # A guest of a group or site.
@@ -130,7 +128,7 @@ GuestPlace: TypeAlias = tuple[Place, UserId]
 
 
 async def find_places(connection: Connection, places: Collection[Place]) -> Sequence[PolicyPlace]:
-    """Those of these groups and sites that are known, with how the directory finds them."""
+    """Find the references of known groups and sites."""
     rows = await connection.fetch(PLACES, *to_columns(places))
     return [
         PolicyPlace(TenantId(row["tenant_id"]), GroupId(row["subject_id"]), f"{row['extension_prefix']}_group")
@@ -139,19 +137,21 @@ async def find_places(connection: Connection, places: Collection[Place]) -> Sequ
 
 
 async def find(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:
-    """Those of these groups and sites that are known, with their policies, for whoever changes nothing."""
+    """Find known groups and sites with their policies, without locks."""
     return [_task(row) for row in await tx.fetch(FIND, *to_columns(places))]
 
 
 async def lock(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:
-    """Those of these groups and sites that are known, with their policies. Until the transaction ends these stay as
-    they are, and so do the clocks, which are still to be read."""
+    """Find known groups and sites with their policies, and lock them and their timers."""
     await tx.execute(LOCK, *to_columns(places))
     return await find(tx, places)
 
 
 async def lock_or_fail(tx: Transaction, place: Place, *, wait: timedelta = LOCK_TIMEOUT) -> Sequence[PolicyTask]:
-    """The same of one, for a call. Raises Unavailable when somebody else holds it for longer than `wait`."""
+    """Find and lock one for a call.
+
+    Raises Unavailable if it stays locked for longer than `wait`.
+    """
     await tx.execute(SET_LOCK_TIMEOUT, f"{wait // timedelta(milliseconds=1)}ms")
     try:
         await tx.execute(LOCK, *to_columns([place]))
@@ -163,7 +163,7 @@ async def lock_or_fail(tx: Transaction, place: Place, *, wait: timedelta = LOCK_
 
 
 async def save_idle(tx: Transaction, runs: Mapping[Place, Idle | None], *, at: datetime) -> None:
-    """That these were run: their clocks are started, and for how long nothing happens."""
+    """Save that these have run, and until when they are idle."""
     if runs:
         digests = [None if idle is None else idle.digest for idle in runs.values()]
         until = [None if idle is None else idle.until for idle in runs.values()]
@@ -171,12 +171,12 @@ async def save_idle(tx: Transaction, runs: Mapping[Place, Idle | None], *, at: d
 
 
 async def queue_missing_jobs(tx: Transaction, trace_id: TraceId) -> None:
-    """See to it that every group and site with a policy has its job."""
+    """Queue the missing jobs of groups and sites with a policy."""
     await tx.execute(QUEUE_MISSING_JOBS, trace_id)
 
 
 async def delete_duplicate_jobs(tx: Transaction, places: Collection[Place], job_ids: Sequence[JobId]) -> None:
-    """Leave each of these groups and sites, which are held, no job but these."""
+    """Delete all other jobs of these locked groups and sites."""
     if places:
         await tx.execute(DELETE_DUPLICATE_JOBS, *to_columns(places), job_ids)
 
@@ -201,7 +201,10 @@ async def read_timers(tx: Transaction, tasks: Sequence[PolicyTask]) -> Sequence[
 async def read_guest_timers(
     tx: Transaction, tasks: Sequence[PolicyTask], guests: Collection[GuestPlace]
 ) -> Sequence[PolicyTask]:
-    """The same with the clocks of these guests alone, and without what is accepted. None may be named twice."""
+    """Read the timers of these guests only, without acceptances.
+
+    Duplicates are invalid.
+    """
     columns = zip(*[(tenant_id, group_id, guest_id) for (tenant_id, group_id), guest_id in guests], strict=True)
     timers = _by_place(await tx.fetch(READ_GUEST_TIMERS, *map(list, columns), list(PolicyRule))) if guests else {}
     return [replace(task, timers=tuple(timers.get(task.place, ()))) for task in tasks]
@@ -226,7 +229,10 @@ async def delete_all_timers(tx: Transaction, tenant_id: TenantId, subject_ids: S
 
 
 def to_row(subject: FindingSubject, timer: Timer) -> tuple[object, ...]:
-    """The columns of a clock in their order, the first four of which name it."""
+    """Convert a timer to a row.
+
+    The first four columns are its key.
+    """
     guest = timer.guest
     return (
         *_key(subject, timer),

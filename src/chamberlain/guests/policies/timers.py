@@ -1,6 +1,6 @@
-"""Clocks: since when a rule of a policy counts for a guest, what was told about it already, and what comes next.
+"""Timers: when a rule applies to a guest, and the next reminder or action.
 
-A clock goes on by its own content, what the rule says, and the time; nothing else has a say.
+A timer depends only on its own values, the rule and the time.
 """
 
 from collections.abc import Iterator
@@ -23,22 +23,22 @@ class PolicyRule(StrEnum):
     MINIMUM_OWNERS = "minimumOwners"
 
 
-# What tells a clock of a group or site from its others; the rule about owners is about no guest.
+# The key of a timer within a group or site. The rule about owners has no guest.
 TimerKey: TypeAlias = tuple[PolicyRule, UserId | None]
-# After how long what could not be done is tried again. Ours: its cause is for a person to remove, in the directory.
+# Wait before the retry of a failed action. A person has to remove the cause in the directory.
 RETRY_AFTER = timedelta(days=1)
 ZERO = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """How far a rule has come with a guest, or with the owners (then without a guest).
+    """The progress of a rule with a guest, or with the owners.
 
-    `terms` are what the rule said when the clock was started: when it says something else, the clock starts anew.
-    `round` counts reviews from 1. A review that is not open yet has no `action_at`. `next_at` is when something
-    happens, None when nothing will, be it that somebody lets the finding stand. `reminded` is the last reminder of this
-    round, by its days before the action. `is_acting` says that the action was announced and may have been taken without
-    our having heard of it; with `trouble` it is known why it was not. `acted_at` is when it was taken.
+    `terms` identify the rule's values. If they change, the timer starts again. `round` counts reviews from 1.
+    `action_at` is None for a review that is not open yet. `next_at` is the next event, or None.
+
+    `reminded` is the last reminder of this round, in days before the action. `is_acting` is true from the announcement
+    of the action until its result. `trouble` is the reason of a failed action. `acted_at` is the time of the action.
     """
 
     rule: PolicyRule
@@ -57,12 +57,15 @@ class Timer:
 
     @property
     def place(self) -> TimerKey:
-        """What tells it from the others of its group or site."""
+        """Return the key of the timer within its group or site."""
         return self.rule, None if self.guest is None else self.guest.id
 
     @property
     def has_finding(self) -> bool:
-        """Whether there is a finding about it: of a review while it is open, else from the action on."""
+        """Return whether the timer has a finding.
+
+        A review has one while it is open, other rules from the action on.
+        """
         match self.rule:
             case PolicyRule.EXPIRY | PolicyRule.INACTIVITY:
                 return self.is_acting or self.acted_at is not None
@@ -73,14 +76,20 @@ class Timer:
 
     @property
     def is_in_progress(self) -> bool:
-        """Whether somebody may just be taking the action: until it is known what came of it, nothing else counts."""
+        """Return whether the action may be running.
+
+        Its result must be known first.
+        """
         return self.is_acting and self.trouble is None
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What a rule about guests says of time: the action comes `period` after the start; of a review, `answer` after it
-    has opened, which it does then. `reminder_days` begin with the farthest from the action."""
+    """The times of a rule about guests.
+
+    The action is `period` after the start. A review opens then, and the action follows after `answer`. `reminder_days`
+    are in descending order.
+    """
 
     rule: PolicyRule
     terms: str
@@ -92,7 +101,10 @@ class Schedule:
 
 
 class TimerEvent(Enum):
-    """What happens with a clock at one moment; `DUE` is an action that the directory has to be asked for."""
+    """The event of a timer at a moment.
+
+    `DUE` is an action for the directory.
+    """
 
     NOTHING = auto()
     REMINDER = auto()
@@ -101,7 +113,7 @@ class TimerEvent(Enum):
 
 
 def guest_schedules(rules: PolicyRules) -> Iterator[Schedule]:
-    """What a policy says about guests, rule by rule."""
+    """List the schedules of a policy's rules about guests."""
     if (expiry := rules.expiry) is not None:
         yield _schedule(PolicyRule.EXPIRY, expiry.after_days, expiry.reminder_days, expiry.action)
     if rules.review is not None:
@@ -111,7 +123,7 @@ def guest_schedules(rules: PolicyRules) -> Iterator[Schedule]:
 
 
 def review_schedule(review: Review) -> Schedule:
-    """What a policy says about reviews."""
+    """Build the schedule of reviews."""
     schedule = _schedule(PolicyRule.REVIEW, review.every_days, review.reminder_days, review.action)
     terms = f"{schedule.terms} answerDays={review.answer_days} confirmedBy={review.confirmed_by}"
     return replace(
@@ -120,7 +132,7 @@ def review_schedule(review: Review) -> Schedule:
 
 
 def start_timer(schedule: Schedule, guest: Guest, policy_id: PolicyId, *, at: datetime) -> Timer:
-    """The clock of a guest for whom a rule begins to count."""
+    """Start the timer of a guest."""
     timer = Timer(
         rule=schedule.rule,
         guest=replace(guest, last_seen_at=None),
@@ -135,10 +147,12 @@ def start_timer(schedule: Schedule, guest: Guest, policy_id: PolicyId, *, at: da
 
 
 def advance(timer: Timer, schedule: Schedule, *, now: datetime) -> tuple[Timer, TimerEvent]:
-    """The clock as it is now, and what happens: one thing at a time, and after a silence the nearest reminder only.
+    """Advance a timer by one event.
 
-    No action comes in the run in which it would be the first that is heard of it, where reminders were asked for: it
-    moves, and comes as long after the nearest reminder as that is to come before it.
+    After a pause only the nearest reminder is sent.
+
+    If reminders are configured, the first run never takes the action. It sends a reminder and postpones the action
+    accordingly.
     """
     if timer.next_at is None or now < timer.next_at:
         return timer, TimerEvent.NOTHING
@@ -146,7 +160,7 @@ def advance(timer: Timer, schedule: Schedule, *, now: datetime) -> tuple[Timer, 
         if _is_unannounced(timer, schedule):
             return _announce(timer, schedule, now=now), TimerEvent.REMINDER
         return replace(timer, trouble=None), TimerEvent.DUE
-    # A review opens now. Who shall answer has the whole time for it, however late that is.
+    # The review opens now, with the whole time to answer, however late.
     action_at = timer.action_at or now + (schedule.answer or ZERO)
     if now >= action_at:
         return _apply(timer, schedule, now=now)
@@ -154,14 +168,16 @@ def advance(timer: Timer, schedule: Schedule, *, now: datetime) -> tuple[Timer, 
 
 
 def pause(timer: Timer) -> Timer:
-    """The clock while somebody lets its finding stand: nothing comes by itself, be it that its action was tried
-    already."""
+    """Pause the timer during an acceptance, even if its action has failed."""
     return timer if timer.next_at is None else replace(timer, next_at=None)
 
 
 def resume(timer: Timer, schedule: Schedule, *, now: datetime) -> Timer:
-    """The clock that goes on when nobody lets its finding stand any more: reminders are given anew, and who shall
-    answer has the whole time for it. An action that was tried before is tried again, behind the nearest of them."""
+    """Resume the timer after an acceptance.
+
+    Reminders are sent again, and a review gets the whole time to answer. A failed action is retried after the nearest
+    reminder.
+    """
     action_at = timer.action_at
     if timer.next_at is not None or timer.acted_at is not None or action_at is None:
         return timer
@@ -174,8 +190,10 @@ def resume(timer: Timer, schedule: Schedule, *, now: datetime) -> Timer:
 
 
 def confirm(timer: Timer, review: Review, *, now: datetime) -> Timer | None:
-    """The clock of a guest of whom somebody says in a review that they stay: the next one counts from now. None when no
-    review is open, or when the action is just being taken."""
+    """Restart the review timer of a confirmed guest.
+
+    Returns None if no review is open or the action is running.
+    """
     if timer.rule is not PolicyRule.REVIEW or timer.guest is None or timer.action_at is None or timer.is_in_progress:
         return None
     start_run = start_timer(review_schedule(review), timer.guest, timer.policy_id, at=now)
@@ -183,7 +201,7 @@ def confirm(timer: Timer, review: Review, *, now: datetime) -> Timer | None:
 
 
 def record_failure(timer: Timer, trouble: str, *, now: datetime) -> Timer:
-    """The clock whose action was not taken, for a reason that is a sentence."""
+    """Record a failed action with its reason."""
     return replace(timer, trouble=trouble, next_at=now + RETRY_AFTER)
 
 
@@ -193,31 +211,31 @@ def record_success(timer: Timer, *, now: datetime) -> Timer:
 
 
 def owner_terms(count: int) -> str:
-    """What the rule about owners says."""
+    """Identify the values of the rule about owners."""
     return f"count={count}"
 
 
 def _schedule(rule: PolicyRule, days: int, reminder_days: tuple[int, ...], action: PolicyAction) -> Schedule:
     farthest_first = tuple(sorted(reminder_days, reverse=True))
-    # This is stored: another spelling of the same would start all clocks anew.
+    # Stored. Another format would restart all timers.
     terms = f"days={days} reminderDays={','.join(map(str, farthest_first))} action={action}"
     return Schedule(rule, terms, timedelta(days=days), None, farthest_first, PolicyAction(action))
 
 
 def _schedule_action(timer: Timer, schedule: Schedule, *, action_at: datetime) -> Timer:
-    """The clock with its action at that time, and with the next moment when something happens."""
+    """Schedule the action and the next event of a timer."""
     left = _remaining_reminders(timer, schedule)
     next_at = action_at - timedelta(days=left[0]) if left else action_at
     return replace(timer, action_at=action_at, next_at=next_at)
 
 
 def _is_unannounced(timer: Timer, schedule: Schedule) -> bool:
-    """Whether the action would be the first that is heard of it, though reminders are asked for."""
+    """Return whether the action needs a reminder that was not sent."""
     return bool(schedule.reminder_days) and timer.reminded is None
 
 
 def _announce(timer: Timer, schedule: Schedule, *, now: datetime) -> Timer:
-    """The clock whose action comes as long from now as the nearest reminder is before it."""
+    """Postpone the action by the days of the nearest reminder."""
     nearest = schedule.reminder_days[-1]
     action_at = now + timedelta(days=nearest)
     return replace(timer, action_at=action_at, next_at=action_at, reminded=nearest)

@@ -40,7 +40,7 @@ class Policy(Struct, rename="camel", frozen=True):
 
 
 def policy_of(record: PolicyRecord) -> Policy:
-    """What administrators are sent."""
+    """Encode a policy for administrators."""
     shape = _decode(record.stored.content)
     by = record.created_by
     return Policy(
@@ -70,7 +70,7 @@ class SimulatedSubject(Struct, rename="camel", frozen=True):
 
 
 class SimulatedGuest(Struct, rename="camel", frozen=True):
-    """The guest to whom something would happen."""
+    """The guest of an occurrence."""
 
     id: UUID
     display_name: str
@@ -78,8 +78,10 @@ class SimulatedGuest(Struct, rename="camel", frozen=True):
 
 
 class SimulatedOccurrence(Struct, rename="camel", frozen=True):
-    """Something that would happen: what would be found, announced or done, and when. `guest` is null where it is about
-    owners; `detail` is the sentence of a finding, null for all else."""
+    """An occurrence: a finding, a reminder or an action.
+
+    `guest` is null for owners. `detail` is set for findings only.
+    """
 
     at: Time
     type: OccurrenceType
@@ -92,7 +94,7 @@ class SimulatedOccurrence(Struct, rename="camel", frozen=True):
 
 
 class SimulatedCounts(Struct, frozen=True):
-    """How much would happen: reminders, findings by their kinds, actions by what is done."""
+    """The numbers of reminders, findings by kind, and actions."""
 
     reminders: int
     findings: dict[str, int]
@@ -100,8 +102,11 @@ class SimulatedCounts(Struct, frozen=True):
 
 
 class SimulatedPolicy(Struct, rename="camel", frozen=True):
-    """What a policy would do. `subjects` and `guests` were looked at, a guest once in each group; `items` are the
-    earliest, and all of them where it says `isWhole`."""
+    """The result of a simulation.
+
+    `subjects` and `guests` are simulated; a guest counts once per group. `items` are the earliest occurrences, or all
+    if `isWhole` is true.
+    """
 
     policy_id: UUID
     since: Time = field(name="from")
@@ -114,7 +119,7 @@ class SimulatedPolicy(Struct, rename="camel", frozen=True):
 
 
 def simulated_policy_of(simulation: Simulation) -> SimulatedPolicy:
-    """What is sent of it."""
+    """Encode a simulation."""
     return SimulatedPolicy(
         policy_id=simulation.policy_id,
         since=time_of(simulation.since),
@@ -153,7 +158,10 @@ Chosen = Annotated[tuple[UUID, ...], Meta(min_length=1, max_length=200)]
 
 
 class SimulationBody(Shape, frozen=True, kw_only=True):
-    """Groups by their ids, and sites by the ids of their security groups; without any, all that there are."""
+    """Ids of groups, and of security groups of sites.
+
+    Without any, all are simulated.
+    """
 
     group_ids: Chosen | None = None
     site_ids: Chosen | None = None
@@ -163,7 +171,7 @@ SIMULATION = Reader(SimulationBody)
 
 
 def to_simulation_request(body: SimulationBody) -> SimulationRequest:
-    """The rules' value of it; what is named twice is looked at once."""
+    """Convert a body. Duplicates are removed."""
     return SimulationRequest(_each_once(body.group_ids), _each_once(body.site_ids))
 
 

@@ -53,9 +53,9 @@ async def import_subject(
 async def with_former_marks(
     observe: Observe, tenant: Tenant, subjects: Sequence[ObservedSubject]
 ) -> Sequence[ObservedSubject]:
-    """Look for the request of each group that has none under the current prefix. Raises TryAgain.
+    """Look up request ids under former prefixes. Raises TryAgain.
 
-    A tenant that never changed its prefix costs no call.
+    Tenants that never changed their prefix need no call.
     """
     found = list(subjects)
     for prefix in tenant.marked_under:

@@ -1,4 +1,4 @@
-"""Records of groups and sites: as they were observed last, with what is assigned and how far its effects have come."""
+"""Groups and sites with their assignments, as observed."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,8 +14,10 @@ from chamberlain.requests.models import StepRecord
 
 @dataclass(frozen=True, slots=True)
 class SubjectEntry:
-    """What is kept of a group or site that was observed. `request_id` is the mark of the request that made it; the
-    address and the sharing of a site are None for a group."""
+    """The observed values of a group or site.
+
+    `request_id` is the mark of its request. `site_url` and `sharing` are None for groups.
+    """
 
     tenant_id: TenantId
     id: GroupId
@@ -32,10 +34,12 @@ class SubjectEntry:
 
 @dataclass(frozen=True, slots=True)
 class SubjectRecord:
-    """A group or site whole. `generation` counts the changes of its assignment. `effects` are the steps of the request
-    that brings the last one about, as long as that is kept; `is_incomplete` says that it was cancelled or has failed
-    before all of them were done, and `assigned_type` what it was at the last change, None where that is not known. The
-    names are those that template and policy have now."""
+    """A group or site with its assignment.
+
+    `generation` counts changes of the assignment. `effects` are the steps of its request while that is stored.
+    `is_incomplete` is true if the request was cancelled or failed. `assigned_type` is the type at the last change, or
+    None if unknown. Template and policy have their current names.
+    """
 
     entry: SubjectEntry
     assignment: Assignment
@@ -57,15 +61,17 @@ class SubjectRecord:
 
     @property
     def has_changed_type(self) -> bool:
-        """Whether it has a template that was assigned to it while it was a group, and is a site now, or the other way
-        round."""
+        """Return whether a template was assigned when a site was a group, or vice versa."""
         was = self.assigned_type
         return self.assignment.template_id is not None and was is not None and was is not self.entry.type
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectFilter:
-    """Which groups or sites somebody wants to see; None is any. `prefix` is how the display name begins."""
+    """Filter of groups or sites.
+
+    None matches any. `prefix` is the start of the display name.
+    """
 
     type: SubjectType
     is_assigned: bool | None = None
@@ -75,7 +81,10 @@ class SubjectFilter:
 
 
 def to_entry(observed: ObservedSubject, *, at: datetime) -> SubjectEntry:
-    """What is kept of it. A site is called as the site, not as its security group."""
+    """Convert an observation.
+
+    A site has its own name, not that of its security group.
+    """
     site = observed.site
     return SubjectEntry(
         tenant_id=observed.tenant_id,
@@ -93,7 +102,7 @@ def to_entry(observed: ObservedSubject, *, at: datetime) -> SubjectEntry:
 
 
 def new_entry(wanted: WantedGroup, group: ObservedGroup, *, at: datetime) -> SubjectEntry:
-    """What is kept of a group that was just made."""
+    """Build the entry of a new group."""
     return SubjectEntry(
         tenant_id=wanted.tenant_id,
         id=group.id,
@@ -110,7 +119,7 @@ def new_entry(wanted: WantedGroup, group: ObservedGroup, *, at: datetime) -> Sub
 
 
 def require_type(found: SubjectType | None, group_id: GroupId, wanted: SubjectType) -> None:
-    """Raises NotFound when there is no such group (None), or when it is to be found at the other path."""
+    """Raises NotFound for an unknown group, or one that has another path."""
     match found:
         case None:
             raise unknown_subject(wanted)
@@ -125,6 +134,6 @@ def require_type(found: SubjectType | None, group_id: GroupId, wanted: SubjectTy
 
 
 def unknown_subject(wanted: SubjectType) -> NotFound:
-    """What to say when the directory has no such group."""
+    """Build the error for an unknown group or site."""
     what = "There is no such group." if wanted is SubjectType.GROUP else "There is no site with such a security group."
     return NotFound(f"{what} The list has those that there are.")

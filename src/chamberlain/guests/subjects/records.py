@@ -1,7 +1,4 @@
-"""Groups and managed sites that guest rules can be assigned to: as they were observed last, and what is assigned.
-
-What is assigned is changed in assignments.py; lists are in subject_lists.py.
-"""
+"""SQL of groups and sites for other nouns."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -20,14 +17,14 @@ from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
 from chamberlain.mailboxes.names import comparison_form
 from chamberlain.requests.steps import Effects
 
-# Whoever assigns one locks it as well, if only against its removal.
+# Assigning locks the row too, so that it cannot be deleted.
 LOCK_TEMPLATE = "SELECT FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2 FOR UPDATE"
 LOCK_POLICY = "SELECT FROM chamberlain.policy WHERE tenant_id = $1 AND policy_id = $2 FOR UPDATE"
 IS_ASSIGNED = """
 SELECT EXISTS (SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND template_id = $2)
     OR EXISTS (SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND policy_id = $3) AS is_assigned
 """
-# A group or site with what is assigned to it, `s` being its row.
+# Columns of a group or site with its assignment. `s` is its row.
 COLUMNS: Final = """
 s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team, s.member_ship_type, s.request_id, s.site_url,
 s.sharing, s.observed_at, s.template_id, s.policy_id, s.generation, s.assignment_request_id, s.assigned_at,
@@ -57,8 +54,7 @@ SELECT {COLUMNS} FROM chamberlain.subject s WHERE s.tenant_id = $1 AND s.subject
 MEMBER_SHIP_TYPES: Final = """
 SELECT subject_id, member_ship_type FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)
 """
-# What is assigned is not touched, and what was observed later is not put back. Rows are locked in the order of their
-# ids, in which everybody locks them.
+# Keeps the assignment, and newer observations. Rows are locked in the order of ids to avoid deadlocks.
 OBSERVE: Final = """
 INSERT INTO chamberlain.subject AS s (
     tenant_id, subject_id, type, display_name, name_key, mail, is_team, member_ship_type, request_id, site_url, sharing,
@@ -102,20 +98,19 @@ async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId) -> Sub
 
 
 async def observe(tx: Transaction, entries: Sequence[SubjectEntry]) -> None:
-    """Keep what the directory showed. None may be there twice."""
+    """Save observations. Duplicates are invalid."""
     if entries:
         await tx.execute(OBSERVE, *map(list, zip(*map(_row, entries), strict=True)))
 
 
 async def lock(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
-    """Lock those of these that are known, in the order in which everybody does. Whoever then observes some and removes
-    others waits for nobody who has one and waits for another."""
+    """Lock known groups and sites in a fixed order to avoid deadlocks."""
     if subject_ids:
         await tx.execute(LOCK, tenant_id, subject_ids)
 
 
 async def delete(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
-    """Forget groups that the directory does not have any more, with what was assigned to them."""
+    """Delete groups that are gone, with their assignments."""
     await tx.execute(DELETE, tenant_id, subject_ids)
 
 
@@ -134,16 +129,18 @@ async def member_ship_types(
 
 
 async def ids_after(tx: Transaction, tenant_id: TenantId, after: GroupId | None, limit: int) -> Sequence[GroupId]:
-    """Some of all that there are, in the order of their ids; from the first on, or behind one."""
+    """Return a page of ids in order, after an id or from the start."""
     return [GroupId(row["subject_id"]) for row in await tx.fetch(IDS_AFTER, tenant_id, after, limit)]
 
 
 async def is_assigned(
     tx: Transaction, tenant_id: TenantId, *, template_id: TemplateId | None = None, policy_id: PolicyId | None = None
 ) -> bool:
-    """Whether a group or site has this template or policy. Nobody assigns it before the transaction ends, so that it
-    can be removed when nobody has."""
-    # Locks come first, and by statements of their own: what was committed while they were waited for is seen then.
+    """Return whether a template or policy is assigned.
+
+    It stays locked until the transaction ends, so that an unused one can be deleted.
+    """
+    # Lock by separate statements, so that the check sees changes that were committed during the wait.
     if template_id is not None:
         await tx.execute(LOCK_TEMPLATE, tenant_id, template_id)
     if policy_id is not None:
@@ -153,7 +150,7 @@ async def is_assigned(
 
 
 def to_name_key(display_name: str) -> str:
-    """The form of a name that lists are sorted by, and that the beginning of a name is looked up in."""
+    """Normalize a name for sorting and prefix search."""
     return comparison_form(display_name)
 
 

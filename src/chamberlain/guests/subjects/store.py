@@ -1,7 +1,8 @@
-"""Lists of groups and sites by display name, at the same cost however many there are: see request_lists.py, whose ways
-they share.
+"""SQL of lists of groups and sites, ordered by name.
 
-Every filter is a prefix of an index that goes on with the name. How a name begins is a stretch of that same order.
+The cost is independent of their number.
+
+Every filter is a prefix of an index that continues with the name. A name prefix is a range of the same order.
 """
 
 from typing import Final
@@ -11,8 +12,8 @@ from chamberlain.database.transactions import PLANNING, Transaction
 from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord
 from chamberlain.guests.subjects.records import COLUMNS, to_name_key, to_record
 
-# $1 tenant, $2 type, $3 and $4 the position (null at the beginning), $5 how the name begins (empty for any), $6 number
-# of rows, $7 whether assigned (one or both), $8 template, $9 policy. No character comes behind the last.
+# $1 tenant, $2 type, $3 and $4 the position (null at the start), $5 name prefix (empty for any), $6 number of rows, $7
+# whether assigned (one or both), $8 template, $9 policy. The upper bound is the last character.
 _AFTER: Final = "($3::text IS NULL OR (s.name_key, s.subject_id) > ($3, $4::uuid))"
 _BEGINS: Final = "s.name_key >= $5::text AND s.name_key < $5 || chr(1114111)"
 _BY_NAME: Final = "ORDER BY s.name_key, s.subject_id LIMIT $6"
@@ -23,8 +24,10 @@ _OF_BOTH: Final = "($7::boolean[] IS NOT NULL AND s.both_ids = $8::uuid::text ||
 
 
 def _page_of(places: str) -> str:
-    """The groups or sites at these places, in their order. OFFSET 0 keeps the planner from beginning at the other
-    end."""
+    """Read the groups or sites at these positions, in order.
+
+    OFFSET 0 fixes the join order.
+    """
     return f"""
     SELECT s.* FROM ({places}) place CROSS JOIN LATERAL (
         SELECT {COLUMNS} FROM chamberlain.subject s
@@ -39,7 +42,7 @@ def _places(condition: str) -> str:
     WHERE s.tenant_id = $1 AND s.type = $2 AND {condition} AND {_BEGINS} AND {_AFTER} {_BY_NAME}"""  # noqa: S608
 
 
-# What is assigned and what is not, each by name, and of these the first.
+# Merge assigned and unassigned ones by name.
 ALL: Final = _page_of(f"""
     SELECT s.name_key, s.subject_id FROM unnest($7::boolean[]) AS wanted (is_assigned)
     CROSS JOIN LATERAL ({_places(f"s.is_assigned = wanted.is_assigned AND {_ANY}")}) s {_BY_NAME}
@@ -52,7 +55,7 @@ OF_BOTH: Final = _page_of(_places(_OF_BOTH))
 async def find_page(tx: Transaction, wanted: SubjectFilter, page: NamedPageWanted) -> NamedPage[SubjectRecord]:
     """A page of the groups or sites that the filter names."""
     if wanted.is_assigned is False and (wanted.template_id or wanted.policy_id):
-        # What is not assigned has neither.
+        # Unassigned subjects have neither.
         return NamedPage((), None)
     await tx.execute(PLANNING)
     statement, values = page_statement(tx, wanted, page)
@@ -65,7 +68,10 @@ async def find_page(tx: Transaction, wanted: SubjectFilter, page: NamedPageWante
 
 
 def page_statement(tx: Transaction, wanted: SubjectFilter, page: NamedPageWanted) -> tuple[str, tuple[object, ...]]:
-    """The statement that reads a page and one row more, with its values."""
+    """Return the statement of a page, with its values.
+
+    It reads one more row.
+    """
     place = (None, None) if page.after is None else (page.after.name, page.after.id)
     prefix = "" if wanted.prefix is None else to_name_key(wanted.prefix)
     assigned = [True, False] if wanted.is_assigned is None else [wanted.is_assigned]
