@@ -17,7 +17,7 @@ from chamberlain.adoptions.models import (
     Preview,
     RefusedItem,
     new_record,
-    require_as_shown,
+    require_same_preview,
     require_undoable,
 )
 from chamberlain.adoptions.service import AdoptionService
@@ -57,7 +57,7 @@ class FakeAdoptions(AdoptionService):
     ) -> KeptAnswer:
         self._refuse(caller)
         preview = shown(caller.tenant_id, rule)
-        require_as_shown(preview, digest)
+        require_same_preview(preview, digest)
         editor = Editor(
             Actor(caller.type, caller.id, "Ada Achterberg"), caller.client_id, act.trace_id, act.client_address
         )

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.adoptions.models import Obstacle
+from chamberlain.adoptions.models import AdoptionConflict
 from chamberlain.adoptions.rules import MOST_OWNERS, AdoptedGroup, adopted_group, group_candidate
 from chamberlain.core.ids import UserId
 from chamberlain.directory.groups import MemberShipType, ObservedGroup
@@ -30,13 +30,13 @@ def test_a_template_takes_only_its_own_kind(is_team: bool, head: TemplateHead) -
     template = replace(TEMPLATE, head=head)
     takes_teams = template.head.kind is TemplateKind.TEAM
 
-    obstacle = group_candidate(entry(is_team=is_team), template).obstacle
+    conflict = group_candidate(entry(is_team=is_team), template).conflict
 
     if is_team is takes_teams:
-        assert obstacle is None or obstacle.code != "typeDiffers"
+        assert conflict is None or conflict.code != "typeDiffers"
     else:
-        assert obstacle is not None
-        assert obstacle.code == "typeDiffers"
+        assert conflict is not None
+        assert conflict.code == "typeDiffers"
 
 
 def test_the_first_hundred_owners_in_order_are_recorded() -> None:
@@ -58,7 +58,7 @@ def test_a_group_without_owners_or_of_another_kind_is_refused() -> None:
     )
     no_team = adopted_group(OBSERVED, TemplateKind.GROUP, TEMPLATE.head.id, MemberShipType.PRIVATE)
 
-    assert isinstance(no_owner, Obstacle)
+    assert isinstance(no_owner, AdoptionConflict)
     assert no_owner.code == "noOwner"
-    assert isinstance(no_team, Obstacle)
+    assert isinstance(no_team, AdoptionConflict)
     assert no_team.code == "typeDiffers"

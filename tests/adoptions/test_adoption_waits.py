@@ -10,14 +10,14 @@ from chamberlain.adoptions.models import (
     GONE,
     NO_ANSWER,
     NOT_SHOWN,
-    PATIENCE,
+    TIMEOUT,
     AdoptedObject,
+    AdoptionConflict,
     AdoptionItem,
     MailboxPart,
-    Obstacle,
     RefusedItem,
-    end_of_refused,
-    end_of_wait,
+    after_refusal,
+    after_wait,
 )
 from chamberlain.auth.models import SERVICE
 from chamberlain.core.errors import TryAgain
@@ -34,26 +34,26 @@ SECOND = timedelta(seconds=1)
 
 
 @pytest.mark.parametrize(("fault", "obstacle"), [(NOT_SHOWN, GONE), (BUSY, NO_ANSWER)])
-def test_the_directory_has_a_day_to_answer(fault: TryAgain, obstacle: Obstacle) -> None:
-    assert end_of_wait(ITEM, fault, now=MOMENT + PATIENCE - SECOND) == (ITEM, fault)
-    assert end_of_wait(ITEM, fault, now=MOMENT + PATIENCE) == RefusedItem(ITEM, obstacle)
+def test_the_directory_has_a_day_to_answer(fault: TryAgain, conflict: AdoptionConflict) -> None:
+    assert after_wait(ITEM, fault, now=MOMENT + TIMEOUT - SECOND) == (ITEM, fault)
+    assert after_wait(ITEM, fault, now=MOMENT + TIMEOUT) == RefusedItem(ITEM, conflict)
 
 
 def test_an_item_that_did_not_wait_yet_waits() -> None:
     item = replace(ITEM, waits_since=None)
 
-    assert end_of_wait(item, BUSY, now=MOMENT + 9 * PATIENCE) == (item, BUSY)
+    assert after_wait(item, BUSY, now=MOMENT + 9 * TIMEOUT) == (item, BUSY)
 
 
 def test_a_mark_may_stay_for_two_days() -> None:
     refused = RefusedItem(ITEM, GONE)
 
-    assert end_of_refused(refused, None, now=MOMENT + 9 * PATIENCE) == refused
-    assert end_of_refused(refused, BUSY, now=MOMENT + 2 * PATIENCE - SECOND) == (ITEM, BUSY)
-    ended = end_of_refused(refused, BUSY, now=MOMENT + 2 * PATIENCE)
+    assert after_refusal(refused, None, now=MOMENT + 9 * TIMEOUT) == refused
+    assert after_refusal(refused, BUSY, now=MOMENT + 2 * TIMEOUT - SECOND) == (ITEM, BUSY)
+    ended = after_refusal(refused, BUSY, now=MOMENT + 2 * TIMEOUT)
     assert isinstance(ended, RefusedItem)
-    assert ended.obstacle.code == GONE.code
-    assert ended.obstacle != GONE
+    assert ended.conflict.code == GONE.code
+    assert ended.conflict != GONE
 
 
 @pytest.mark.parametrize(

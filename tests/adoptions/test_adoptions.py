@@ -4,15 +4,15 @@ from uuid import UUID
 import pytest
 
 from chamberlain.adoptions.models import (
-    MOST_TAKEN,
+    MAX_OBJECTS,
+    AdoptionConflict,
     AdoptionFilter,
     AdoptionState,
     ItemState,
-    Obstacle,
-    is_chosen,
+    build_preview,
+    matches,
     object_type_of,
-    preview_of,
-    require_as_shown,
+    require_same_preview,
     require_undoable,
 )
 from chamberlain.adoptions.rules import (
@@ -20,8 +20,8 @@ from chamberlain.adoptions.rules import (
     adopted_group,
     group_candidate,
     mailbox_candidate,
-    names_held,
-    order_of_mailbox,
+    mailbox_order,
+    unique_values,
 )
 from chamberlain.core.errors import Conflict, NotFound, NotPossible
 from chamberlain.core.ids import GroupId, RequestId
@@ -84,7 +84,7 @@ WHOLE: dict[MailboxType, ObservedMailbox] = {
 @pytest.mark.parametrize("mailbox_type", MailboxType)
 def test_a_record_asks_for_just_what_is_there(mailbox_type: MailboxType) -> None:
     there = WHOLE[mailbox_type]
-    order = order_of_mailbox(there, TEMPLATE)
+    order = mailbox_order(there, TEMPLATE)
 
     # When it is wanted like this, nothing is left to be done but the alias' spelling, which the directory keeps.
     wanted = wanted_mailbox(
@@ -99,7 +99,7 @@ def test_a_record_asks_for_just_what_is_there(mailbox_type: MailboxType) -> None
 def test_a_mailbox_holds_its_name_and_its_addresses() -> None:
     there = WHOLE[MailboxType.SHARED]
 
-    assert names_held(order_of_mailbox(there, TEMPLATE), there) == (
+    assert unique_values(mailbox_order(there, TEMPLATE), there) == (
         ("address", "harbour-1@estate.example"),
         ("address", "quay@estate.example"),
         ("name", "harbour 1"),
@@ -118,7 +118,7 @@ def test_a_mailbox_holds_its_name_and_its_addresses() -> None:
     ],
 )
 def test_an_alias_is_one_that_a_record_can_hold(aliases: tuple[str, ...], alias: str | None) -> None:
-    assert order_of_mailbox(observed(aliases=aliases), TEMPLATE).alias == alias
+    assert mailbox_order(observed(aliases=aliases), TEMPLATE).alias == alias
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_an_alias_is_one_that_a_record_can_hold(aliases: tuple[str, ...], alias:
     ],
 )
 def test_what_stands_against_a_mailbox(there: ObservedMailbox, unwritable: str | None, code: str | None) -> None:
-    obstacle = mailbox_candidate(there, SHARED, HOUSE, unwritable=unwritable).obstacle
+    conflict = mailbox_candidate(there, SHARED, HOUSE, unwritable=unwritable).conflict
 
-    assert (obstacle and obstacle.code) == code
+    assert (conflict and conflict.code) == code
 
 
 def test_what_the_template_says_and_the_mailbox_does_not_show_is_told() -> None:
@@ -173,9 +173,9 @@ def test_what_the_template_says_and_the_mailbox_does_not_show_is_told() -> None:
     ],
 )
 def test_what_stands_against_a_group(there: SubjectEntry, template: GroupTemplate, code: str | None) -> None:
-    obstacle = group_candidate(there, template).obstacle
+    conflict = group_candidate(there, template).conflict
 
-    assert (obstacle and obstacle.code) == code
+    assert (conflict and conflict.code) == code
 
 
 @pytest.mark.parametrize(
@@ -218,10 +218,10 @@ def test_a_group_has_an_owner_who_stands_for_whoever_asked() -> None:
     order = GroupOrder("Crew", TEMPLATE, member_ship_type=MemberShipType.PUBLIC, owners=(ADA, BEN), label_id="label")
     assert adopted == AdoptedGroup(order, ADA)
     nobody = adopted_group(replace(group, owners=frozenset()), TemplateKind.GROUP, TEMPLATE, MemberShipType.PUBLIC)
-    assert isinstance(nobody, Obstacle)
+    assert isinstance(nobody, AdoptionConflict)
     assert nobody.code == "noOwner"
     team = adopted_group(replace(group, channels=()), TemplateKind.GROUP, TEMPLATE, MemberShipType.PUBLIC)
-    assert isinstance(team, Obstacle)
+    assert isinstance(team, AdoptionConflict)
     assert team.code == "typeDiffers"
 
 
@@ -243,22 +243,22 @@ def test_a_group_has_an_owner_who_stands_for_whoever_asked() -> None:
 def test_whom_a_filter_names(chosen: AdoptionFilter, is_so: bool) -> None:  # noqa: FBT001 - a table of cases
     names = ("Harbour", "The harbour")
 
-    assert is_chosen(chosen, object_id=UUID(int=1), names=names, mail="info@estate.example") is is_so
+    assert matches(chosen, object_id=UUID(int=1), names=names, mail="info@estate.example") is is_so
 
 
 def test_of_two_with_one_name_the_first_by_address_is_taken() -> None:
     second, first = candidate(2, held=(("name", "x"),)), candidate(1, held=(("name", "x"),))
 
-    preview = preview_of(RULE, HEAD, [second, first], given=frozenset())
+    preview = build_preview(RULE, HEAD, [second, first], given=frozenset())
 
     assert preview.taken == (first,)
-    assert [(one, obstacle.code) for one, obstacle in preview.conflicts] == [(second, "nameTaken")]
+    assert [(one, conflict.code) for one, conflict in preview.conflicts] == [(second, "nameTaken")]
 
 
 def test_what_is_given_away_is_not_taken_again() -> None:
     one, other = candidate(1, held=(("address", "a@x"),)), candidate(2, held=(("name", "n"),))
 
-    preview = preview_of(RULE, HEAD, [one, other], given={("address", "a@x"), ("name", "n")})
+    preview = build_preview(RULE, HEAD, [one, other], given={("address", "a@x"), ("name", "n")})
 
     assert preview.taken == ()
     assert preview.conflict_counts == {"addressTaken": 1, "nameTaken": 1}
@@ -266,9 +266,9 @@ def test_what_is_given_away_is_not_taken_again() -> None:
 
 def test_conflicts_are_counted_in_the_order_of_their_codes() -> None:
     codes = ["typeDiffers", "noOwner", "typeDiffers", "alreadyManaged", "gone", "domainNotVerified"]
-    candidates = [replace(candidate(number), obstacle=Obstacle(code, "")) for number, code in enumerate(codes)]
+    candidates = [replace(candidate(number), conflict=AdoptionConflict(code, "")) for number, code in enumerate(codes)]
 
-    counts = preview_of(RULE, HEAD, candidates, given=()).conflict_counts
+    counts = build_preview(RULE, HEAD, candidates, given=()).conflict_counts
 
     assert [*counts.items()] == [
         ("alreadyManaged", 1), ("domainNotVerified", 1), ("gone", 1), ("noOwner", 1), ("typeDiffers", 2),
@@ -302,30 +302,33 @@ def test_nothing_is_adopted_by_a_template_of_guests() -> None:
 
 def test_a_digest_is_of_those_who_are_taken_and_of_nobody_else() -> None:
     one, other = candidate(1), candidate(2)
-    violations = replace(candidate(3), obstacle=Obstacle("gone", "It is not there."))
-    digest = preview_of(RULE, HEAD, [one, other], given=()).digest
+    violations = replace(candidate(3), conflict=AdoptionConflict("gone", "It is not there."))
+    digest = build_preview(RULE, HEAD, [one, other], given=()).digest
 
-    assert preview_of(RULE, HEAD, [other, violations, one], given=()).digest == digest
-    assert preview_of(RULE, HEAD, [one], given=()).digest != digest
-    assert preview_of(RULE, HEAD, [one, replace(other, display_name="Quay")], given=()).digest != digest
-    assert preview_of(RULE, replace(HEAD, revision=2), [one, other], given=()).digest != digest
+    assert build_preview(RULE, HEAD, [other, violations, one], given=()).digest == digest
+    assert build_preview(RULE, HEAD, [one], given=()).digest != digest
+    assert build_preview(RULE, HEAD, [one, replace(other, display_name="Quay")], given=()).digest != digest
+    assert build_preview(RULE, replace(HEAD, revision=2), [one, other], given=()).digest != digest
 
 
 def test_what_was_not_shown_is_not_taken() -> None:
-    shown, now = preview_of(RULE, HEAD, [candidate(1)], given=()), preview_of(RULE, HEAD, [candidate(2)], given=())
+    shown, now = (
+        build_preview(RULE, HEAD, [candidate(1)], given=()),
+        build_preview(RULE, HEAD, [candidate(2)], given=()),
+    )
 
-    require_as_shown(shown, shown.digest)
+    require_same_preview(shown, shown.digest)
     with pytest.raises(Conflict) as refused:
-        require_as_shown(now, shown.digest)
+        require_same_preview(now, shown.digest)
     assert refused.value.code == "previewChanged"
 
 
-@pytest.mark.parametrize(("many", "code"), [(0, "nothingToAdopt"), (MOST_TAKEN + 1, "tooManyToAdopt")])
+@pytest.mark.parametrize(("many", "code"), [(0, "nothingToAdopt"), (MAX_OBJECTS + 1, "tooManyToAdopt")])
 def test_nothing_and_too_many_are_refused(many: int, code: str) -> None:
-    preview = preview_of(RULE, HEAD, [candidate(number) for number in range(many)], given=())
+    preview = build_preview(RULE, HEAD, [candidate(number) for number in range(many)], given=())
 
     with pytest.raises(NotPossible) as refused:
-        require_as_shown(preview, preview.digest)
+        require_same_preview(preview, preview.digest)
     assert [fault.code for fault in refused.value.faults] == [code]
 
 

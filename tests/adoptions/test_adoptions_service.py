@@ -113,7 +113,7 @@ async def test_a_preview_writes_nothing_and_says_what_stands_against_whom(adopte
     preview = await adopter.preview()
 
     assert [one.id for one in preview.taken] == [there.id]
-    assert {one.id: obstacle.code for one, obstacle in preview.conflicts} == {
+    assert {one.id: conflict.code for one, conflict in preview.conflicts} == {
         of_other_type.id: "typeDiffers",
         (await managed(adopter, asked.accepted.request_id)).id: "alreadyManaged",
     }
@@ -186,7 +186,7 @@ async def test_a_group_that_nobody_owns_is_refused_and_left_as_it_was(adopter: A
 
     view = await adopter.read(adoption_id)
     assert (view.record.state, view.record.adopted, view.record.refused) == (AdoptionState.SUCCEEDED, 0, 1)
-    assert [(each.item.id, each.obstacle.code) for each in view.refused] == [(group, "noOwner")]
+    assert [(each.item.id, each.conflict.code) for each in view.refused] == [(group, "noOwner")]
     has_mark = "SELECT extensions ? 'chamberlain_group' FROM directory.groups WHERE id = $1"
     assert await adopter.estate.rows(has_mark, group) == [(False,)]
     assert await adopter.estate.rows("SELECT value FROM chamberlain.reservation") == []
@@ -303,7 +303,7 @@ async def test_a_mailbox_that_goes_meanwhile_is_told_and_gives_its_names_back(ad
 
     view = await adopter.read(adoption_id)
     assert (view.record.state, view.record.adopted, view.record.refused) == (AdoptionState.SUCCEEDED, 1, 1)
-    assert [(each.item.id, each.obstacle.code) for each in view.refused] == [(gone.id, "gone")]
+    assert [(each.item.id, each.conflict.code) for each in view.refused] == [(gone.id, "gone")]
     held = await adopter.estate.rows("SELECT value FROM chamberlain.reservation WHERE kind = 'address'")
     assert held == [(there.mail,)]
 
@@ -365,12 +365,12 @@ async def test_what_a_bug_has_stopped_is_undone_all_the_same(adopter: Adopter) -
 
 
 @pytest.mark.parametrize("undone", [False, True], ids=["adopting", "undoing"])
-async def test_killed_in_the_middle_it_is_finished_by_another(adopter: Adopter, *, undone: bool) -> None:
+async def test_killed_in_the_middle_it_is_finished_by_another(adopter: Adopter, *, undo_change: bool) -> None:
     for _ in range(5):
         await adopter.mailbox_before(shared())
     before = await adopter.shown()
     adoption_id = await adopter.confirm()
-    if undone:
+    if undo_change:
         await adopter.work()
         await adopter.undo(adoption_id)
     dying = adopter_of(adopter.estate, page=2)
@@ -392,14 +392,14 @@ async def test_killed_in_the_middle_it_is_finished_by_another(adopter: Adopter, 
     await adopter.work()
 
     record = (await adopter.read(adoption_id)).record
-    assert record.state is (AdoptionState.UNDONE if undone else AdoptionState.SUCCEEDED)
-    assert (record.adopted, record.released) == (5, 5 if undone else 0)
+    assert record.state is (AdoptionState.UNDONE if undo_change else AdoptionState.SUCCEEDED)
+    assert (record.adopted, record.released) == (5, 5 if undo_change else 0)
     after = await adopter.shown()
-    assert all(bool(one.marks) is not undone for one in after.values())
+    assert all(bool(one.marks) is not undo_change for one in after.values())
     assert {key: replace(one, marks={}) for key, one in after.items()} == before
     audited = await actions(adopter)
     assert audited.count("mailbox.adopt") == 5
-    assert audited.count("mailbox.release") == (5 if undone else 0)
+    assert audited.count("mailbox.release") == (5 if undo_change else 0)
 
 
 async def test_two_workers_at_one_job_write_everything_once(adopter: Adopter) -> None:
@@ -651,7 +651,7 @@ async def test_what_is_called_otherwise_by_now_is_refused(adopter: Adopter) -> N
     await adopter.work()
 
     views = [await adopter.read(adoption_id) for adoption_id in adoptions]
-    assert [[(each.item.id, each.obstacle.code) for each in view.refused] for view in views] == [
+    assert [[(each.item.id, each.conflict.code) for each in view.refused] for view in views] == [
         [(renamed.id, "changedSince")],
         [(group, "changedSince")],
     ]
@@ -667,7 +667,7 @@ async def test_what_is_at_no_domain_of_ours_by_now_is_refused(adopter: Adopter) 
 
     await adopter.work()
 
-    assert [each.obstacle.code for each in (await adopter.read(adoption_id)).refused] == ["domainNotVerified"]
+    assert [each.conflict.code for each in (await adopter.read(adoption_id)).refused] == ["domainNotVerified"]
     assert (await adopter.shown())[moved.id].marks == {}
 
 
@@ -704,7 +704,7 @@ async def test_what_the_search_never_shows_is_refused_after_a_day(adopter: Adopt
 
     view = await adopter.read(adoption_id)
     assert view.record.state is AdoptionState.SUCCEEDED
-    assert [each.obstacle.code for each in view.refused] == ["gone"]
+    assert [each.conflict.code for each in view.refused] == ["gone"]
     assert (await adopter.shown())[there.id].marks == {}
 
 
@@ -722,7 +722,7 @@ async def test_those_that_wait_keep_nobody_else_waiting_and_do_not_wait_for_ever
 
     view = await narrow.read(adoption_id)
     assert (view.record.state, view.record.refused) == (AdoptionState.SUCCEEDED, 3)
-    assert {(each.item.id, each.obstacle.code) for each in view.refused} == {(each, "noAnswer") for each in there[:3]}
+    assert {(each.item.id, each.conflict.code) for each in view.refused} == {(each, "noAnswer") for each in there[:3]}
     # Undone it goes on in the same way.
     narrow.port.faults = {there[3]: TryAgain(timedelta(seconds=30), "Slow down.")}
     await narrow.undo(adoption_id)
@@ -749,7 +749,7 @@ async def test_a_mark_that_the_directory_keeps_ends_the_undoing_after_a_day_and_
 
     view = await adopter.read(adoption_id)
     assert (view.record.state, view.record.released) == (AdoptionState.UNDONE, 2)
-    assert [(each.item.id, each.obstacle.code) for each in view.refused] == [(stuck.id, "markStays")]
+    assert [(each.item.id, each.conflict.code) for each in view.refused] == [(stuck.id, "markStays")]
     marks = {key: bool(one.marks) for key, one in (await adopter.shown()).items()}
     assert marks == {stuck.id: True, other.id: False}
     assert await adopter.estate.rows("SELECT request_id FROM chamberlain.request") == []
@@ -781,8 +781,8 @@ async def test_one_that_is_refused_and_keeps_its_mark_keeps_nobody_else_waiting(
     view = await adopter.read(adoption_id)
     assert view.record.state is AdoptionState.SUCCEEDED
     [refused] = [each for each in view.refused if each.item.id == nobodys]
-    assert refused.obstacle.code == "noOwner"
-    assert "mark" in refused.obstacle.detail
+    assert refused.conflict.code == "noOwner"
+    assert "mark" in refused.conflict.detail
 
 
 async def test_the_audit_trail_says_who_took_and_who_gave_back(adopter: Adopter) -> None:

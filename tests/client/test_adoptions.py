@@ -24,13 +24,13 @@ def test_it_works(admin: Chamberlain) -> None:
     confirmed = admin.adoptions.confirm(preview)
     wait_until(lambda: admin.adoptions.get(confirmed.id).state is AdoptionState.SUCCEEDED, 20.0)
     newest = next(iter(admin.adoptions.list(limit=1)))
-    undone = admin.adoptions.undo(confirmed.id, comment="Only to see it.")
+    undo_change = admin.adoptions.undo(confirmed.id, comment="Only to see it.")
     wait_until(lambda: admin.adoptions.get(confirmed.id).state is AdoptionState.UNDONE, 20.0)
 
     assert ([one.id for one in preview.taken], preview.counts.taken) == ([ALL_STAFF], 1)
     assert (confirmed.state, confirmed.counts.total, confirmed.filter) == (AdoptionState.RUNNING, 1, CHOSEN)
     assert (newest.id, newest.counts.adopted) == (confirmed.id, 1)
-    assert undone.state is AdoptionState.UNDOING
+    assert undo_change.state is AdoptionState.UNDOING
     with pytest.raises(Conflict):
         admin.adoptions.undo(confirmed.id)
 

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from msgspec import json
 
 from chamberlain.adoptions.models import AdoptionView
-from chamberlain.adoptions.schema import ADOPTION, AdoptionBody, digest_in, to_adoption_rule
+from chamberlain.adoptions.schema import ADOPTION, AdoptionBody, require_digest, to_adoption_rule
 from chamberlain.adoptions.service import AdoptionService
 from chamberlain.adoptions.wire import (
     AdoptionPage,
     AdoptionPreview,
     WholeAdoption,
     adoption_of,
-    preview_of,
+    build_preview,
     whole_adoption_of,
 )
 from chamberlain.auth.permissions import Operation
@@ -31,8 +31,8 @@ async def create(adoptions: AdoptionService, call: Call[AdoptionBody]) -> Answer
     rule = to_adoption_rule(call.body)
     if call.query.get(DRY_RUN.name) == "true":
         preview = await adoptions.preview(call.caller, rule)
-        return Answer(200, json.encode(preview_of(preview)), (NO_STORE,))
-    digest, act = digest_in(call.body), creating_act_of(call)
+        return Answer(200, json.encode(build_preview(preview)), (NO_STORE,))
+    digest, act = require_digest(call.body), creating_act_of(call)
     answer = await adoptions.confirm(call.caller, rule, digest, act, _render)
     # The body is our own rendering, so it has an id.
     adoption_id = str(json.decode(answer.body)["id"])
@@ -99,19 +99,19 @@ _SHOWN: Mapping[str, object] = {
             "displayName": "Room Zürich",
             "mail": "zurich@rooms.estate.example",
             "code": "alreadyManaged",
-            "detail": "It carries the mark of a request already, and is managed under that.",
+            "detail": "It has the mark of a request and is managed already.",
         }
     ],
 }
 ABOUT_CREATE = About(
     id="createAdoption",
     tag=_TAG,
-    summary="Take existing mailboxes or groups under management",
-    description="Ask with `?dryRun=true` first: it shows who would be taken, and what stands against the others. "
-    "Without it the same rule is confirmed; `digest` is that of the preview, and when others would be taken by now the "
-    "answer is 409 `previewChanged`. Marks and records follow page by page. In the directory nothing changes by that "
-    "but the mark; what the template says and they do not show is put right by the next check for drift, where the "
-    "tenant has that repaired.",
+    summary="Adopt existing mailboxes or groups",
+    description="Send it with `?dryRun=true` first: the preview shows the objects to adopt, and the conflicts of "
+    "others. Without it the same rule is confirmed. `digest` is that of the preview. If the preview has changed, the answer"
+    " is 409 `previewChanged`. Marks and records are written page by page. The mark is the only change in the "
+    "directory. Differences from the template are drift, which the next check repairs if the tenant's settings say "
+    "so.",
     example={
         "kind": "room",
         "templateId": "7e000000-0000-4000-8000-000000000003",
@@ -120,34 +120,37 @@ ABOUT_CREATE = About(
     },
 )
 ABOUT_LIST = About(
-    id="listAdoptions", tag=_TAG, summary="List adoptions, newest first", description="Those that were undone, too."
+    id="listAdoptions",
+    tag=_TAG,
+    summary="Including those that were undone.",
+    description="Including those that were undone.",
 )
 ABOUT_READ = About(
     id="readAdoption",
     tag=_TAG,
     summary="Read an adoption",
-    description="How far it has come, with the first hundred that could not be taken after all, and why.",
+    description="With its progress and the first hundred refused objects.",
 )
 ABOUT_UNDO = About(
     id="undoAdoption",
     tag=_TAG,
     summary="Undo an adoption",
-    description="Marks and records are taken away again, also while others are still being taken; names and addresses "
-    "are free then, and everything else in the directory stays as it is. The body may be left out.",
+    description="Removes the marks and records, even while the adoption is running. Names and addresses are free then. "
+    "The directory is not changed otherwise. The body may be left out.",
     example={"comment": "The wrong template."},
 )
 _KEPT: Mapping[str, str] = {
     **CACHE,
-    "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+    "Idempotency-Replayed": "`true` if this is the answer to an earlier call with the same key.",
 }
-PREVIEWED = Success(200, "What would be taken. Asked for by `?dryRun=true`.", AdoptionPreview, CACHE, _SHOWN)
+PREVIEWED = Success(200, "The preview, requested by `?dryRun=true`.", AdoptionPreview, CACHE, _SHOWN)
 CONFIRMED = Success(
     202,
-    "It is written down, and is carried out.",
+    "The adoption is confirmed and will run.",
     WholeAdoption,
-    {**_KEPT, "Location": "Where it is followed."},
+    {**_KEPT, "Location": "The path of the adoption."},
     _WHOLE,
-    {"adoption": link_to("readAdoption", "adoptionId", "How far it has come.")},
+    {"adoption": link_to("readAdoption", "adoptionId", "The adoption with its progress.")},
 )
 LISTED = (Success(200, "A page of adoptions.", AdoptionPage, CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
 READ = (Success(200, "The adoption.", WholeAdoption, CACHE, _WHOLE),)

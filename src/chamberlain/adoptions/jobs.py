@@ -11,29 +11,28 @@ from typing import TypeAlias
 from uuid import UUID
 
 from chamberlain.adoptions import store
-from chamberlain.adoptions import store as adoption_store
 from chamberlain.adoptions.models import (
     CHANGED,
     GONE,
     MARK_STAYS,
     NOT_SHOWN,
     AdoptedObject,
+    AdoptionConflict,
     AdoptionItem,
     AdoptionRecord,
     AdoptionState,
     ItemState,
-    Obstacle,
     RefusedItem,
     Waiting,
-    end_of_refused,
-    end_of_wait,
-    given_back,
-    has_waited,
+    after_refusal,
+    after_wait,
+    has_timed_out,
     object_type_of,
+    release_change,
     taken,
 )
-from chamberlain.adoptions.rules import adopted_group, obstacle_of_marked
-from chamberlain.adoptions.schema import adopted_group_of, adopted_mailbox_of
+from chamberlain.adoptions.rules import adopted_group, conflict_of_marked
+from chamberlain.adoptions.schema import to_adopted_group, to_adopted_mailbox
 from chamberlain.changes import record as change_record
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import AdoptionId, GroupId, MailboxId, UserId
@@ -55,7 +54,6 @@ from chamberlain.tenants.models import Tenant
 PAGE = 50
 # Pages of one run, so that each tenant has its turn.
 PAGES = 20
-AT_ONCE = timedelta(0)
 
 # Waiting items by their ids.
 Waits: TypeAlias = Mapping[UUID, TryAgain]
@@ -64,7 +62,7 @@ Made: TypeAlias = AdoptedObject | RefusedItem | Waiting
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _Page:
     """A page of an adoption.
 
     `template` is None for groups. `joined` has the membership types of groups.
@@ -112,7 +110,7 @@ class AdoptionJobs:
             await self._run(claim, job)
 
     async def _run(self, claim: Claim, job: Job) -> None:
-        after, waits = AT_ONCE, dict[UUID, TryAgain]()
+        after, waits = timedelta(0), dict[UUID, TryAgain]()
         for _ in range(PAGES):
             work = await self._load(job, waits)
             if work is not None and not work.items and waits:
@@ -125,14 +123,14 @@ class AdoptionJobs:
                 continue
             try:
                 takes = work.record.state is AdoptionState.RUNNING
-                waits |= await (self._take(work) if takes else self._release(work))
+                waits |= await (self._adopt(work) if takes else self._release(work))
             except TryAgain as fault:
                 after = fault.after
                 break
         async with self.database.across_tenants() as tx:
             await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
 
-    async def _load(self, job: Job, waits: Waits) -> _Work | None:
+    async def _load(self, job: Job, waits: Waits) -> _Page | None:
         """Load the next page without waiting items.
 
         Returns None if the adoption is finished.
@@ -142,13 +140,13 @@ class AdoptionJobs:
             tenant = await tenant_records.find(tx, job.tenant_id)
             if record is None or tenant is None or record.state not in _LEFT:
                 return None
-            items = tuple(await adoption_store.find_items(tx, record, _LEFT[record.state], self.page, but=waits))
+            items = tuple(await store.find_items(tx, record, _LEFT[record.state], self.page, but=waits))
             template = await _mailbox_template(tx, record)
             groups = [GroupId(item.id) for item in items] if template is None else []
             joined = await subject_records.member_ship_types(tx, record.tenant_id, groups)
-        return _Work(record, tenant, items, template, joined)
+        return _Page(record, tenant, items, template, joined)
 
-    async def _end(self, claim: Claim, job: Job, work: _Work | None) -> bool:
+    async def _end(self, claim: Claim, job: Job, work: _Page | None) -> bool:
         """Finish the job and its adoption.
 
         Returns False if the adoption has changed state.
@@ -156,13 +154,13 @@ class AdoptionJobs:
         at = self.now()
         async with self.database.across_tenants() as tx:
             if work is not None:
-                ended = _ENDS[work.record.state]
+                ended = _FINAL_STATES[work.record.state]
                 if await store.move(tx, work.record, ended, at=at, finished_at=at) is None:
                     return False
             await queue_jobs.complete(tx, claim.lease_id, [job.id])
         return True
 
-    async def _take(self, work: _Work) -> Waits:
+    async def _adopt(self, work: _Page) -> Waits:
         """Mark a page, write its records, return the waiting items.
 
         Raises TryAgain if all items have to wait.
@@ -170,22 +168,22 @@ class AdoptionJobs:
         came = list(zip(work.items, await self.adoptions.mark(work.markings(work.items)), strict=True))
         marked = [item for item, fault in came if fault is None]
         made = await (self._mailboxes(work, marked) if work.template else self._groups(work, marked))
-        made += [RefusedItem(item, _obstacle(fault)) for item, fault in came if isinstance(fault, Rejected)]
+        made += [RefusedItem(item, _group_conflict(fault)) for item, fault in came if isinstance(fault, Rejected)]
         made += [(item, fault) for item, fault in came if isinstance(fault, TryAgain)]
         now = self.now()
-        ends = [end_of_wait(*each, now=now) if isinstance(each, tuple) else each for each in made]
-        ends = await self._without_marks(work, ends, marked)
+        ends = [after_wait(*each, now=now) if isinstance(each, tuple) else each for each in made]
+        ends = await self._remove_marks(work, ends, marked)
         written = [each for each in ends if isinstance(each, AdoptedObject)]
         waits = {each[0].id: each[1] for each in ends if isinstance(each, tuple)}
         refused = [each for each in ends if isinstance(each, RefusedItem)]
         if not await self._record(work, written, refused, waits):
             # It is undone or being undone, so no mark may stay.
-            if (later := _soonest(await self.adoptions.unmark(work.markings(marked)))) is not None:
+            if (later := _first_retry(await self.adoptions.unmark(work.markings(marked)))) is not None:
                 raise later
             return {}
         return waits
 
-    async def _without_marks(self, work: _Work, ends: Sequence[Made], marked: Sequence[AdoptionItem]) -> list[Made]:
+    async def _remove_marks(self, work: _Page, ends: Sequence[Made], marked: Sequence[AdoptionItem]) -> list[Made]:
         """Remove the marks of refused items.
 
         An item that keeps its mark waits.
@@ -194,10 +192,10 @@ class AdoptionJobs:
         faults = await self.adoptions.unmark(work.markings([each.item for each in refused])) if refused else ()
         others = [each for each in ends if each not in refused]
         now = self.now()
-        return others + [end_of_refused(*pair, now=now) for pair in zip(refused, faults, strict=True)]
+        return others + [after_refusal(*pair, now=now) for pair in zip(refused, faults, strict=True)]
 
     async def _record(
-        self, work: _Work, written: Sequence[AdoptedObject], refused: Sequence[RefusedItem], waits: Waits
+        self, work: _Page, written: Sequence[AdoptedObject], refused: Sequence[RefusedItem], waits: Waits
     ) -> bool:
         """Write the outcomes of a page.
 
@@ -205,19 +203,19 @@ class AdoptionJobs:
         """
         record, at = work.record, self.now()
         async with self.database.across_tenants() as tx:
-            current = await store.hold(tx, record.tenant_id, record.id)
+            current = await store.lock(tx, record.tenant_id, record.id)
             if current is None or current.state is not AdoptionState.RUNNING:
                 return False
             # An earlier run of this job may have written some of them.
-            left = await adoption_store.left_of(tx, record, work.items, (ItemState.PENDING,))
+            left = await store.lock_items(tx, record, work.items, (ItemState.PENDING,))
             new = [each for each in written if each.item.id in left]
-            await adoption_store.adopt(tx, record, new, at=at)
-            await adoption_store.refuse(tx, record, [each for each in refused if each.item.id in left], at=at)
-            await adoption_store.wait(tx, record, waits, at=at)
+            await store.adopt(tx, record, new, at=at)
+            await store.refuse(tx, record, [each for each in refused if each.item.id in left], at=at)
+            await store.wait(tx, record, waits, at=at)
             await change_record.record_all(tx, [taken(record, each) for each in new])
         return True
 
-    async def _release(self, work: _Work) -> Waits:
+    async def _release(self, work: _Page) -> Waits:
         """Remove the marks and records of a page.
 
         Returns the waiting items. An item that has waited too long is released, and its remaining mark is reported.
@@ -226,35 +224,37 @@ class AdoptionJobs:
         faults, now = await self.adoptions.unmark(work.markings(work.items)), self.now()
         # The directory rejects an item only if it no longer has it.
         kept = {item: fault for item, fault in zip(work.items, faults, strict=True) if isinstance(fault, TryAgain)}
-        waits = {item.id: fault for item, fault in kept.items() if not has_waited(item, now=now)}
+        waits = {item.id: fault for item, fault in kept.items() if not has_timed_out(item, now=now)}
         free = [item for item in work.items if item.id not in waits]
         record = work.record
         async with self.database.across_tenants() as tx:
-            await store.hold(tx, record.tenant_id, record.id)
-            left = await adoption_store.left_of(tx, record, free, _LEFT[AdoptionState.UNDOING])
+            await store.lock(tx, record.tenant_id, record.id)
+            left = await store.lock_items(tx, record, free, _LEFT[AdoptionState.UNDOING])
             now_free = [item for item in free if item.id in left]
-            await adoption_store.release_objects(tx, record, now_free, at=now)
-            await adoption_store.tell(tx, record, [RefusedItem(item, MARK_STAYS) for item in now_free if item in kept])
-            await change_record.record_all(tx, [given_back(record, item) for item in now_free])
-            await adoption_store.wait(tx, record, waits, at=now)
+            await store.release_objects(tx, record, now_free, at=now)
+            await store.save_remaining_marks(
+                tx, record, [RefusedItem(item, MARK_STAYS) for item in now_free if item in kept]
+            )
+            await change_record.record_all(tx, [release_change(record, item) for item in now_free])
+            await store.wait(tx, record, waits, at=now)
         return waits
 
-    async def _mailboxes(self, work: _Work, items: Sequence[AdoptionItem]) -> list[Made]:
+    async def _mailboxes(self, work: _Page, items: Sequence[AdoptionItem]) -> list[Made]:
         references = [MailboxReference(work.tenant.id, work.extension, item.request_id) for item in items]
         shown = await self.directory.observe_mailboxes(references)
         return [self._mailbox(work, item, one) for item, one in zip(items, shown, strict=True)]
 
-    def _mailbox(self, work: _Work, item: AdoptionItem, observed: ObservedMailbox | None) -> Made:
+    def _mailbox(self, work: _Page, item: AdoptionItem, observed: ObservedMailbox | None) -> Made:
         if observed is None or work.template is None:
             return item, NOT_SHOWN
-        if (obstacle := obstacle_of_marked(observed, work.template, work.tenant, unwritable=None)) is not None:
-            return RefusedItem(item, obstacle)
+        if (conflict := conflict_of_marked(observed, work.template, work.tenant, unwritable=None)) is not None:
+            return RefusedItem(item, conflict)
         mailbox_id, actor = MailboxId(self.new_id()), work.record.editor.actor
-        return _as_confirmed(
-            item, adopted_mailbox_of(item, observed, work.template, actor=actor, mailbox_id=mailbox_id)
+        return _require_same_names(
+            item, to_adopted_mailbox(item, observed, work.template, actor=actor, mailbox_id=mailbox_id)
         )
 
-    async def _groups(self, work: _Work, items: Sequence[AdoptionItem]) -> list[Made]:
+    async def _groups(self, work: _Page, items: Sequence[AdoptionItem]) -> list[Made]:
         references = [GroupReference(work.tenant.id, work.extension, item.request_id) for item in items]
         shown = await self.directory.observe(references)
         owners = frozenset([min(one.owners) for one in shown if one is not None and one.owners])
@@ -268,40 +268,40 @@ _LEFT: Mapping[AdoptionState, tuple[ItemState, ...]] = {
     AdoptionState.RUNNING: (ItemState.PENDING,),
     AdoptionState.UNDOING: (ItemState.PENDING, ItemState.ADOPTED),
 }
-_ENDS: Mapping[AdoptionState, AdoptionState] = {
+_FINAL_STATES: Mapping[AdoptionState, AdoptionState] = {
     AdoptionState.RUNNING: AdoptionState.SUCCEEDED,
     AdoptionState.UNDOING: AdoptionState.UNDONE,
 }
 
 
-def _group(work: _Work, item: AdoptionItem, observed: ObservedGroup | None, names: Mapping[UserId, str]) -> Made:
+def _group(work: _Page, item: AdoptionItem, observed: ObservedGroup | None, names: Mapping[UserId, str]) -> Made:
     if item.id not in work.joined:
         return RefusedItem(item, GONE)
     if observed is None:
         return item, NOT_SHOWN
     rule = work.record.rule
     adopted = adopted_group(observed, rule.kind, rule.template_id, work.joined[item.id])
-    if isinstance(adopted, Obstacle):
+    if isinstance(adopted, AdoptionConflict):
         return RefusedItem(item, adopted)
     owner_name = names.get(adopted.owner, "")
-    return _as_confirmed(item, adopted_group_of(item, observed, adopted, kind=rule.kind, owner_name=owner_name))
+    return _require_same_names(item, to_adopted_group(item, observed, adopted, kind=rule.kind, owner_name=owner_name))
 
 
-def _as_confirmed(item: AdoptionItem, adopted: AdoptedObject | Obstacle) -> Made:
+def _require_same_names(item: AdoptionItem, adopted: AdoptedObject | AdoptionConflict) -> Made:
     """Refuse an item whose names have changed since the confirmation.
 
     New names are not reserved.
     """
-    if isinstance(adopted, Obstacle):
+    if isinstance(adopted, AdoptionConflict):
         return RefusedItem(item, adopted)
     return adopted if adopted.held <= item.held else RefusedItem(item, CHANGED)
 
 
-def _obstacle(fault: Rejected) -> Obstacle:
-    return Obstacle(fault.code, fault.detail)
+def _group_conflict(fault: Rejected) -> AdoptionConflict:
+    return AdoptionConflict(fault.code, fault.detail)
 
 
-def _soonest(faults: Sequence[OutsideFault | None]) -> TryAgain | None:
+def _first_retry(faults: Sequence[OutsideFault | None]) -> TryAgain | None:
     """Return the shortest wait, if there is one."""
     waits = [fault for fault in faults if isinstance(fault, TryAgain)]
     return min(waits, key=lambda fault: fault.after) if waits else None
@@ -316,7 +316,7 @@ async def _mailbox_template(tx: Transaction, record: AdoptionRecord) -> MailboxT
     )
     compiled = None if stored is None else template_records.mailbox_template(stored)
     if compiled is None:
-        raise LookupError(f"Adoption {record.id} names a revision of a template that is not there.")
+        raise LookupError(f"Adoption {record.id} names a template revision that does not exist.")
     return compiled.template
 
 

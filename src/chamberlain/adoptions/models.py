@@ -27,7 +27,7 @@ from chamberlain.requests.steps import Entry, EntryKind, StateEntry
 from chamberlain.templates.models import TemplateHead, TemplateKind
 
 # Objects of one adoption. Our choice: a run takes minutes, and larger sets can be split.
-MOST_TAKEN = 10_000
+MAX_OBJECTS = 10_000
 # So many of those who are taken, and of those who are not, are shown with their names.
 MOST_SHOWN = 100
 
@@ -61,7 +61,7 @@ def object_type_of(kind: TemplateKind) -> ObjectType:
         case TemplateKind.GROUP | TemplateKind.TEAM:
             return ObjectType.GROUP
         case TemplateKind.GUEST:
-            raise ValueError("A guest template makes nothing that could be adopted.")
+            raise ValueError("A guest template creates no objects to adopt.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class AdoptionRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class AdoptionConflict:
     """A reason against adopting an object: a code, and a sentence with the solution."""
 
     code: str
@@ -108,7 +108,7 @@ class Candidate:
     display_name: str
     mail: str | None
     held: tuple[tuple[str, str], ...] = ()
-    obstacle: Obstacle | None = None
+    conflict: AdoptionConflict | None = None
     differences: tuple[Step, ...] = ()
 
 
@@ -119,7 +119,7 @@ class Preview:
     rule: AdoptionRule
     template: TemplateHead
     taken: tuple[Candidate, ...]
-    conflicts: tuple[tuple[Candidate, Obstacle], ...]
+    conflicts: tuple[tuple[Candidate, AdoptionConflict], ...]
 
     @property
     def digest(self) -> str:
@@ -132,11 +132,11 @@ class Preview:
 
     @property
     def conflict_counts(self) -> Mapping[str, int]:
-        """How many are not taken for which reason, by its code."""
-        return dict(sorted(Counter(obstacle.code for _, obstacle in self.conflicts).items()))
+        """Count the conflicts by code."""
+        return dict(sorted(Counter(conflict.code for _, conflict in self.conflicts).items()))
 
 
-def is_chosen(chosen: AdoptionFilter, *, object_id: UUID, names: Collection[str], mail: str | None) -> bool:
+def matches(chosen: AdoptionFilter, *, object_id: UUID, names: Collection[str], mail: str | None) -> bool:
     """Return whether a filter matches these names and this address."""
     if chosen.ids is not None and object_id not in chosen.ids:
         return False
@@ -148,7 +148,7 @@ def is_chosen(chosen: AdoptionFilter, *, object_id: UUID, names: Collection[str]
     return any(comparison_form(name).startswith(begins) for name in (*names, mail or ""))
 
 
-def preview_of(
+def build_preview(
     rule: AdoptionRule, template: TemplateHead, candidates: Sequence[Candidate], *, given: Collection[tuple[str, str]]
 ) -> Preview:
     """Split the candidates into objects to adopt and conflicts.
@@ -157,78 +157,81 @@ def preview_of(
     """
     ordered = sorted(candidates, key=lambda one: (one.mail or "", one.id))
     taken: list[Candidate] = []
-    conflicts: list[tuple[Candidate, Obstacle]] = []
+    conflicts: list[tuple[Candidate, AdoptionConflict]] = []
     used = set(given)
     for one in ordered:
-        obstacle = one.obstacle or next(_taken_names(one, used), None)
-        if obstacle is None:
+        conflict = one.conflict or next(_name_conflicts(one, used), None)
+        if conflict is None:
             taken.append(one)
             used.update(one.held)
         else:
-            conflicts.append((one, obstacle))
+            conflicts.append((one, conflict))
     return Preview(rule, template, tuple(taken), tuple(conflicts))
 
 
-def require_as_shown(preview: Preview, digest: str) -> None:
-    """Raises Conflict if the preview changed, and NotPossible for too many objects or none."""
+def require_same_preview(preview: Preview, digest: str) -> None:
+    """Raises Conflict if the preview changed, and NotPossible for an invalid number of objects."""
     if preview.digest != digest:
-        raise changed_since()
+        raise preview_changed()
     if not preview.taken:
-        detail = "This rule takes nothing. Ask for it with ?dryRun=true: it says what stands against each."
+        detail = "This rule matches nothing that can be adopted. Send it with ?dryRun=true to see the conflicts."
         raise NotPossible((Fault("/filter", "nothingToAdopt", detail),))
-    if len(preview.taken) > MOST_TAKEN:
-        detail = f"This rule takes {len(preview.taken)}; one adoption may take {MOST_TAKEN}. Narrow the filter."
+    if len(preview.taken) > MAX_OBJECTS:
+        detail = (
+            f"This rule matches {len(preview.taken)} objects, and one adoption may have {MAX_OBJECTS}. Narrow the "
+            "filter."
+        )
         raise NotPossible((Fault("/filter", "tooManyToAdopt", detail),))
 
 
-def changed_since() -> Conflict:
+def preview_changed() -> Conflict:
     """Build the error for a changed preview."""
-    detail = "What this rule takes has changed since it was shown. Ask for it again with ?dryRun=true, and look at it."
+    detail = "The preview of this rule has changed. Send it again with ?dryRun=true and check the result."
     return Conflict("previewChanged", detail)
 
 
 def require_undoable(state: AdoptionState | None) -> None:
-    """Raises NotFound for None, and Conflict for an adoption that is undone or being undone."""
+    """Raises NotFound for None, and Conflict if it cannot be undone."""
     match state:
         case None:
-            raise NotFound("There is no such adoption. The list has those that there are.")
+            raise NotFound("The adoption does not exist.")
         case AdoptionState.UNDOING | AdoptionState.UNDONE:
-            detail = f"An adoption that is {state} cannot be undone; only one that is running or succeeded."
+            detail = f"An adoption that is {state} cannot be undone. Only running or succeeded ones can."
             raise Conflict("stateDoesNotAllow", detail)
         case AdoptionState.RUNNING | AdoptionState.SUCCEEDED:
             return
 
 
-ALREADY_MANAGED = Obstacle("alreadyManaged", "It carries the mark of a request already, and is managed under that.")
-CHANGED = Obstacle(
-    "changedSince", "It has another name or address than when it was confirmed. Look at it again, and take it then."
-)
-NO_ANSWER = Obstacle("noAnswer", "The directory has not marked it for a day. Look at it again, and take it then.")
-MARK_STAYS = Obstacle("markStays", "The directory has not taken its mark away for a day. Take it away there.")
-GONE = Obstacle("gone", "The directory does not have it any more.")
+ALREADY_MANAGED = AdoptionConflict("alreadyManaged", "It has the mark of a request and is managed already.")
+CHANGED = AdoptionConflict("changedSince", "Its name or address has changed since the confirmation. Preview it again.")
+NO_ANSWER = AdoptionConflict("noAnswer", "The directory has not marked it for a day. Preview it again.")
+MARK_STAYS = AdoptionConflict("markStays", "The directory has not removed its mark for a day. Remove the mark there.")
+GONE = AdoptionConflict("gone", "It is no longer in the directory.")
 
 
-def type_differs(wanted: TemplateKind, shown: str) -> Obstacle:
+def type_differs(wanted: TemplateKind, shown: str) -> AdoptionConflict:
     """Build the conflict of an object of another type."""
-    return Obstacle("typeDiffers", f"It is a {shown}, and the template makes a {wanted}. Use a template of its kind.")
+    return AdoptionConflict(
+        "typeDiffers", f"It is a {shown}, and the template is for a {wanted}. Use a template of its kind."
+    )
 
 
-def not_representable(why: str) -> Obstacle:
+def not_representable(why: str) -> AdoptionConflict:
     """Build the conflict of an object that no record can represent."""
-    return Obstacle("notRepresentable", f"A record cannot hold what it shows. {why}")
+    return AdoptionConflict("notRepresentable", f"A record cannot represent it. {why}")
 
 
-def with_mark(obstacle: Obstacle) -> Obstacle:
+def with_mark(conflict: AdoptionConflict) -> AdoptionConflict:
     """Add to a refusal that the directory keeps the mark."""
-    return replace(obstacle, detail=f"{obstacle.detail} {MARK_STAYS.detail}")
+    return replace(conflict, detail=f"{conflict.detail} {MARK_STAYS.detail}")
 
 
-def _taken_names(one: Candidate, used: Collection[tuple[str, str]]) -> Iterator[Obstacle]:
+def _name_conflicts(one: Candidate, used: Collection[tuple[str, str]]) -> Iterator[AdoptionConflict]:
     for kind, value in one.held:
         if (kind, value) in used:
             noun = "name" if kind == "name" else "address"
-            cure = "Cancel what has it, or have this one called otherwise in the directory."
-            yield Obstacle(f"{noun}Taken", f'The {noun} "{value}" is given away to something managed already. {cure}')
+            cure = "Cancel the request that has it, or rename this object in the directory."
+            yield AdoptionConflict(f"{noun}Taken", f'The {noun} "{value}" belongs to a managed object. {cure}')
 
 
 # Noun of adoptions in the audit trail.
@@ -281,7 +284,7 @@ class RefusedItem:
     """A refused item with the reason, or a released item whose mark stays."""
 
     item: AdoptionItem
-    obstacle: Obstacle
+    conflict: AdoptionConflict
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +340,7 @@ class AdoptedObject:
 
 
 def new_record(preview: Preview, adoption_id: AdoptionId, editor: Editor, *, at: datetime) -> AdoptionRecord:
-    """The record of a preview that was confirmed just now."""
+    """Build the record of a confirmed preview."""
     return AdoptionRecord(
         id=adoption_id,
         tenant_id=preview.template.tenant_id,
@@ -357,7 +360,7 @@ def new_record(preview: Preview, adoption_id: AdoptionId, editor: Editor, *, at:
 
 
 def confirmed(record: AdoptionRecord) -> Change:
-    """The record of a confirmation."""
+    """Build the audit entry of a confirmation."""
     chosen = _written_filter(record.rule.filter)
     after: dict[str, Json] = {
         "state": record.state,
@@ -369,7 +372,7 @@ def confirmed(record: AdoptionRecord) -> Change:
     return _change(record, "adoption.confirm", record.editor, before=None, after=after)
 
 
-def undone(record: AdoptionRecord, editor: Editor, said: Mapping[str, str]) -> Change:
+def undo_change(record: AdoptionRecord, editor: Editor, said: Mapping[str, str]) -> Change:
     """Build the audit entry of an undo."""
     after: dict[str, Json] = {"state": AdoptionState.UNDOING, **said}
     return _change(record, "adoption.undo", editor, before={"state": record.state}, after=after)
@@ -381,8 +384,8 @@ def taken(record: AdoptionRecord, adopted: AdoptedObject) -> Change:
     return _of_item(record, "adopt", adopted.item, after, record.editor)
 
 
-def given_back(record: AdoptionRecord, item: AdoptionItem) -> Change:
-    """The record of one that is not managed any more."""
+def release_change(record: AdoptionRecord, item: AdoptionItem) -> Change:
+    """Build the audit entry of a released object."""
     return _of_item(record, "release", item, {"adoptionId": str(record.id)}, record.undone_by or record.editor)
 
 
@@ -427,7 +430,7 @@ def _written_filter(chosen: AdoptionFilter) -> dict[str, Json]:
 
 
 # Objects without an answer for so long are refused. Their mark is removed for as long.
-PATIENCE = timedelta(days=1)
+TIMEOUT = timedelta(days=1)
 # Searches lag behind writes.
 NOT_SHOWN = TryAgain(timedelta(seconds=30), "The directory does not show it under its mark yet.")
 
@@ -435,25 +438,25 @@ NOT_SHOWN = TryAgain(timedelta(seconds=30), "The directory does not show it unde
 Waiting: TypeAlias = tuple[AdoptionItem, TryAgain]
 
 
-def has_waited(item: AdoptionItem, *, now: datetime, times: int = 1) -> bool:
-    """Whether the directory has had its time, or so many times that."""
-    return item.waits_since is not None and now - item.waits_since >= times * PATIENCE
+def has_timed_out(item: AdoptionItem, *, now: datetime, times: int = 1) -> bool:
+    """Return whether the wait for the directory has timed out, once or several times."""
+    return item.waits_since is not None and now - item.waits_since >= times * TIMEOUT
 
 
-def end_of_wait(item: AdoptionItem, fault: TryAgain, *, now: datetime) -> RefusedItem | Waiting:
+def after_wait(item: AdoptionItem, fault: TryAgain, *, now: datetime) -> RefusedItem | Waiting:
     """Return the next state of an object that the directory does not mark or show yet."""
-    if has_waited(item, now=now):
+    if has_timed_out(item, now=now):
         return RefusedItem(item, GONE if fault is NOT_SHOWN else NO_ANSWER)
     return item, fault
 
 
-def end_of_refused(refused: RefusedItem, fault: OutsideFault | None, *, now: datetime) -> RefusedItem | Waiting:
+def after_refusal(refused: RefusedItem, fault: OutsideFault | None, *, now: datetime) -> RefusedItem | Waiting:
     """Return the next state of a refused object after the removal of its mark.
 
     The wait starts again.
     """
     if not isinstance(fault, TryAgain):
         return refused
-    if has_waited(refused.item, now=now, times=2):
-        return replace(refused, obstacle=with_mark(refused.obstacle))
+    if has_timed_out(refused.item, now=now, times=2):
+        return replace(refused, conflict=with_mark(refused.conflict))
     return refused.item, fault

@@ -10,8 +10,8 @@ from itertools import groupby
 from operator import itemgetter
 
 from chamberlain.adoptions import store
-from chamberlain.adoptions.models import AdoptionRule, Candidate, Preview, is_chosen, preview_of
-from chamberlain.adoptions.rules import group_candidate, mailbox_candidate, order_of_mailbox
+from chamberlain.adoptions.models import AdoptionRule, Candidate, Preview, build_preview, matches
+from chamberlain.adoptions.rules import group_candidate, mailbox_candidate, mailbox_order
 from chamberlain.adoptions.schema import unwritable_part
 from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.core.ids import GroupId, TenantId
@@ -57,11 +57,11 @@ class Previewer:
         try:
             candidates = [each async for each in self._candidates(entry, rule)]
         except TryAgain as error:
-            detail = "The directory does not tell what it has at present. Send the request again."
+            detail = "The directory does not answer. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
         async with self.database.transaction(tenant_id) as tx:
             given = await _reserved_values(tx, candidates)
-        return preview_of(rule, head, candidates, given=given)
+        return build_preview(rule, head, candidates, given=given)
 
     async def _candidates(self, entry: Entry, rule: AdoptionRule) -> AsyncIterator[Candidate]:
         if entry.mailbox is not None:
@@ -84,16 +84,16 @@ class Previewer:
                 return
 
     async def _groups(self, tenant: Tenant, template: GroupTemplate, rule: AdoptionRule) -> AsyncIterator[Candidate]:
-        behind: GroupId | None = None
+        after: GroupId | None = None
         while True:
             async with self.database.transaction(tenant.id) as tx:
-                page = await store.find_groups(tx, tenant.id, behind)
+                page = await store.find_groups(tx, tenant.id, after)
             # In a thread for the same reason.
             for candidate in await asyncio.to_thread(_matching_groups, page, template, rule):
                 yield candidate
-            if len(page) < store.GROUPS_TOGETHER:
+            if len(page) < store.GROUP_PAGE_SIZE:
                 return
-            behind = page[-1].id
+            after = page[-1].id
 
 
 def _require_template(entry: Entry, rule: AdoptionRule) -> TemplateHead:
@@ -107,9 +107,9 @@ def _matching_mailboxes(
     observed: Sequence[ObservedMailbox], template: MailboxTemplate, tenant: Tenant, rule: AdoptionRule
 ) -> Sequence[Candidate]:
     return [
-        mailbox_candidate(one, template, tenant, unwritable=unwritable_part(order_of_mailbox(one, template.head.id)))
+        mailbox_candidate(one, template, tenant, unwritable=unwritable_part(mailbox_order(one, template.head.id)))
         for one in observed
-        if is_chosen(rule.filter, object_id=one.id, names=(one.name, one.display_name), mail=one.mail)
+        if matches(rule.filter, object_id=one.id, names=(one.name, one.display_name), mail=one.mail)
     ]
 
 
@@ -119,7 +119,7 @@ def _matching_groups(
     return [
         group_candidate(one, template)
         for one in groups
-        if is_chosen(rule.filter, object_id=one.id, names=(one.display_name,), mail=one.mail)
+        if matches(rule.filter, object_id=one.id, names=(one.display_name,), mail=one.mail)
     ]
 
 

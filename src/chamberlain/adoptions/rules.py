@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from chamberlain.adoptions.models import ALREADY_MANAGED, Candidate, Obstacle, not_representable, type_differs
+from chamberlain.adoptions.models import ALREADY_MANAGED, AdoptionConflict, Candidate, not_representable, type_differs
 from chamberlain.core.ids import TemplateId, UserId
 from chamberlain.directory.groups import MemberShipType, ObservedGroup
 from chamberlain.directory.mailboxes import (
@@ -43,20 +43,20 @@ def group_candidate(entry: SubjectEntry, template: GroupTemplate) -> Candidate:
 
     Its owners and values are read during the adoption. So `differences` are all steps of the template.
     """
-    obstacle = _obstacle(entry, template)
+    conflict = _group_conflict(entry, template)
     return Candidate(
         id=entry.id,
         display_name=entry.display_name,
         mail=entry.mail,
         held=() if entry.mail is None else (("address", entry.mail.lower()),),
-        obstacle=obstacle,
-        differences=() if obstacle else tuple(_asked_for(entry, template)),
+        conflict=conflict,
+        differences=() if conflict else tuple(_requested_steps(entry, template)),
     )
 
 
 def adopted_group(
     observed: ObservedGroup, kind: TemplateKind, template_id: TemplateId, member_ship_type: MemberShipType
-) -> AdoptedGroup | Obstacle:
+) -> AdoptedGroup | AdoptionConflict:
     """Build the record of a group.
 
     Its members are not recorded, because they change independently.
@@ -65,8 +65,8 @@ def adopted_group(
     if is_team is not (kind is TemplateKind.TEAM):
         return type_differs(kind, "team" if is_team else "group")
     if not observed.owners:
-        detail = "Nobody owns it, and what is managed has an owner. Give it one in the directory, and take it then."
-        return Obstacle("noOwner", detail)
+        detail = "It has no owner, and managed groups need one. Add an owner in the directory, and adopt it then."
+        return AdoptionConflict("noOwner", detail)
     owners = sorted(observed.owners)[:MOST_OWNERS]
     order = GroupOrder(
         display_name=observed.display_name,
@@ -78,20 +78,20 @@ def adopted_group(
     return AdoptedGroup(order, owners[0])
 
 
-def _obstacle(entry: SubjectEntry, template: GroupTemplate) -> Obstacle | None:
+def _group_conflict(entry: SubjectEntry, template: GroupTemplate) -> AdoptionConflict | None:
     if entry.request_id is not None:
         return ALREADY_MANAGED
     if entry.is_team is not (template.head.kind is TemplateKind.TEAM):
         return type_differs(template.head.kind, "team" if entry.is_team else "group")
     if entry.mail is None:
-        return Obstacle("noAddress", "It has no mail address, and what is managed has one.")
-    if not _may_join_so(entry.member_ship_type, template):
-        detail = "People join it in another way than the template makes groups that they join."
-        return Obstacle("memberShipTypeDiffers", f"{detail} Use a template that has this memberShipType.")
+        return AdoptionConflict("noAddress", "It has no mail address, and managed groups need one.")
+    if not _allows_membership(entry.member_ship_type, template):
+        detail = "Its memberShipType differs from that of the template."
+        return AdoptionConflict("memberShipTypeDiffers", f"{detail} Use a template that has this memberShipType.")
     return None
 
 
-def _asked_for(entry: SubjectEntry, template: GroupTemplate) -> Iterator[Step]:
+def _requested_steps(entry: SubjectEntry, template: GroupTemplate) -> Iterator[Step]:
     if template.owners:
         yield Step.ADD_OWNERS
     if template.members and entry.member_ship_type is not MemberShipType.DYNAMIC:
@@ -102,7 +102,7 @@ def _asked_for(entry: SubjectEntry, template: GroupTemplate) -> Iterator[Step]:
         yield Step.CREATE_CHANNELS
 
 
-def _may_join_so(shown: MemberShipType, template: GroupTemplate) -> bool:
+def _allows_membership(shown: MemberShipType, template: GroupTemplate) -> bool:
     if shown is MemberShipType.DYNAMIC and template.membership_rule is None:
         return False
     return shown == template.member_ship_type or template.member_ship_type_changeable
@@ -119,26 +119,26 @@ def mailbox_candidate(
 
     `unwritable` is the reason that no record can represent it.
     """
-    order = order_of_mailbox(observed, template.head.id)
-    obstacle = _mailbox_obstacle(observed, template, tenant, unwritable)
+    order = mailbox_order(observed, template.head.id)
+    conflict = _mailbox_conflict(observed, template, tenant, unwritable)
     return Candidate(
         id=observed.id,
         display_name=observed.display_name,
         mail=observed.mail,
-        held=names_held(order, observed),
-        obstacle=obstacle,
-        differences=() if obstacle else _differences(order, observed, template, tenant),
+        held=unique_values(order, observed),
+        conflict=conflict,
+        differences=() if conflict else _differences(order, observed, template, tenant),
     )
 
 
-def obstacle_of_marked(
+def conflict_of_marked(
     observed: ObservedMailbox, template: MailboxTemplate, tenant: Tenant, *, unwritable: str | None
-) -> Obstacle | None:
+) -> AdoptionConflict | None:
     """Return a new conflict of a marked object, or None."""
-    return _mailbox_obstacle(replace(observed, marks={}), template, tenant, unwritable)
+    return _mailbox_conflict(replace(observed, marks={}), template, tenant, unwritable)
 
 
-def order_of_mailbox(observed: ObservedMailbox, template_id: TemplateId) -> MailboxOrder:
+def mailbox_order(observed: ObservedMailbox, template_id: TemplateId) -> MailboxOrder:
     """Build the order that would have created the mailbox.
 
     Missing values come from the template.
@@ -176,28 +176,26 @@ def order_of_mailbox(observed: ObservedMailbox, template_id: TemplateId) -> Mail
     )
 
 
-def names_held(order: MailboxOrder, observed: ObservedMailbox) -> tuple[tuple[str, str], ...]:
+def unique_values(order: MailboxOrder, observed: ObservedMailbox) -> tuple[tuple[str, str], ...]:
     """Return the unique values: the valid addresses and the normalized name."""
     alias = alias_of(order, observed.type, _domain(observed))
     addresses = dict.fromkeys([each for each in (observed.mail.lower(), alias) if each])
     return (*[("address", each) for each in addresses], ("name", comparison_form(observed.name)))
 
 
-def _mailbox_obstacle(
+def _mailbox_conflict(
     observed: ObservedMailbox, template: MailboxTemplate, tenant: Tenant, unwritable: str | None
-) -> Obstacle | None:
+) -> AdoptionConflict | None:
     if "requestId" in observed.marks:
         return ALREADY_MANAGED
     if observed.type is not template.type:
         return type_differs(template.head.kind, f"mailbox of type {observed.type}")
     if _domain(observed) not in tenant.domains:
-        detail = f"Its address {observed.mail} is at none of the verified domains of the tenant."
-        return Obstacle("domainNotVerified", detail)
+        detail = f"Its address {observed.mail} is not in a verified domain of the tenant."
+        return AdoptionConflict("domainNotVerified", detail)
     if len(observed.owners) > MOST_MAILBOX_OWNERS:
-        detail = (
-            f"It has {len(observed.owners)} owners, and a record holds {MOST_MAILBOX_OWNERS}. Take the others from it."
-        )
-        return Obstacle("tooManyOwners", detail)
+        detail = f"It has {len(observed.owners)} owners, and a record holds {MOST_MAILBOX_OWNERS}. Remove the others."
+        return AdoptionConflict("tooManyOwners", detail)
     if unwritable is not None:
         return not_representable(unwritable)
     return None

@@ -6,14 +6,14 @@ from uuid import UUID
 
 from chamberlain.adoptions.models import (
     AdoptedObject,
+    AdoptionConflict,
     AdoptionFilter,
     AdoptionItem,
     AdoptionRule,
     MailboxPart,
-    Obstacle,
     not_representable,
 )
-from chamberlain.adoptions.rules import AdoptedGroup, order_of_mailbox
+from chamberlain.adoptions.rules import AdoptedGroup, mailbox_order
 from chamberlain.auth.models import Actor, ActorType
 from chamberlain.core.constraints import Shape
 from chamberlain.core.errors import BodyInvalid, Fault
@@ -29,7 +29,7 @@ from chamberlain.mailboxes.schema import read_mailbox_order, write_mailbox_order
 from chamberlain.requests.models import RequestResult
 from chamberlain.templates.models import MailboxTemplate, TemplateKind, completed
 
-Digest = Annotated[str, shaped("sha256:[0-9a-f]{64}", "must be the digest that a preview has answered", 71)]
+Digest = Annotated[str, shaped("sha256:[0-9a-f]{64}", "must be the digest of a preview", 71)]
 
 
 class AdoptedKind(StrEnum):
@@ -69,28 +69,28 @@ ADOPTION = Reader(AdoptionBody)
 
 
 def to_adoption_rule(body: AdoptionBody) -> AdoptionRule:
-    """The rules' value of it."""
+    """Convert a body to a rule."""
     sent = body.filter or AdoptionFilterBody()
     chosen = AdoptionFilter(sent.q, sent.domain, None if sent.ids is None else frozenset(sent.ids))
     return AdoptionRule(TemplateKind(body.kind), TemplateId(UUID(body.template_id)), chosen)
 
 
-def digest_in(body: AdoptionBody) -> str:
+def require_digest(body: AdoptionBody) -> str:
     """Return the digest of the preview. Raises BodyInvalid if it is missing."""
     if body.digest is None:
-        detail = "digest is missing. Ask with ?dryRun=true first, look at what would be taken, and send its digest."
+        detail = "digest is missing. Send the rule with ?dryRun=true first, check the preview, and send its digest."
         raise BodyInvalid((Fault("/digest", "missingProperty", detail),))
     return body.digest
 
 
-def adopted_mailbox_of(
+def to_adopted_mailbox(
     item: AdoptionItem, observed: ObservedMailbox, template: MailboxTemplate, *, actor: Actor, mailbox_id: MailboxId
-) -> AdoptedObject | Obstacle:
+) -> AdoptedObject | AdoptionConflict:
     """Build the record of a mailbox that `actor` adopts.
 
     Its values may exceed the limits of bodies.
     """
-    order = order_of_mailbox(observed, template.head.id)
+    order = mailbox_order(observed, template.head.id)
     if (unwritable := unwritable_part(order)) is not None:
         return not_representable(unwritable)
     whole = completed(order, template)
@@ -107,9 +107,9 @@ def adopted_mailbox_of(
     return AdoptedObject(item, observed.display_name, observed.mail, body, actor, result, part)
 
 
-def adopted_group_of(
+def to_adopted_group(
     item: AdoptionItem, observed: ObservedGroup, adopted: AdoptedGroup, *, kind: TemplateKind, owner_name: str
-) -> AdoptedObject | Obstacle:
+) -> AdoptedObject | AdoptionConflict:
     """Build the record of a group or team.
 
     Its first owner is its requester.

@@ -9,7 +9,6 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.adoptions import store
-from chamberlain.adoptions import store as adoption_store
 from chamberlain.adoptions.models import (
     MOST_SHOWN,
     AdoptionItem,
@@ -19,12 +18,12 @@ from chamberlain.adoptions.models import (
     AdoptionView,
     Candidate,
     Preview,
-    changed_since,
     confirmed,
     new_record,
-    require_as_shown,
+    preview_changed,
+    require_same_preview,
     require_undoable,
-    undone,
+    undo_change,
 )
 from chamberlain.adoptions.preview import Previewer
 from chamberlain.auth.authorization import Authorization
@@ -77,15 +76,15 @@ class AdoptionService:
             if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept
         preview = await self.previewer.preview(caller.tenant_id, rule)
-        require_as_shown(preview, digest)
+        require_same_preview(preview, digest)
         editor = await self.authorization.editor(caller, act)
         record = new_record(preview, AdoptionId(self.new_id()), editor, at=self.now())
         items = [_item(one, RequestId(self.new_id())) for one in preview.taken]
 
         async def work() -> bytes:
-            await store.put(tx, record)
-            if not await adoption_store.put_new(tx, record, items):
-                raise changed_since()
+            await store.save(tx, record)
+            if not await store.save_items(tx, record, items):
+                raise preview_changed()
             await queue_jobs.queue(tx, JobKind.ADOPTION_RUN, record.id, editor.trace_id)
             await change_record.record(tx, confirmed(record))
             return render(AdoptionView(record, ()))
@@ -107,7 +106,7 @@ class AdoptionService:
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await store.find(tx, caller.tenant_id, adoption_id)
             if record is None:
-                raise NotFound("There is no such adoption. The list has those that there are.")
+                raise NotFound("The adoption does not exist.")
             return await _view(tx, record)
 
     async def undo(
@@ -122,13 +121,13 @@ class AdoptionService:
         editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
-            before = await store.hold(tx, caller.tenant_id, adoption_id)
+            before = await store.lock(tx, caller.tenant_id, adoption_id)
             require_undoable(None if before is None else before.state)
             if before is None or (after := await store.undo(tx, before, editor, at=self.now())) is None:
-                raise NotFound("There is no such adoption any more.")
-            await adoption_store.wait_anew(tx, after)
+                raise NotFound("The adoption no longer exists.")
+            await store.reset_waits(tx, after)
             await _queue_undo(tx, before, editor)
-            await change_record.record(tx, undone(before, editor, act.said))
+            await change_record.record(tx, undo_change(before, editor, act.said))
             return render(await _view(tx, after))
 
         async with self.database.transaction(caller.tenant_id) as tx:
@@ -142,7 +141,7 @@ def _item(one: Candidate, request_id: RequestId) -> AdoptionItem:
 
 
 async def _view(tx: Transaction, record: AdoptionRecord) -> AdoptionView:
-    return AdoptionView(record, tuple(await adoption_store.find_refused(tx, record, MOST_SHOWN)))
+    return AdoptionView(record, tuple(await store.find_refused(tx, record, MOST_SHOWN)))
 
 
 async def _queue_undo(tx: Transaction, before: AdoptionRecord, editor: Editor) -> None:

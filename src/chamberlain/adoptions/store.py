@@ -10,13 +10,13 @@ import msgspec
 
 from chamberlain.adoptions.models import (
     AdoptedObject,
+    AdoptionConflict,
     AdoptionFilter,
     AdoptionItem,
     AdoptionRecord,
     AdoptionRule,
     AdoptionState,
     ItemState,
-    Obstacle,
     RefusedItem,
     object_type_of,
 )
@@ -38,7 +38,7 @@ undone_client_id, undone_trace_id
 """
 FIND: Final = f"SELECT {_COLUMNS} FROM chamberlain.adoption WHERE tenant_id = $1 AND adoption_id = $2"  # noqa: S608 - text of ours alone.
 # Locks it for a change.
-HOLD: Final = f"{FIND} FOR UPDATE"
+LOCK: Final = f"{FIND} FOR UPDATE"
 PAGE: Final = f"""
 SELECT {_COLUMNS} FROM chamberlain.adoption
 WHERE tenant_id = $1 AND ($2::timestamptz IS NULL OR (created_at, adoption_id) < ($2, $3::uuid))
@@ -73,11 +73,11 @@ ORDER BY s.subject_id LIMIT $3
 """  # noqa: S608 - text of ours alone.
 
 # Ours: a page of rows of about 300 bytes.
-GROUPS_TOGETHER: Final = 1000
+GROUP_PAGE_SIZE: Final = 1000
 
 
 class _WrittenFilter(msgspec.Struct, rename="camel"):
-    """How a filter is kept."""
+    """JSON of a stored filter."""
 
     q: str | None
     domain: str | None
@@ -90,19 +90,19 @@ _decode_filter = msgspec.json.Decoder(_WrittenFilter).decode
 
 
 async def find(tx: Transaction, tenant_id: TenantId, adoption_id: AdoptionId) -> AdoptionRecord | None:
-    """The adoption whole."""
+    """Find an adoption."""
     row = await tx.fetch_row(FIND, tenant_id, adoption_id)
     return _record(row) if row else None
 
 
-async def hold(tx: Transaction, tenant_id: TenantId, adoption_id: AdoptionId) -> AdoptionRecord | None:
+async def lock(tx: Transaction, tenant_id: TenantId, adoption_id: AdoptionId) -> AdoptionRecord | None:
     """Find and lock an adoption."""
-    row = await tx.fetch_row(HOLD, tenant_id, adoption_id)
+    row = await tx.fetch_row(LOCK, tenant_id, adoption_id)
     return _record(row) if row else None
 
 
 async def find_page(tx: Transaction, page: PageWanted) -> Page[AdoptionRecord]:
-    """A page of the tenant's, newest first."""
+    """List the adoptions of a tenant, newest first."""
     place = (None, None) if page.after is None else (page.after.created_at, page.after.id)
     rows = await tx.fetch(PAGE, tx.tenant_id, *place, page.limit + 1)
     records = [_record(row) for row in rows[: page.limit]]
@@ -110,16 +110,16 @@ async def find_page(tx: Transaction, page: PageWanted) -> Page[AdoptionRecord]:
     return Page(records, Position(records[-1].created_at, records[-1].id) if more else None)
 
 
-async def find_groups(tx: Transaction, tenant_id: TenantId, behind: GroupId | None) -> Sequence[SubjectEntry]:
+async def find_groups(tx: Transaction, tenant_id: TenantId, after: GroupId | None) -> Sequence[SubjectEntry]:
     """Find a page of known groups by id.
 
     A short page is the last one.
     """
-    rows = await tx.fetch(GROUPS, tenant_id, behind, GROUPS_TOGETHER)
+    rows = await tx.fetch(GROUPS, tenant_id, after, GROUP_PAGE_SIZE)
     return [subject_records.to_record(row).entry for row in rows]
 
 
-async def put(tx: Transaction, record: AdoptionRecord) -> None:
+async def save(tx: Transaction, record: AdoptionRecord) -> None:
     """Save a confirmed adoption."""
     editor, rule = record.editor, record.rule
     await tx.execute(
@@ -143,14 +143,14 @@ async def put(tx: Transaction, record: AdoptionRecord) -> None:
 async def count(
     tx: Transaction, record: AdoptionRecord, *, adopted: int = 0, refused: int = 0, released: int = 0, at: datetime
 ) -> None:
-    """Count those that have become so."""
+    """Add to the counts of an adoption."""
     await tx.execute(COUNT, record.tenant_id, record.id, adopted, refused, released, at)
 
 
 async def move(
     tx: Transaction, before: AdoptionRecord, state: AdoptionState, *, at: datetime, finished_at: datetime | None = None
 ) -> AdoptionRecord | None:
-    """The adoption in another state; None when it has moved meanwhile."""
+    """Change the state of an adoption. Returns None after a concurrent change."""
     row = await tx.fetch_row(MOVE, before.tenant_id, before.id, before.state, state, at, finished_at)
     return None if row is None else replace(before, state=state, updated_at=at, finished_at=finished_at)
 
@@ -252,7 +252,7 @@ WHERE t.tenant_id = $1 AND t.adoption_id = $2 AND t.object_id = i.object_id
 _decode_held = msgspec.json.Decoder(frozenset[tuple[str, str]]).decode
 
 
-async def put_new(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem]) -> bool:
+async def save_items(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem]) -> bool:
     """Save the items and reserve their unique values.
 
     Returns False if a value was reserved meanwhile. Then the transaction must be rolled back.
@@ -274,38 +274,38 @@ async def put_new(tx: Transaction, record: AdoptionRecord, items: Sequence[Adopt
 async def find_items(
     tx: Transaction, record: AdoptionRecord, states: Collection[ItemState], most: int, *, but: Collection[UUID] = ()
 ) -> Sequence[AdoptionItem]:
-    """Some of those in these states, but not of these."""
+    """Find items in these states, except for some ids."""
     rows = await tx.fetch(FIND_ITEMS, record.tenant_id, record.id, list(states), most, list(but))
     return [_item(row) for row in rows]
 
 
-async def find_refused(tx: Transaction, record: AdoptionRecord, most: int) -> Sequence[RefusedItem]:
+async def find_refused(tx: Transaction, record: AdoptionRecord, limit: int) -> Sequence[RefusedItem]:
     """Find refused items, and released items whose mark stays, with reasons."""
-    rows = await tx.fetch(REFUSED, record.tenant_id, record.id, most)
-    return [RefusedItem(_item(row), Obstacle(row["code"], row["detail"])) for row in rows]
+    rows = await tx.fetch(REFUSED, record.tenant_id, record.id, limit)
+    return [RefusedItem(_item(row), AdoptionConflict(row["code"], row["detail"])) for row in rows]
 
 
-async def left_of(
+async def lock_items(
     tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], states: Collection[ItemState]
 ) -> frozenset[UUID]:
-    """Those of these that are in one of these states still."""
+    """Lock items, and return those that are still in one of these states."""
     rows = await tx.fetch(LEFT_OF, record.tenant_id, record.id, [item.id for item in items], list(states))
     return frozenset([row["object_id"] for row in rows])
 
 
 async def wait(tx: Transaction, record: AdoptionRecord, ids: Collection[UUID], *, at: datetime) -> None:
-    """Remember since when the directory keeps these waiting."""
+    """Save the start of waits for the directory."""
     if ids:
         await tx.execute(WAIT, record.tenant_id, record.id, list(ids), at)
 
 
-async def wait_anew(tx: Transaction, record: AdoptionRecord) -> None:
+async def reset_waits(tx: Transaction, record: AdoptionRecord) -> None:
     """Reset the waits of items, because the undo calls the directory for something else."""
     await tx.execute(WAIT_ANEW, record.tenant_id, record.id)
 
 
 async def take(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], *, at: datetime) -> None:
-    """These are taken."""
+    """Mark items as adopted."""
     await _save_outcomes(tx, record, items, ItemState.ADOPTED)
     await count(tx, record, adopted=len(items), at=at)
 
@@ -314,23 +314,23 @@ async def refuse(tx: Transaction, record: AdoptionRecord, refused: Sequence[Refu
     """Refuse items, with reasons, and release their reserved values."""
     if refused:
         items = [each.item for each in refused]
-        await _save_outcomes(tx, record, items, ItemState.REFUSED, [each.obstacle for each in refused])
+        await _save_outcomes(tx, record, items, ItemState.REFUSED, [each.conflict for each in refused])
         await _give_back(tx, record, items)
         await count(tx, record, refused=len(refused), at=at)
 
 
 async def release(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], *, at: datetime) -> None:
-    """Let others have the names of those that are given back."""
+    """Release items and their reserved values."""
     await _save_outcomes(tx, record, items, ItemState.RELEASED)
     await _give_back(tx, record, items)
     await count(tx, record, released=len(items), at=at)
 
 
-async def tell(tx: Transaction, record: AdoptionRecord, released: Sequence[RefusedItem]) -> None:
+async def save_remaining_marks(tx: Transaction, record: AdoptionRecord, released: Sequence[RefusedItem]) -> None:
     """Save the reasons of released items whose mark stays."""
     if released:
-        items, obstacles = [each.item for each in released], [each.obstacle for each in released]
-        await _save_outcomes(tx, record, items, ItemState.RELEASED, obstacles)
+        items, conflicts = [each.item for each in released], [each.conflict for each in released]
+        await _save_outcomes(tx, record, items, ItemState.RELEASED, conflicts)
 
 
 async def _save_outcomes(
@@ -338,17 +338,17 @@ async def _save_outcomes(
     record: AdoptionRecord,
     items: Sequence[AdoptionItem],
     state: ItemState,
-    obstacles: Sequence[Obstacle] = (),
+    conflicts: Sequence[AdoptionConflict] = (),
 ) -> None:
     """Save the state of items, with optional reasons."""
-    said: Sequence[tuple[str | None, str | None]] = [(each.code, each.detail) for each in obstacles]
+    said: Sequence[tuple[str | None, str | None]] = [(each.code, each.detail) for each in conflicts]
     columns = zip(*(said or [(None, None)] * len(items)), strict=True)
     ids = [item.id for item in items]
     await tx.execute(SETTLE, record.tenant_id, record.id, state, ids, *map(list, columns))
 
 
 async def _give_back(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem]) -> None:
-    """Let others have the names and addresses that are reserved for these."""
+    """Delete the reservations of items."""
     await tx.execute(GIVE_BACK, record.tenant_id, *_held(items))
 
 

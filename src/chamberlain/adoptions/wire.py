@@ -6,12 +6,12 @@ from msgspec import Struct
 
 from chamberlain.adoptions.models import (
     MOST_SHOWN,
+    AdoptionConflict,
     AdoptionRecord,
     AdoptionRule,
     AdoptionState,
     AdoptionView,
     Candidate,
-    Obstacle,
     RefusedItem,
 )
 from chamberlain.adoptions.models import Preview as RulePreview
@@ -111,7 +111,7 @@ class AdoptionPage(Struct, rename="camel", frozen=True):
     next_cursor: str | None
 
 
-def preview_of(preview: RulePreview) -> AdoptionPreview:
+def build_preview(preview: RulePreview) -> AdoptionPreview:
     """Encode a preview."""
     return AdoptionPreview(
         dry_run=True,
@@ -121,7 +121,7 @@ def preview_of(preview: RulePreview) -> AdoptionPreview:
         digest=preview.digest,
         counts=PreviewCounts(len(preview.taken), dict(preview.conflict_counts)),
         taken=tuple([_adoptable(one) for one in preview.taken[:MOST_SHOWN]]),
-        conflicts=tuple([_conflict(one, obstacle) for one, obstacle in preview.conflicts[:MOST_SHOWN]]),
+        conflicts=tuple([_conflict(one, conflict) for one, conflict in preview.conflicts[:MOST_SHOWN]]),
     )
 
 
@@ -157,10 +157,10 @@ def _adoptable(one: Candidate) -> Adoptable:
     return Adoptable(one.id, one.display_name, one.mail, one.differences)
 
 
-def _conflict(one: Candidate, obstacle: Obstacle) -> NotAdoptable:
-    return NotAdoptable(one.id, one.display_name, one.mail, obstacle.code, obstacle.detail)
+def _conflict(one: Candidate, conflict: AdoptionConflict) -> NotAdoptable:
+    return NotAdoptable(one.id, one.display_name, one.mail, conflict.code, conflict.detail)
 
 
 def _refused(refused: RefusedItem) -> NotAdoptable:
-    item, obstacle = refused.item, refused.obstacle
-    return NotAdoptable(item.id, item.display_name, item.mail or None, obstacle.code, obstacle.detail)
+    item, conflict = refused.item, refused.conflict
+    return NotAdoptable(item.id, item.display_name, item.mail or None, conflict.code, conflict.detail)

@@ -216,13 +216,13 @@ async def close_all(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[
 
 
 async def find(tx: Transaction, tenant_id: TenantId, finding_id: UUID) -> FindingRecord | None:
-    """One finding."""
+    """Find a finding."""
     row = await tx.fetch_row(FIND, tenant_id, finding_id)
     return to_finding(row) if row else None
 
 
 async def lock(tx: Transaction, tenant_id: TenantId, finding_id: UUID) -> FindingRecord | None:
-    """One finding, which stays as it is until the transaction ends."""
+    """Find and lock a finding."""
     row = await tx.fetch_row(LOCK, tenant_id, finding_id)
     return to_finding(row) if row else None
 
@@ -236,7 +236,7 @@ async def count_open(tx: Transaction, *, limit: int = MOST_COUNTED) -> Mapping[s
 
 
 def to_finding(row: Record) -> FindingRecord:
-    """The finding of a row."""
+    """Read a finding from a row."""
     return FindingRecord(
         id=row["finding_id"],
         kind=FindingKind(row["kind"]),
@@ -282,7 +282,7 @@ async def is_applied(tx: Transaction, record: FindingRecord) -> bool:
 
 
 async def save_acceptance(tx: Transaction, record: FindingRecord) -> None:
-    """Keep state and acceptance of a finding that is held."""
+    """Save the state and acceptance of a locked finding."""
     acceptance = record.acceptance
     values = (
         (None, None, None, None)

@@ -111,7 +111,7 @@ class FindingKey:
 
 @dataclass(frozen=True, slots=True)
 class FindingSearch:
-    """The kinds that a source has searched for, optionally only for some `abouts`."""
+    """The kinds that a source has searched for, optionally by `about`."""
 
     source: FindingSource
     kinds: Collection[FindingKind]
@@ -219,12 +219,12 @@ class Assigned:
 
     @property
     def reference(self) -> SubjectReference:
-        """How the directory finds it."""
+        """Return the reference in the directory."""
         return SubjectReference(self.tenant_id, self.id, self.extension)
 
     @property
     def finding_subject(self) -> FindingSubject:
-        """How findings name it."""
+        """Return the subject for findings."""
         return FindingSubject(self.tenant_id, self.id, self.type, self.display_name)
 
     @property

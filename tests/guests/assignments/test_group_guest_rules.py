@@ -71,8 +71,8 @@ async def switch_it_off(steward: Steward) -> None:
 @pytest.mark.parametrize(
     ("take_away", "warning"),
     [
-        (delete_it, "The guest template that the template of this request names is not there any more."),
-        (switch_it_off, "The guest template that the template of this request names is not in use at present."),
+        (delete_it, "The guest template of this request's template no longer exists."),
+        (switch_it_off, "The guest template of this request's template is inactive."),
     ],
 )
 async def test_a_guest_template_that_is_gone_when_the_group_is_ready_is_told_of_and_not_marked(

@@ -90,7 +90,7 @@ async def test_a_review_that_nobody_answers_disables_the_account(runs: Runs) -> 
     assert (await runs.members(), await runs.disabled()) == ([GIL], {GIL})
     (finding,) = await runs.steward.found()
     assert (finding.id, finding.state, finding.last_seen_at) == (opened.id, "open", runs.began_at + 380 * DAY)
-    assert finding.detail == "Nobody has confirmed in time that Gil Hartmann stays. The account was disabled."
+    assert finding.detail == "Gil Hartmann was not confirmed in time. The account was disabled."
     assert runs.steward.guests.acts == [DisableGuest(ESTATE, GIL)]
 
 
@@ -607,7 +607,7 @@ async def names(runs: Runs) -> list[tuple[object, ...]]:
     return await runs.steward.estate.rows("SELECT guest_name, guest_mail FROM chamberlain.policy_clock")
 
 
-@pytest.mark.parametrize(("most_guests", "transactions"), [(0, 2), (1, 2), (2, 1)])
+@pytest.mark.parametrize(("max_guests", "transactions"), [(0, 2), (1, 2), (2, 1)])
 async def test_many_guests_are_run_in_parts(runs: Runs, max_guests: int, transactions: int) -> None:
     steward = runs.steward
     for group_id in (ALL_STAFF, HANDBOOK):

@@ -368,8 +368,8 @@ def test_too_few_owners_are_told_once_each_time_it_begins(owners: dict[int, int]
 @pytest.mark.parametrize(
     ("owners", "detail"),
     [
-        (0, "It is owned by nobody, and the policy asks for 2. Name more owners in the directory."),
-        (1, "It is owned by 1 owner, and the policy asks for 2. Name more owners in the directory."),
+        (0, "It has no owner, and the policy requires 2. Add owners in the directory."),
+        (1, "It has 1 owner, and the policy requires 2. Add owners in the directory."),
     ],
 )
 def test_too_few_owners_are_found_with_their_number(owners: int, detail: str) -> None:
@@ -492,7 +492,7 @@ def test_an_account_that_was_disabled_stays_found() -> None:
     group.run_daily(379)
 
     (detail,) = group.findings.values()
-    assert detail == "Nobody has confirmed in time that Gil Hartmann stays. The account was disabled."
+    assert detail == "Gil Hartmann was not confirmed in time. The account was disabled."
     assert group.run(380) is None
 
 

@@ -118,7 +118,7 @@ DUE = replace(start_timer(COURSE, GIL, POLICY, at=moment(0)), is_acting=True)
 
 
 @pytest.mark.parametrize(
-    ("policy", "clock", "is_due"),
+    ("policy", "timer", "is_due"),
     [
         pytest.param(BEGUN, DUE, True, id="as it was"),
         pytest.param(BEGUN, None, False, id="somebody has seen to it"),

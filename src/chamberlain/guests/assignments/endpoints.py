@@ -103,70 +103,69 @@ def _site(record: SubjectRecord) -> Answer:
 
 _TAG = "Groups and sites"
 _ASSIGNING = (
-    "A field that is not sent stays as it is; the all-zero UUID clears the field that it is sent for; `null` is "
-    "refused. What is so already changes nothing. The answer comes when the assignment is durable; its `effects` in "
-    "the directory follow, as steps of the request `assignmentRequestId`."
+    "A field that is not sent stays as it is. The all-zero UUID clears a field, and `null` is invalid. An existing "
+    "assignment is not written again. The answer follows when the assignment is durable. Its `effects` in the "
+    "directory are steps of the request `assignmentRequestId`."
 )
 _ASSIGNMENT_EXAMPLE = {"templateId": "7e000000-0000-4000-8000-000000000021"}
 ABOUT_LIST_GROUPS = About(
     id="listManagedGroups",
     tag=_TAG,
     summary="List groups by display name",
-    description="Every group of the directory but the security groups of managed sites, with what is assigned. What "
-    "is new in the directory is here within half a minute.",
+    description="All groups of the directory with their assignments, without the security groups of managed sites. New groups "
+    "appear within half a minute.",
 )
 ABOUT_READ_GROUP = About(
     id="readManagedGroup",
     tag=_TAG,
-    summary="Read a group with what is assigned to it",
-    description="The security group of a managed site is not found here; the answer says where it is.",
+    summary="Read a group with its assignment",
+    description="The security group of a managed site has another path, which the answer names.",
 )
 ABOUT_ASSIGN_TO_GROUP = About(
     id="assignToGroup",
     tag=_TAG,
     summary="Assign a guest template or guest policy to a group",
-    description=f"{_ASSIGNING} It works on any group of the directory.",
+    description=f"{_ASSIGNING} Any group of the directory can have an assignment.",
     example=_ASSIGNMENT_EXAMPLE,
 )
 ABOUT_LIST_SITES = About(
     id="listManagedSites",
     tag=_TAG,
     summary="List managed sites by display name",
-    description="With what is assigned. What is new in the directory is here within half a minute.",
+    description="With their assignments. New sites appear within half a minute.",
 )
 ABOUT_READ_SITE = About(
     id="readManagedSite",
     tag=_TAG,
-    summary="Read a managed site with what is assigned to it",
-    description="It is addressed by its security group. A group without a site is not found here; the answer says "
-    "where it is.",
+    summary="Read a managed site with its assignment",
+    description="The id is that of the security group. A group without a site has another path, which the answer names.",
 )
 ABOUT_ASSIGN_TO_SITE = About(
     id="assignToSite",
     tag=_TAG,
     summary="Assign a guest template or guest policy to a managed site",
-    description=f"{_ASSIGNING} The site is addressed by its security group, and the marks lie on that.",
+    description=f"{_ASSIGNING} The id is that of the security group, which carries the marks.",
     example=_ASSIGNMENT_EXAMPLE,
 )
 _ID = {"type": "string", "format": "uuid"}
 FILTERS = (
     Parameter("assigned", {"type": "boolean"}, "Whether a guest template or policy is assigned."),
-    Parameter("templateId", _ID, "Only those with this guest template."),
-    Parameter("policyId", _ID, "Only those with this guest policy."),
+    Parameter("templateId", _ID, "Only subjects with this guest template."),
+    Parameter("policyId", _ID, "Only subjects with this guest policy."),
     Parameter(
         "q",
         {"type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]+$"},
-        "Only those whose display name begins so, in either letter case.",
+        "Only subjects whose display name starts with this text, in any letter case.",
     ),
     *PARAMETERS,
 )
-VERSIONED = {**CACHE, "ETag": "Names what is assigned, for `If-Match`; it changes with the two ids only."}
+VERSIONED = {**CACHE, "ETag": "The version of the assignment, for `If-Match`. It depends on the two ids only."}
 GROUPS = (Success(200, "A page of groups.", ManagedGroupPage, CACHE, {"items": [GROUP_EXAMPLE], "nextCursor": None}),)
 GROUP = (Success(200, "The group.", ManagedGroup, VERSIONED, GROUP_EXAMPLE),)
-ASSIGNED_GROUP = (Success(200, "The group as it is now.", ManagedGroup, VERSIONED, GROUP_EXAMPLE),)
+ASSIGNED_GROUP = (Success(200, "The group after the change.", ManagedGroup, VERSIONED, GROUP_EXAMPLE),)
 SITES = (Success(200, "A page of sites.", ManagedSitePage, CACHE, {"items": [SITE_EXAMPLE], "nextCursor": None}),)
 SITE = (Success(200, "The site.", ManagedSite, VERSIONED, SITE_EXAMPLE),)
-ASSIGNED_SITE = (Success(200, "The site as it is now.", ManagedSite, VERSIONED, SITE_EXAMPLE),)
+ASSIGNED_SITE = (Success(200, "The site after the change.", ManagedSite, VERSIONED, SITE_EXAMPLE),)
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
 READ_CODES = ("notAdministrator", "notFound")
 ASSIGN_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")

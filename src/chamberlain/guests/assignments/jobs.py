@@ -44,7 +44,7 @@ from chamberlain.requests.steps import MOST_TOLD, Settlement, after_outcome, ent
 GUESTS = FindingSearch(FindingSource.ASSIGNMENT, (FindingKind.GUEST_AGAINST_RULE,))
 # Discovery removes groups that are gone. Until then the directory may only be late.
 NOT_SHOWN = TryAgain(timedelta(seconds=10), "The directory does not show this group at present.")
-GONE = Rejected("groupUnknown", "The directory has no such group any more. What was assigned to it has no effect.")
+GONE = Rejected("groupUnknown", "The group is no longer in the directory. Its assignment has no effect.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class AssignmentOrder:
 
     @property
     def is_change(self) -> bool:
-        """Whether any field was sent."""
+        """Return whether the body has a field."""
         return (self.template, self.policy) != (Keep(), Keep())
 
 

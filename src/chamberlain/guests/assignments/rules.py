@@ -29,7 +29,7 @@ from chamberlain.templates.models import TemplateHead
 
 @dataclass(frozen=True, slots=True)
 class WantedAssignment:
-    """The target of a change, the JSON that was sent, and the edit."""
+    """A requested change: its target, the JSON and the edit."""
 
     id: GroupId
     type: SubjectType
@@ -77,7 +77,7 @@ class AssignmentDraft:
 
     @property
     def new_policy_id(self) -> PolicyId | None:
-        """The policy that was not assigned before."""
+        """Return the newly assigned policy, which must not be deleted meanwhile."""
         return None if self.after.policy_id == self.before.assignment.policy_id else self.after.policy_id
 
 
@@ -104,7 +104,10 @@ class NewGroup:
 
 @dataclass(frozen=True, slots=True)
 class NewGroupDraft:
-    """The rows of a new group, or None, with warnings about rules that it does not get."""
+    """The rows of a new group, or None, with warnings.
+
+    Warnings name the rules that the group does not get.
+    """
 
     draft: AssignmentDraft | None
     warnings: tuple[str, ...]
@@ -143,7 +146,7 @@ def assignment_changed(
 def removed_assignment(
     subject: FindingSubject, before: Assignment, trace_id: TraceId, event_id: EventId, *, now: datetime
 ) -> Change:
-    """Build the audit entry and the event of an assignment whose group or site was deleted."""
+    """Build the audit entry and the event of a deleted subject's assignment."""
     document = assignment_document(before)
     return Change(
         tenant_id=subject.tenant_id,
@@ -176,9 +179,9 @@ def draft_change(
     body: bytes,
     moment: Moment,
 ) -> AssignmentDraft | None:
-    """Draft a change, or return None if it exists or is being applied.
+    """Draft a change, or return None if nothing is left to do.
 
-    Raises NotPossible with all errors.
+    That is the case if the assignment exists or is being applied. Raises NotPossible with all errors.
     """
     record = context.record
     before, after = record.assignment, assignment_after(record.assignment, order)
@@ -237,7 +240,7 @@ def needed_steps(before: SubjectRecord, after: Assignment) -> tuple[Step, ...]:
 def build_change(
     before: SubjectRecord, after: Assignment, editor: Editor, *, request_id: RequestId, moment: Moment
 ) -> Change:
-    """Build the audit entry of a change, with the event if something changed."""
+    """Build the audit entry of a change, with its event if any."""
     entry = before.entry
     changed_from, changed_to = differences(assignment_document(before.assignment), assignment_document(after))
     event = assignment_changed(
@@ -265,7 +268,7 @@ def build_change(
 
 
 def apply_draft(draft: AssignmentDraft) -> SubjectRecord:
-    """The group or site as it is once the draft is written."""
+    """Return the group or site after the change."""
     return replace(
         draft.before,
         assignment=draft.after,
@@ -299,7 +302,7 @@ def draft_for_group(
 
 
 def _possible_order(new: NewGroup, context: AssignmentContext) -> tuple[AssignmentOrder, tuple[str, ...]]:
-    """Return the part of the assignment that is possible, and warnings about the rest."""
+    """Return the possible part of the assignment, and warnings about the rest."""
     template, policy = context.wanted_template, context.wanted_policy
     faults = tuple(assignment_faults(Assignment(), new.assignment, template=template, policy=policy))
     refused = {fault.pointer for fault in faults}
@@ -311,5 +314,5 @@ def _possible_order(new: NewGroup, context: AssignmentContext) -> tuple[Assignme
 
 
 def _warning(noun: str, *, is_there: bool) -> str:
-    why = "is not in use at present" if is_there else "is not there any more"
-    return f"The {noun} that the template of this request names {why}. The group has none; assign one to it."
+    why = "is inactive" if is_there else "no longer exists"
+    return f"The {noun} of this request's template {why}. The group has none. Assign one to it."

@@ -91,7 +91,7 @@ class AssignmentService:
                 if await self.assigner.change(draft):
                     self.workers.flag()
                     return apply_draft(draft)
-        raise Unavailable("overloaded", "This group changes faster than it can be read. Send the request again.")
+        raise Unavailable("overloaded", "This group changes too fast. Send the request again.")
 
     async def _context(self, tenant_id: TenantId, wanted: WantedAssignment) -> AssignmentContext:
         found = await self.assigner.context(tenant_id, wanted.id, wanted.order)

@@ -85,7 +85,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Outcome(Enum):
-    """The outcome of a change: written, overtaken by another change, or blocked by a lock."""
+    """The outcome of a change: written, overtaken or blocked by a lock."""
 
     WRITTEN = auto()
     OVERTAKEN = auto()
@@ -152,7 +152,9 @@ class Assigner:
         outcome, pause = await self._try(draft), MIN_PAUSE
         while outcome is _Outcome.LOCKED:
             if asyncio.get_running_loop().time() >= end:
-                detail = "Somebody changes this group or what it is to get, and does not end. Send the request again."
+                detail = (
+                    "This group, or its new template or policy, is locked by another change. Send the request again."
+                )
                 raise Unavailable("overloaded", detail)
             await asyncio.sleep(pause.total_seconds())
             outcome, pause = await self._try(draft), min(2 * pause, MAX_PAUSE)
@@ -189,7 +191,7 @@ class Assigner:
 
 
 def to_parameters(queries: Sequence[ContextQuery]) -> Sequence[Sequence[object]]:
-    """The parameters of FIND."""
+    """Convert queries to the parameters of FIND."""
     return (
         [each.tenant_id for each in queries],
         [each.subject_id for each in queries],

@@ -43,25 +43,25 @@ class Discovery:
 
 
 async def queue_missing_jobs(tx: Transaction, trace_id: TraceId) -> None:
-    """See to it that every tenant has its job."""
+    """Queue the missing jobs of tenants."""
     await tx.execute(QUEUE_MISSING_JOBS, JobKind.SUBJECT_DISCOVER, trace_id)
 
 
 async def find(tx: Transaction, tenant_id: TenantId) -> Discovery:
-    """How far it has come."""
+    """Read the state of a tenant's discovery."""
     row = await tx.fetch_row(FIND, tenant_id)
     return Discovery(None, None) if row is None else Discovery(row["position"], row["scan_began_at"])
 
 
 async def save(tx: Transaction, tenant_id: TenantId, discovery: Discovery) -> None:
-    """Go on from here the next time."""
+    """Save the state of a tenant's discovery."""
     await tx.execute(SAVE, tenant_id, discovery.position, discovery.scan_began_at)
 
 
 async def lock_assigned(
     tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId]
 ) -> Sequence[tuple[FindingSubject, Assignment]]:
-    """Those of the groups that are gone to which something is assigned."""
+    """Lock deleted groups and sites, and return those with an assignment."""
     rows = await tx.fetch(LOCK_ASSIGNED, tenant_id, gone)
     found = [
         (
@@ -76,5 +76,5 @@ async def lock_assigned(
 
 
 async def delete(tx: Transaction, tenant_id: TenantId) -> None:
-    """The tenant is gone, and so is its job."""
+    """Delete the state of a deleted tenant."""
     await tx.execute(DELETE, tenant_id)

@@ -62,26 +62,25 @@ ABOUT_LIST = About(
     id="listFindings",
     tag="Operation",
     summary="List findings, newest first",
-    description="Found is what is against the rules of a guest template or policy in a group or site, and what the "
-    "directory shows otherwise than it is wanted. "
-    "An `open` one stands; it is `gone` when it is true no longer, and `repaired` when that was our doing.",
+    description="Findings are violations of guest templates and policies in groups and sites, and drift of the directory. An "
+    "`open` one is still true. It is `gone` once it is no longer true, and `repaired` if the service repaired it.",
 )
 ABOUT_ACCEPT = About(
     id="acceptFinding",
     tag="Operation",
     summary="Accept a finding",
-    description="It may stand, for a reason: it is `accepted`, and nothing is told or done about it by the policy that "
-    "has found it. At `until`, where that is sent, it is `open` again, unless it has gone before. One that is accepted "
-    "may be accepted anew, with another reason and another end.",
+    description="The finding becomes `accepted`, with a reason, and its policy takes no action and sends no notice about it. At"
+    " `until`, if sent, it is `open` again, unless it is gone by then. An accepted finding can be accepted again "
+    "with another reason and end.",
     example={"reason": "The project ends in spring.", "until": "2027-03-31T22:00:00Z"},
 )
 ABOUT_CONFIRM = About(
     id="confirmFinding",
     tag="Operation",
     summary="Confirm a guest in a review",
-    description="The guest of a `reviewDue` that is `open` stays: the finding is `gone`, and the days to the next "
-    "review are counted from now. Administrators confirm everybody but themselves; owners of the group or site do so "
-    "where the policy leaves it to them. The body may be left out.",
+    description="The guest of an `open` finding of kind `reviewDue` stays. The finding is `gone`, and the next review counts "
+    "from now. Administrators can confirm all guests but themselves. Owners of the group or site can if the policy "
+    "says so. The body may be left out.",
     example={"comment": "Still on the project."},
 )
 FILTERS = (
@@ -132,11 +131,11 @@ LISTED = (
 ACCEPTED = (
     Success(
         200,
-        "The finding, which is accepted.",
+        "The accepted finding.",
         Finding,
         headers={
             **CACHE,
-            "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+            "Idempotency-Replayed": "`true` if this is the answer to an earlier call with the same key.",
         },
         example=_ACCEPTED,
     ),
@@ -144,11 +143,11 @@ ACCEPTED = (
 CONFIRMED = (
     Success(
         200,
-        "The finding, which is gone.",
+        "The finding, now gone.",
         Finding,
         headers={
             **CACHE,
-            "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+            "Idempotency-Replayed": "`true` if this is the answer to an earlier call with the same key.",
         },
         example={**_EXAMPLE, "kind": "reviewDue", "state": "gone", "action": "disable"},
     ),

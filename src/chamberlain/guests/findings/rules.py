@@ -30,9 +30,9 @@ class AcceptanceRequest:
 
 
 def present_finding(record: FindingRecord | None) -> FindingRecord:
-    """The finding, or NotFound."""
+    """Return the finding. Raises NotFound for None."""
     if record is None:
-        raise NotFound("There is no such finding. The list has those that there are.")
+        raise NotFound("The finding does not exist.")
     return record
 
 
@@ -47,7 +47,7 @@ def subject_key(record: FindingRecord) -> Place:
 def accepted(before: FindingRecord, wanted: AcceptanceRequest, editor: Editor, *, now: datetime) -> FindingRecord:
     """Accept a finding. Raises Conflict unless it is open or accepted."""
     if before.state not in ACCEPTABLE:
-        detail = f"A finding that is {before.state} cannot be accepted; only one that is open or accepted."
+        detail = f"A finding that is {before.state} cannot be accepted. Only open or accepted ones can."
         raise Conflict("stateDoesNotAllow", detail)
     acceptance = Acceptance(by=editor.actor, reason=wanted.reason, accepted_at=now, until=wanted.until)
     return replace(before, state=FindingState.ACCEPTED, acceptance=acceptance)
@@ -61,7 +61,7 @@ def require_no_action(record: FindingRecord, timers: Iterable[Timer]) -> None:
 
 
 def require_not_removed(record: FindingRecord, *, is_applied: bool) -> None:
-    """Raises Conflict for a guest whose removal by a template is in progress.
+    """Raises Conflict while a template is removing the guest.
 
     `is_applied` is true while the assignment is being applied.
     """
@@ -70,7 +70,7 @@ def require_not_removed(record: FindingRecord, *, is_applied: bool) -> None:
 
 
 def has_ended(record: FindingRecord, *, now: datetime) -> bool:
-    """Whether a finding is accepted, and no longer than until now."""
+    """Return whether the acceptance of a finding has expired."""
     acceptance = record.acceptance
     if record.state is not FindingState.ACCEPTED or acceptance is None or acceptance.until is None:
         return False
@@ -78,12 +78,12 @@ def has_ended(record: FindingRecord, *, now: datetime) -> bool:
 
 
 def reopened(before: FindingRecord) -> FindingRecord:
-    """The finding as it is when its acceptance has ended."""
+    """Reopen a finding."""
     return replace(before, state=FindingState.OPEN, acceptance=None)
 
 
 def acceptance_change(before: FindingRecord, after: FindingRecord, editor: Editor) -> Change:
-    """The record of an acceptance."""
+    """Build the audit entry of an acceptance."""
     return Change(
         tenant_id=after.subject.tenant_id,
         action="finding.accept",
@@ -131,7 +131,7 @@ def require_owner(caller: Caller, owners: Iterable[NamedPerson]) -> None:
 
 
 def require_owner_review(task: PolicyTask | None) -> None:
-    """Raises NotFound where the policy does not leave it to owners."""
+    """Raises NotFound if the policy does not let owners confirm."""
     review = _review_of(task)
     if review is None or review.confirmed_by is not ConfirmedBy.OWNERS:
         raise not_yours()
@@ -139,13 +139,13 @@ def require_owner_review(task: PolicyTask | None) -> None:
 
 def not_yours() -> NotFound:
     """Build the error for callers who may not confirm."""
-    return NotFound("There is no such finding, or it is not yours to confirm.")
+    return NotFound("The finding does not exist, or you may not confirm it.")
 
 
 def require_not_self(caller: Caller, record: FindingRecord) -> None:
     """Raises Forbidden for a guest who confirms their own stay."""
     if caller.user_id is not None and str(caller.user_id) == record.about:
-        raise Forbidden("selfApproval", "Nobody confirms their own stay. Ask somebody else who may.")
+        raise Forbidden("selfApproval", "You cannot confirm your own stay. Ask another owner or an administrator.")
 
 
 def require_not_guest(person: Person | None) -> None:
@@ -154,16 +154,18 @@ def require_not_guest(person: Person | None) -> None:
     Otherwise two of them could confirm each other.
     """
     if person is not None and person.is_guest:
-        detail = "Guests confirm nobody's stay, also where they own the group. Ask an administrator or another owner."
+        detail = "Guests cannot confirm guests, even as owners. Ask an administrator or another owner."
         raise Forbidden("selfApproval", detail)
 
 
 def require_open_review(record: FindingRecord) -> None:
     """Raises Conflict for a finding that is no open review."""
     if record.kind is not FindingKind.REVIEW_DUE:
-        raise Conflict("stateDoesNotAllow", f"Only a reviewDue is confirmed; this is a {record.kind}.")
+        raise Conflict(
+            "stateDoesNotAllow", f"Only findings of kind reviewDue can be confirmed. This is a {record.kind}."
+        )
     if record.state is not FindingState.OPEN:
-        raise Conflict("stateDoesNotAllow", f"A review that is {record.state} cannot be confirmed; only an open one.")
+        raise Conflict("stateDoesNotAllow", f"A review that is {record.state} cannot be confirmed. Only open ones can.")
 
 
 def confirmed_timer(record: FindingRecord, task: PolicyTask, *, now: datetime) -> Timer:
@@ -181,17 +183,17 @@ def confirmed_timer(record: FindingRecord, task: PolicyTask, *, now: datetime) -
 
 def review_ended() -> Conflict:
     """Build the error for a confirmation that is too late."""
-    detail = "The review has just ended: its action is being taken, or the policy says otherwise by now."
+    detail = "The review has just ended: its action is running, or the policy has changed."
     return Conflict("stateDoesNotAllow", detail)
 
 
 def confirmed_finding(before: FindingRecord, *, now: datetime) -> FindingRecord:
-    """The finding as it is when the guest was confirmed."""
+    """Close the finding of a confirmed guest."""
     return replace(before, state=FindingState.GONE, last_seen_at=now)
 
 
 def confirmation_change(before: FindingRecord, after: FindingRecord, editor: Editor, act: Act) -> Change:
-    """The record of a confirmation."""
+    """Build the audit entry of a confirmation."""
     return Change(
         tenant_id=after.subject.tenant_id,
         action="finding.confirm",
@@ -207,13 +209,13 @@ def confirmation_change(before: FindingRecord, after: FindingRecord, editor: Edi
 
 
 def require_ahead(wanted: AcceptanceRequest, *, now: datetime) -> None:
-    """Raises BodyInvalid for an acceptance that has ended before it begins."""
+    """Raises BodyInvalid for an end in the past."""
     if wanted.until is not None and wanted.until <= now:
         raise BodyInvalid((Fault("/until", "outOfBounds", "until must be later than now."),))
 
 
 def _action_in_progress() -> Conflict:
-    detail = "Its action is just being taken. Send the request again in a minute: then it is known what came of it."
+    detail = "The action of the finding is running. Send the request again in a minute, when its result is known."
     return Conflict("stateDoesNotAllow", detail)
 
 

@@ -141,7 +141,7 @@ class FindingService:
                 )
             )
         except TryAgain as error:
-            detail = "The directory cannot be asked whether you own this. Send the request again."
+            detail = "The directory does not answer whether you own this group or site. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
         require_owner(caller, answer.owners.get(group_id, ()))
         require_not_guest(answer.people.get(caller.user_id) if caller.user_id is not None else None)

@@ -34,24 +34,24 @@ class PolicyPage(Struct, rename="camel", frozen=True):
 
 
 async def list_(policies: PolicyService, call: Call[None]) -> Answer:
-    """All of the tenant's, those that are not active too."""
+    """List the policies of the tenant, including inactive ones."""
     page = await policies.list(call.caller, page_wanted(call))
     return listed(json.encode(PolicyPage(tuple(map(policy_of, page.items)), next_cursor(call, page.next))))
 
 
 async def create(policies: PolicyService, call: Call[PolicyBody]) -> Answer:
-    """Make a policy."""
+    """Create a policy."""
     answer = await policies.create(call.caller, call.body, creating_act_of(call), _render)
     return made(call.http, "/admin/collab/v1/policies/", answer)
 
 
 async def read(policies: PolicyService, call: Call[None]) -> Answer:
-    """One policy, whole."""
+    """Read a policy."""
     return _shown(await policies.read(call.caller, PolicyId(call.ids["policyId"])))
 
 
 async def replace(policies: PolicyService, call: Call[PolicyBody]) -> Answer:
-    """Let a policy say something else."""
+    """Replace a policy."""
     policy_id = PolicyId(call.ids["policyId"])
     return _shown(await policies.replace(call.caller, policy_id, call.body, edit_of(call)))
 
@@ -79,22 +79,22 @@ def _shown(record: PolicyRecord) -> Answer:
 
 _TAG = "Guest policies"
 _ADDED = (
-    "What the service adds (`id`, `createdAt`, `createdBy`, `updatedAt`) may be sent, so that what was read can be "
-    "changed and put back, and is ignored."
+    "Fields that the service adds (`id`, `createdAt`, `createdBy`, `updatedAt`) are ignored, so that you can edit "
+    "and send a policy that you have read."
 )
 
 ABOUT_LIST = About(
     id="listPolicies",
     tag=_TAG,
     summary="List guest policies, newest first",
-    description="All of them, active or not. For administrators of the tenant.",
+    description="All policies, active or not. For administrators of the tenant.",
 )
 ABOUT_CREATE = About(
     id="createPolicy",
     tag=_TAG,
     summary="Create a guest policy",
-    description="A rule that is not sent does not apply. `reminderDays` are days before the action, none of them "
-    f"before the days that are counted have begun. {_ADDED}",
+    description="A missing rule does not apply. `reminderDays` are days before the action, within the period of the rule. "
+    f"{_ADDED}",
     example={"name": "90 days", "expiry": {"afterDays": 90, "reminderDays": [14, 7, 1], "action": "remove"}},
 )
 ABOUT_READ = About(id="readPolicy", tag=_TAG, summary="Read a guest policy")
@@ -102,25 +102,25 @@ ABOUT_REPLACE = About(
     id="replacePolicy",
     tag=_TAG,
     summary="Replace a guest policy",
-    description="The whole of it: a rule that is not sent does not apply any more. One that is not active stays "
-    f"assigned where it is, and cannot be assigned any more. {_ADDED}",
+    description="Replaces all rules: a missing rule no longer applies. An inactive policy stays assigned, but cannot be "
+    f"assigned again. {_ADDED}",
     example={"name": "90 days", "active": False},
 )
 ABOUT_DELETE = About(
     id="deletePolicy",
     tag=_TAG,
     summary="Delete a guest policy",
-    description="One that is assigned to a group or site, or that a template of a group or team names, is not deleted; "
-    "`conflictingId` is that template.",
+    description="A policy that is assigned, or named by a template of groups or teams, cannot be deleted. `conflictingId` is "
+    "that template.",
 )
 ABOUT_SIMULATE = About(
     id="simulatePolicy",
     tag=_TAG,
-    summary="See what a guest policy would do",
-    description="From now on, over the longest period of its rules, to the groups and sites that are named, or to all "
-    "that there are. Where it is assigned already its clocks go on; elsewhere they would begin now. Nobody is taken to "
-    "confirm or to be seen, and the directory to take every action. Nothing is changed, and nobody is told. The body "
-    "may be left out.",
+    summary="Simulate a guest policy",
+    description="A dry run from now on over the longest period of its rules, for the given groups and sites, or for all. Timers"
+    " of an assigned policy continue, and others would start now. It assumes that no guest is confirmed or active, "
+    "and that the directory takes every action. Nothing is changed, and no notice is sent. The body may be left "
+    "out.",
     example={"groupIds": ["94000000-0000-4000-8000-000000000001"]},
 )
 
@@ -147,7 +147,7 @@ _EXAMPLE: Mapping[str, object] = {
 LISTED = (Success(200, "A page of policies.", PolicyPage, CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
 CREATED = (making(Policy, _EXAMPLE, {"policy": link_to("readPolicy", "policyId", "The policy.")}),)
 READ = (Success(200, "The policy.", Policy, VERSIONED, _EXAMPLE),)
-REPLACED = (Success(200, "The policy as it is now.", Policy, VERSIONED, _EXAMPLE),)
+REPLACED = (Success(200, "The policy after the change.", Policy, VERSIONED, _EXAMPLE),)
 DELETED = (Success(204, "It is gone."),)
 _OCCURRENCE: Mapping[str, object] = {
     "at": "2027-02-18T09:30:00.000Z",
@@ -173,7 +173,7 @@ _SIMULATED: Mapping[str, object] = {
     "items": [_OCCURRENCE],
     "isWhole": False,
 }
-SIMULATED = (Success(200, "What would happen, the earliest first.", SimulatedPolicy, CACHE, _SIMULATED),)
+SIMULATED = (Success(200, "The occurrences, earliest first.", SimulatedPolicy, CACHE, _SIMULATED),)
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
 CREATE_CODES = ("notAdministrator", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress")
 READ_CODES = ("notAdministrator", "notFound")

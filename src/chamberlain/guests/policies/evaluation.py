@@ -1,7 +1,8 @@
-"""Evaluate a policy at one moment: reminders, actions and findings of a group or site.
+"""Evaluate a policy at one moment.
 
-The job and the simulation use it. The caller saves the evaluation in one transaction, asks the directory for due
-actions, and passes their results to `apply_outcomes`.
+The result has the reminders, actions and findings of a group or site. The job and the simulation use it. The caller
+saves the evaluation in one transaction, asks the directory for due actions, and passes their results to
+`apply_outcomes`.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -201,7 +202,7 @@ class _Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """The time until which a run has no effect, or None for ever.
+    """The end of the idle time, or None if it has no end.
 
     It is valid while the digest of the run's input is the same.
     """
@@ -224,11 +225,11 @@ class AssignedPolicy:
     idle: Idle | None
 
     def applied(self, *, now: datetime) -> AppliedPolicy:
-        """The policy as it is evaluated at this moment."""
+        """Return the policy for an evaluation."""
         return AppliedPolicy(self.id, self.rules, self.assigned_at or now, self.is_begun)
 
     def is_idle(self, present: Membership, *, now: datetime) -> bool:
-        """Return whether a run has no effect now, so that its timers need not be read."""
+        """Return whether a run has no effect, so that no timer is needed."""
         if self.idle is None or not self.is_begun or (self.idle.until is not None and self.idle.until <= now):
             return False
         return self.idle.digest == self.digest(present)
@@ -288,7 +289,7 @@ class PolicyTask:
 
 @dataclass(frozen=True, slots=True)
 class PolicyPlace:
-    """A group or site with a policy, and its reference in the directory."""
+    """A group or site with a policy, and its directory reference."""
 
     tenant_id: TenantId
     id: GroupId
@@ -301,7 +302,7 @@ class PolicyPlace:
 
     @property
     def reference(self) -> SubjectReference:
-        """How the directory finds it."""
+        """Return the reference in the directory."""
         return SubjectReference(self.tenant_id, self.id, self.extension)
 
 
@@ -322,7 +323,7 @@ class Run:
 
     @property
     def subject(self) -> FindingSubject:
-        """The group or site."""
+        """Return the group or site."""
         return self.task.subject
 
     @property
@@ -396,7 +397,7 @@ def apply_outcomes(
 
 
 def start_run(job: Job, task: PolicyTask, present: Membership, now: datetime) -> Run:
-    """The run of a group or site with those who are there."""
+    """Evaluate a group or site with its current members."""
     policy = None if task.policy is None else task.policy.applied(now=now)
     evaluation = evaluate(task.subject, policy, present, task.timers, now=now, accepted=task.accepted)
     idle = None if task.policy is None else task.policy.idle_after(present, evaluation)
@@ -445,14 +446,14 @@ def split_actions(runs: Sequence[Run], max_actions: int) -> Iterator[Sequence[Ru
 
 
 def keep_due(run: Run, due: tuple[Timer, ...]) -> Run:
-    """The same run with these actions alone."""
+    """Limit a run to these due actions."""
     return replace(run, evaluation=replace(run.evaluation, due=due))
 
 
 def _current_timer(
     before: Timer | None, schedule: Schedule, policy: AppliedPolicy, guest: Guest, *, now: datetime
 ) -> Timer:
-    """Return the current timer of a guest, the same object if nothing changed."""
+    """Return the current timer of a guest, unchanged if possible."""
     if before is None or not _is_current(before, policy, schedule.terms):
         at = now if policy.is_begun or now - policy.assigned_at > LATEST_START else policy.assigned_at
         return start_timer(schedule, guest, policy.id, at=_last_activity(at, schedule, guest, now=now))
@@ -466,14 +467,14 @@ def _current_timer(
 
 
 def _is_current(timer: Timer, policy: AppliedPolicy, terms: str) -> bool:
-    """Whether a clock was started by just this rule of this assignment."""
+    """Return whether a timer belongs to this rule of this assignment."""
     return policy.is_begun and timer.policy_id == policy.id and timer.terms == terms
 
 
 def _last_activity(at: datetime, schedule: Schedule, guest: Guest, *, now: datetime) -> datetime:
-    """Return the start of inactivity: the start of the timer or a later activity.
+    """Return the start of inactivity.
 
-    Times in the future are capped.
+    It is the start of the timer or a later activity. Times in the future are capped.
     """
     if schedule.rule is not PolicyRule.INACTIVITY or guest.last_seen_at is None:
         return at

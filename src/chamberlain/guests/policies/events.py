@@ -21,7 +21,10 @@ POLICY = Actor(ActorType.SYSTEM, None, "Policy")
 
 
 def reminded(event_id: EventId, subject: FindingSubject, timer: Timer, *, now: datetime) -> Event:
-    """Build the event of a reminder, or of too few owners if there is no guest."""
+    """Build the event of a reminder.
+
+    Without a guest it reports too few owners.
+    """
     return _event(event_id, EventType.POLICY_REMINDER, subject, timer, now=now)
 
 
@@ -61,7 +64,10 @@ def finding_kind(rule: PolicyRule) -> FindingKind:
 
 
 def finding_about(timer: Timer) -> str:
-    """Return the `about` of a finding: the guest's id, or nothing for owners."""
+    """Return the key of a finding within its subject.
+
+    It is the guest's id, or nothing for owners.
+    """
     return "" if timer.guest is None else str(timer.guest.id)
 
 
@@ -85,7 +91,7 @@ def guest_finding(subject: FindingSubject, timer: Timer, guest: Guest, schedule:
 
 def owner_finding(subject: FindingSubject, timer: Timer, *, owners: int, wanted: int) -> Finding:
     """Build the finding about too few owners."""
-    has = "nobody" if owners == 0 else "1 owner" if owners == 1 else f"{owners} owners"
+    has = "no owner" if owners == 0 else "1 owner" if owners == 1 else f"{owners} owners"
     return Finding(
         subject=subject,
         kind=FindingKind.TOO_FEW_OWNERS,
@@ -94,7 +100,7 @@ def owner_finding(subject: FindingSubject, timer: Timer, *, owners: int, wanted:
         property="owners",
         wanted=wanted,
         observed=owners,
-        detail=f"It is owned by {has}, and the policy asks for {wanted}. Name more owners in the directory.",
+        detail=f"It has {has}, and the policy requires {wanted}. Add owners in the directory.",
         action=timer.action,
         policy_id=timer.policy_id,
     )
@@ -131,9 +137,9 @@ def _reason(timer: Timer, guest: Guest, schedule: Schedule) -> str:
         case PolicyRule.REVIEW:
             return _review(timer, name, schedule)
         case PolicyRule.INACTIVITY:
-            return f"{name} has given no sign for {days} days."
+            return f"{name} has been inactive for {days} days."
         case PolicyRule.MINIMUM_OWNERS:
-            raise ValueError("The rule about owners is about no guest.")
+            raise ValueError("The rule about owners has no guest.")
 
 
 def _action_state(timer: Timer) -> str | None:
@@ -147,7 +153,7 @@ def _action_state(timer: Timer) -> str | None:
 
 def _review(timer: Timer, name: str, schedule: Schedule) -> str:
     if timer.is_acting or timer.acted_at is not None:
-        return f"Nobody has confirmed in time that {name} stays."
+        return f"{name} was not confirmed in time."
     who = "an owner" if schedule.confirmed_by is ConfirmedBy.OWNERS else "an administrator"
     until = "" if timer.action_at is None else f" by {timer.action_at:%Y-%m-%d}"
     return f"{name} stays only if {who} confirms it{until}."

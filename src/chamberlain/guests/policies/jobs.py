@@ -252,7 +252,7 @@ def _idle_time(task: PolicyTask, present: Membership | None, now: datetime) -> t
 
 
 def _after(next_at: datetime | None, now: datetime) -> timedelta:
-    """Return the wait until the next event, at most until new guests must be found."""
+    """Return the wait until the next event, or until the daily run."""
     return EVERY if next_at is None else min(max(next_at - now, AT_ONCE), EVERY)
 
 
@@ -265,7 +265,7 @@ def _to_action(place: Place, timer: Timer) -> GuestAct:
         case Timer(guest=Guest() as guest, action=PolicyAction.DISABLE):
             return DisableGuest(tenant_id, guest.id)
         case _:
-            raise ValueError(f"Nothing is asked of the directory for {timer.rule}, {timer.action}.")
+            raise ValueError(f"The action {timer.action} of {timer.rule} is not a call of the directory.")
 
 
 def _apply_outcomes(run: Run, task: PolicyTask, done: Done, now: datetime, *, is_put_off: bool) -> Run:
@@ -275,7 +275,7 @@ def _apply_outcomes(run: Run, task: PolicyTask, done: Done, now: datetime, *, is
 
 
 def _is_deferred(done: Mapping[Place, Done]) -> bool:
-    """Whether the directory has put off all that it was asked for."""
+    """Return whether the directory deferred all actions."""
     return bool(done) and not any(_is_final(outcome) for acts in done.values() for _, outcome in acts)
 
 

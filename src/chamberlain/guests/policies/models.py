@@ -117,15 +117,15 @@ def policy_fault(head: PolicyHead | None, pointer: str = "/policyId") -> Fault |
     A head of None means that it does not exist.
     """
     if head is None:
-        return Fault(pointer, "policyUnknown", "There is no such policy. Choose one from the list.")
+        return Fault(pointer, "policyUnknown", "The policy does not exist. Choose one from the list.")
     if not head.active:
-        detail = "This policy is not in use at present. Choose another, or ask an administrator to activate it."
+        detail = "This policy is inactive. Choose another, or ask an administrator to activate it."
         return Fault(pointer, "policyInactive", detail)
     return None
 
 
 def policy_faults(rules: PolicyRules, pointer: str = "") -> Iterator[Fault]:
-    """Which days of a policy do not go together."""
+    """Validate the days of a policy."""
     if (expiry := rules.expiry) is not None:
         yield from _reminder_faults(expiry.reminder_days, expiry.after_days, "afterDays", f"{pointer}/expiry")
     if (review := rules.review) is not None:
@@ -139,14 +139,14 @@ def policy_faults(rules: PolicyRules, pointer: str = "") -> Iterator[Fault]:
 
 
 def present(record: PolicyRecord | None) -> PolicyRecord:
-    """The policy, or NotFound when there is none."""
+    """Return the policy. Raises NotFound for None."""
     if record is None:
-        raise NotFound("There is no such policy. The list has those that there are.")
+        raise NotFound("The policy does not exist.")
     return record
 
 
 def created(head: PolicyHead, content: Content, editor: Editor) -> Change:
-    """The record of a policy that was made."""
+    """Build the audit entry of a new policy."""
     return _change("create", head, editor, before=None, after=_without_id(content))
 
 
@@ -157,20 +157,20 @@ def replaced(head: PolicyHead, before: Content, after: Content, editor: Editor) 
 
 
 def removed(head: PolicyHead, content: Content, editor: Editor) -> Change:
-    """The record of a policy that is gone."""
+    """Build the audit entry of a deleted policy."""
     return _change("delete", head, editor, before=_without_id(content), after=None)
 
 
 def require_unused(noun: str, *, is_assigned: bool, named_by: TemplateHead | None) -> None:
-    """Raises Conflict for a template or policy that is assigned or named by a template.
+    """Raises Conflict for a template or policy that is in use.
 
-    `noun` is its kind.
+    It may be assigned, or named by a template. `noun` is its kind.
     """
     if is_assigned:
         detail = f"The {noun} is assigned to a group or site. Assign another there first, or make it inactive."
         raise Conflict("inUse", detail)
     if named_by is not None:
-        detail = f'The template "{named_by.name}" names this {noun}. Take it out there first, or make it inactive.'
+        detail = f'The template "{named_by.name}" names this {noun}. Remove it there first, or make it inactive.'
         raise Conflict("inUse", detail, conflicting_id=str(named_by.id))
 
 
@@ -178,14 +178,17 @@ def _reminder_faults(days: Sequence[int], within: int, name: str, pointer: str) 
     """Validate that each reminder is within the period and unique."""
     for place, day in enumerate(days):
         if day > within:
-            detail = f"{day} days before the action nothing has begun yet: expected at most {name}, which is {within}."
+            detail = (
+                f"The reminder {day} days before the action is outside the period: expected at most {name}, which is "
+                f"{within}."
+            )
             yield Fault(f"{pointer}/reminderDays/{place}", "ruleInvalid", detail)
     yield from _duplicate_faults(days, pointer)
 
 
 def _answer_faults(review: Review, pointer: str) -> Iterator[Fault]:
     if review.answer_days > review.every_days:
-        detail = f"The next review would begin before this one is answered: expected at most {review.every_days} days."
+        detail = f"The next review would start before this one is answered: expected at most {review.every_days} days."
         yield Fault(f"{pointer}/answerDays", "ruleInvalid", detail)
 
 
@@ -193,7 +196,7 @@ def _duplicate_faults(days: Sequence[int], pointer: str) -> Iterator[Fault]:
     for day, times in Counter(days).items():
         if times > 1:
             place = len(days) - 1 - list(reversed(days)).index(day)
-            detail = f"{day} is there {times} times. One reminder a day is enough."
+            detail = f"{day} is listed {times} times. List each day once."
             yield Fault(f"{pointer}/reminderDays/{place}", "ruleInvalid", detail)
 
 
@@ -213,5 +216,5 @@ def _change(verb: str, head: PolicyHead, editor: Editor, *, before: Content | No
 
 
 def _without_id(content: Content) -> Content:
-    """The subject of the record names it."""
+    """Remove the id, which is the subject of the audit entry."""
     return {name: value for name, value in content.items() if name != "id"}

@@ -36,7 +36,7 @@ _decode_actor = msgspec.json.Decoder(Actor).decode
 
 
 async def find(tx: Transaction, tenant_id: TenantId, policy_id: PolicyId) -> PolicyRecord | None:
-    """The policy as it is now."""
+    """Find a policy."""
     row = await tx.fetch_row(FIND, tenant_id, policy_id)
     return _record(row) if row else None
 
@@ -47,7 +47,7 @@ async def find_all(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequenc
 
 
 async def find_page(tx: Transaction, tenant_id: TenantId, page: PageWanted) -> Page[PolicyRecord]:
-    """A page of the tenant's policies, active or not."""
+    """List the policies of a tenant, newest first, including inactive ones."""
     after = page.after
     place = (None, None) if after is None else (after.created_at, after.id)
     return _page(await tx.fetch(PAGE, tenant_id, *place, page.limit + 1), page)
@@ -56,7 +56,7 @@ async def find_page(tx: Transaction, tenant_id: TenantId, page: PageWanted) -> P
 async def save(
     tx: Transaction, tenant_id: TenantId, policy_id: PolicyId, *, active: bool, content: bytes, created_by: Actor
 ) -> bool:
-    """Make or change a policy; says whether anything changed."""
+    """Create or change a policy. Returns False if nothing changed."""
     row = await tx.fetch_row(SAVE, tenant_id, policy_id, active, content.decode(), encode_actor(created_by))
     return row is not None
 

@@ -89,7 +89,10 @@ async def save(tx: Transaction, runs: Sequence[RunReport], *, at: datetime) -> N
 
 
 async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId, notice_id: NoticeId) -> Report | None:
-    """Read a report in its current state, or None for a deleted group or site."""
+    """Read a report in its current state.
+
+    Returns None for a deleted group or site.
+    """
     subject = await subject_records.find(tx, tenant_id, subject_id)
     tasks = await store.read_timers(tx, await store.find(tx, [(tenant_id, subject_id)]))
     if subject is None or not tasks:

@@ -112,7 +112,7 @@ class Report:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of it is so any more."""
+        """Return whether nothing is left to report."""
         return not self.reminders and not self.taken and self.owners is None
 
     @property
@@ -161,7 +161,7 @@ def build_report(lines: Iterable[ReportLine], subject: SubjectRecord, task: Poli
 
 
 def add_names(report: Report, people: Mapping[UserId, Person]) -> Report:
-    """The report with the names that the directory knows."""
+    """Add the names that the directory knows."""
     taken = [_add_name(each, people.get(each.guest_id)) for each in report.taken]
     return replace(report, taken=tuple(sorted(taken, key=_place_of_taken)))
 

@@ -83,7 +83,7 @@ POLICY = PolicyReader(PolicyBody)
 
 
 def identified_policy(body: PolicyBody, policy_id: PolicyId) -> PolicyShape:
-    """The policy that a body describes."""
+    """Add an id to the policy of a body."""
     members = {name: getattr(body, name) for name in body.__struct_fields__}
     return PolicyShape(**members, id=policy_id)
 

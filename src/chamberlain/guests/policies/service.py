@@ -131,7 +131,7 @@ class Simulator:
         try:
             return await self.subjects.observe(references) if references else ()
         except TryAgain as error:
-            detail = "The directory cannot be asked who is in these groups. Send the request again."
+            detail = "The directory does not answer. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
 
     async def _read_subjects(
@@ -166,7 +166,7 @@ class _Limit:
     def require(self) -> None:
         """Raise Unavailable if the time is up."""
         if self.is_left or time.monotonic() > self.end:
-            detail = "To look ahead at all of these takes too long. Choose some of them: groupIds, siteIds."
+            detail = "The simulation takes too long. Choose some groups or sites: groupIds, siteIds."
             raise Unavailable("overloaded", detail)
 
 
@@ -178,7 +178,7 @@ def _add(totals: SimulationTotals, subjects: Sequence[tuple[ObservedSubject, Sim
 def _simulated_subject(
     observed: ObservedSubject, task: PolicyTask | None, new: AppliedPolicy, *, now: datetime
 ) -> SimulatedSubject:
-    """Combine a group or site with its current policy, or with the new one."""
+    """Combine a group or site with its current or the new policy."""
     assigned = None if task is None else task.policy
     stays = task is not None and assigned is not None and assigned.id == new.id
     return SimulatedSubject(

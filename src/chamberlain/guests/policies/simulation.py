@@ -22,7 +22,7 @@ from chamberlain.guests.policies.events import finding_about, finding_kind
 from chamberlain.guests.policies.models import PolicyAction, PolicyRules
 from chamberlain.guests.policies.timers import ZERO, Timer, TimerKey, guest_schedules
 
-_BY_RULE = "The directory has them in this group by its membership rule."
+_BY_RULE = "The directory keeps dynamic members."
 # The guest whom a clock is about; None for that of the owners.
 _About: TypeAlias = UserId | None
 
@@ -141,7 +141,7 @@ class SimulationTotals:
         self.occurrences = list(islice(merge(self.occurrences, found, key=_order), MAX_OCCURRENCES))
 
     def simulation(self) -> Simulation:
-        """All of it."""
+        """Return the simulation."""
         return Simulation(
             policy_id=self.policy_id,
             since=self.since,
@@ -183,9 +183,9 @@ def subject_fault(type_: SubjectType, place: int, observed: ObservedSubject | No
     if observed is None:
         detail = "The directory has no such group. Leave it out."
     elif type_ is SubjectType.GROUP:
-        detail = "This is the security group of a site. Name it under siteIds."
+        detail = "This is the security group of a site. Move it to siteIds."
     else:
-        detail = "This group belongs to no site. Name it under groupIds."
+        detail = "This group belongs to no site. Move it to groupIds."
     return Fault(f"/{name}/{place}", "groupUnknown", detail)
 
 

@@ -1,4 +1,4 @@
-"""SQL of policy timers and jobs, for many groups and sites at a time."""
+"""SQL of policy timers and jobs, for many subjects at a time."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -142,7 +142,10 @@ async def find(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTas
 
 
 async def lock(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:
-    """Find known groups and sites with their policies, and lock them and their timers."""
+    """Find known groups and sites with their policies, and lock them.
+
+    Timers are locked with them.
+    """
     await tx.execute(LOCK, *to_columns(places))
     return await find(tx, places)
 
@@ -156,7 +159,7 @@ async def lock_or_fail(tx: Transaction, place: Place, *, wait: timedelta = LOCK_
     try:
         await tx.execute(LOCK, *to_columns([place]))
     except asyncpg.LockNotAvailableError as error:
-        detail = "Something else is being done to this group. Send the request again."
+        detail = "This group is locked by another change. Send the request again."
         raise Unavailable("overloaded", detail) from error
     await tx.execute(RESET_LOCK_TIMEOUT)
     return await find(tx, [place])
@@ -187,7 +190,7 @@ def to_columns(places: Collection[Place]) -> tuple[list[UUID], list[UUID]]:
 
 
 async def read_timers(tx: Transaction, tasks: Sequence[PolicyTask]) -> Sequence[PolicyTask]:
-    """The same with their clocks."""
+    """Add the timers and acceptances to tasks."""
     if not tasks:
         return ()
     columns = to_columns([task.place for task in tasks])
@@ -211,20 +214,20 @@ async def read_guest_timers(
 
 
 async def save_timers(tx: Transaction, timers: Sequence[SubjectTimer]) -> None:
-    """Keep clocks as they are by now. None may be there twice."""
+    """Save timers. Duplicates are invalid."""
     if timers:
         await tx.execute(SAVE_TIMERS, *map(list, zip(*[to_row(*each) for each in timers], strict=True)))
 
 
 async def delete_timers(tx: Transaction, timers: Iterable[SubjectTimer]) -> None:
-    """Forget clocks that count no more."""
+    """Delete ended timers."""
     rows = [_key(*each) for each in timers]
     if rows:
         await tx.execute(DELETE_TIMERS, *map(list, zip(*rows, strict=True)))
 
 
 async def delete_all_timers(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
-    """Forget the clocks of groups that are not there any more."""
+    """Delete the timers of deleted groups."""
     await tx.execute(DELETE_ALL_TIMERS, tenant_id, subject_ids)
 
 

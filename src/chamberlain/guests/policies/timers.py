@@ -1,4 +1,4 @@
-"""Timers: when a rule applies to a guest, and the next reminder or action.
+"""Timers of policy rules: the next reminder or action of a guest.
 
 A timer depends only on its own values, the rule and the time.
 """
@@ -206,7 +206,7 @@ def record_failure(timer: Timer, trouble: str, *, now: datetime) -> Timer:
 
 
 def record_success(timer: Timer, *, now: datetime) -> Timer:
-    """The clock whose action was taken."""
+    """Record a completed action."""
     return replace(timer, is_acting=False, trouble=None, acted_at=now, next_at=None)
 
 
@@ -259,6 +259,6 @@ def _remind(timer: Timer, schedule: Schedule, *, action_at: datetime, now: datet
 
 
 def _remaining_reminders(timer: Timer, schedule: Schedule) -> tuple[int, ...]:
-    """The reminders that are still to come, farthest from the action first."""
+    """Return the pending reminders, in descending order of days."""
     reminded = timer.reminded
     return tuple([days for days in schedule.reminder_days if reminded is None or days < reminded])

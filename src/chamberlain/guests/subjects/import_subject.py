@@ -42,7 +42,7 @@ async def import_subject(
         shown = [each for each in await directory.observe([reference]) if each is not None]
         observed = next(iter(await with_former_marks(directory.observe, tenant, shown)), None)
     except TryAgain as error:
-        detail = "The directory cannot be asked for this group. Send the request again."
+        detail = "The directory does not answer. Send the request again."
         raise Unavailable("overloaded", detail, after=error.after) from error
     require_type(None if observed is None else observed.type, group_id, wanted)
     if observed is not None:

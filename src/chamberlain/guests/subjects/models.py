@@ -61,7 +61,7 @@ class SubjectRecord:
 
     @property
     def has_changed_type(self) -> bool:
-        """Return whether a template was assigned when a site was a group, or vice versa."""
+        """Return whether a group became a site, or vice versa, since the template was assigned."""
         was = self.assigned_type
         return self.assignment.template_id is not None and was is not None and was is not self.entry.type
 
@@ -125,10 +125,10 @@ def require_type(found: SubjectType | None, group_id: GroupId, wanted: SubjectTy
             raise unknown_subject(wanted)
         case SubjectType.SITE if wanted is SubjectType.GROUP:
             other = f"/admin/collab/v1/manage/spo/{group_id}/"
-            raise NotFound(f"This is the security group of a managed site. It is found at {other}.")
+            raise NotFound(f"This is the security group of a managed site. Its path is {other}.")
         case SubjectType.GROUP if wanted is SubjectType.SITE:
             other = f"/admin/collab/v1/manage/groups/{group_id}/"
-            raise NotFound(f"This group belongs to no site. It is found at {other}.")
+            raise NotFound(f"This group belongs to no site. Its path is {other}.")
         case SubjectType.GROUP | SubjectType.SITE:
             return
 

@@ -92,7 +92,7 @@ _decode_actor = msgspec.json.Decoder(Actor).decode
 
 
 async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId) -> SubjectRecord | None:
-    """The group or site as it is known."""
+    """Find a group or site."""
     row = await tx.fetch_row(FIND, tenant_id, subject_id)
     return to_record(row) if row else None
 
@@ -115,7 +115,7 @@ async def delete(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[Gro
 
 
 async def find_unseen(tx: Transaction, tenant_id: TenantId, since: datetime, limit: int) -> Sequence[GroupId]:
-    """Some of those that were not observed since then."""
+    """Find groups and sites that were not observed since a time."""
     rows = await tx.fetch(UNSEEN, tenant_id, since, limit)
     return [GroupId(row["subject_id"]) for row in rows]
 
@@ -123,13 +123,13 @@ async def find_unseen(tx: Transaction, tenant_id: TenantId, since: datetime, lim
 async def member_ship_types(
     tx: Transaction, tenant_id: TenantId, ids: Sequence[GroupId]
 ) -> Mapping[UUID, MemberShipType]:
-    """How people join those of these groups that are known."""
+    """Read the membership types of known groups."""
     rows = await tx.fetch(MEMBER_SHIP_TYPES, tenant_id, ids)
     return {row["subject_id"]: MemberShipType(row["member_ship_type"]) for row in rows}
 
 
 async def ids_after(tx: Transaction, tenant_id: TenantId, after: GroupId | None, limit: int) -> Sequence[GroupId]:
-    """Return a page of ids in order, after an id or from the start."""
+    """Return a page of ids in order, optionally after an id."""
     return [GroupId(row["subject_id"]) for row in await tx.fetch(IDS_AFTER, tenant_id, after, limit)]
 
 
@@ -155,7 +155,7 @@ def to_name_key(display_name: str) -> str:
 
 
 def to_record(row: Record) -> SubjectRecord:
-    """The group or site that a row holds."""
+    """Read a group or site from a row."""
     effects = None if row["effects"] is None else _decode_effects(row["effects"])
     return SubjectRecord(
         entry=_entry(row),
