@@ -842,7 +842,10 @@ class Subject(Model, frozen=True):
 
 
 class Effect(Model, frozen=True, kw_only=True):
-    """How far one effect of the assignment has come in the directory; `reason` says why it waits or has failed."""
+    """A step of the assignment in the directory.
+
+    `reason` says why it waits or has failed.
+    """
 
     name: str
     state: StepState
@@ -892,7 +895,7 @@ class ManagedSite(Managed, frozen=True, kw_only=True):
 
 
 class FindingKind(OpenStrEnum):
-    """What was found."""
+    """The kind of a finding."""
 
     DRIFT = "drift"
     GUEST_AGAINST_RULE = "guestAgainstRule"
@@ -904,7 +907,10 @@ class FindingKind(OpenStrEnum):
 
 
 class FindingState(OpenStrEnum):
-    """What has become of it: it stands, was mended by us, may stay, or is not true any more."""
+    """The state of a finding.
+
+    It is open, repaired by the service, accepted by a user, or no longer true.
+    """
 
     OPEN = "open"
     REPAIRED = "repaired"
@@ -913,9 +919,9 @@ class FindingState(OpenStrEnum):
 
 
 class Acceptance(Model, frozen=True):
-    """Who lets a finding stand, and why.
+    """The acceptance of a finding.
 
-    `until` of None is for good.
+    `until` is None if it has no end.
     """
 
     by: Actor
@@ -925,9 +931,9 @@ class Acceptance(Model, frozen=True):
 
 
 class Finding(Model, frozen=True, kw_only=True):
-    """Something that is against the rules, or was.
+    """A violation of a rule, or drift.
 
-    Of a guest, `observed` says who it is. `acceptance` is None unless somebody has accepted it.
+    For a guest, `observed` identifies the guest. `acceptance` is None unless the finding is accepted.
     """
 
     id: UUID
@@ -947,7 +953,7 @@ class Finding(Model, frozen=True, kw_only=True):
 
 
 class PolicyAction(OpenStrEnum):
-    """What is done when the time of a rule has come."""
+    """The action of a rule."""
 
     NOTIFY = "notify"
     DISABLE = "disable"
@@ -970,7 +976,7 @@ class Expiry(Model, frozen=True, kw_only=True):
 
 
 class Review(Model, frozen=True, kw_only=True):
-    """Somebody confirms the guests again and again."""
+    """Guests are confirmed at an interval."""
 
     every_days: int
     answer_days: int
@@ -988,7 +994,10 @@ class Inactivity(Model, frozen=True, kw_only=True):
 
 
 class MinimumOwners(Model, frozen=True, kw_only=True):
-    """Fewer owners than that are told about; nothing else can be done about it."""
+    """A minimum number of owners.
+
+    The only action is a notification.
+    """
 
     count: int
     reminder_days: tuple[int, ...] = ()
@@ -1030,7 +1039,7 @@ class Policy(Versioned, frozen=True, kw_only=True):
 
 
 class OccurrenceType(OpenStrEnum):
-    """What would happen: something is found, announced or done."""
+    """The type of an occurrence."""
 
     FINDING = "finding"
     REMINDER = "reminder"
@@ -1038,7 +1047,7 @@ class OccurrenceType(OpenStrEnum):
 
 
 class SimulatedGuest(Model, frozen=True):
-    """The guest to whom something would happen."""
+    """The guest of an occurrence."""
 
     id: UUID
     display_name: str
@@ -1046,9 +1055,9 @@ class SimulatedGuest(Model, frozen=True):
 
 
 class SimulatedOccurrence(Model, frozen=True, kw_only=True):
-    """Something that would happen: what would be found, announced or done, and when.
+    """An occurrence: a finding, a reminder or an action.
 
-    `guest` is None where it is about owners; `detail` is the sentence of a finding, None for all else.
+    `guest` is None for owners. `detail` is set for findings only.
     """
 
     at: datetime
@@ -1062,7 +1071,7 @@ class SimulatedOccurrence(Model, frozen=True, kw_only=True):
 
 
 class SimulatedCounts(Model, frozen=True):
-    """How much would happen: reminders, findings by their kinds, actions by what is done."""
+    """The numbers of reminders, findings by kind, and actions."""
 
     reminders: int
     findings: dict[str, int]
@@ -1161,7 +1170,7 @@ class Tenant(Versioned, frozen=True, kw_only=True):
 
 
 class AdoptedKind(OpenStrEnum):
-    """What is taken: the kind of the template."""
+    """The kind of an adoption: that of its template."""
 
     SHARED = "shared"
     EQUIPMENT = "equipment"
@@ -1171,7 +1180,10 @@ class AdoptedKind(OpenStrEnum):
 
 
 class AdoptionState(OpenStrEnum):
-    """Where an adoption stands; none goes back to one that stands above."""
+    """The state of an adoption, in order.
+
+    A state never goes back.
+    """
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -1192,10 +1204,9 @@ class AdoptionFilter(Model, frozen=True):
 
 
 class Adoptable(Model, frozen=True):
-    """One that would be taken, by the id that the directory knows it by.
+    """An object to adopt, by its id in the directory.
 
-    `differences` are the steps of the template whose effect it does not show; of a group, those whose effect it may not
-    show.
+    `differences` are steps of the template whose effect is missing. For a group they may be present.
     """
 
     id: UUID
@@ -1222,9 +1233,9 @@ class PreviewCounts(Model, frozen=True):
 
 
 class AdoptionPreview(Model, frozen=True, kw_only=True):
-    """What a rule comes to now.
+    """The preview of a rule.
 
-    `digest` names all that would be taken; `taken` and `conflicts` are the first hundred by address.
+    `digest` covers all objects to adopt. `taken` and `conflicts` are the first hundred by address.
     """
 
     kind: AdoptedKind
@@ -1238,7 +1249,7 @@ class AdoptionPreview(Model, frozen=True, kw_only=True):
 
 
 class AdoptionCounts(Model, frozen=True):
-    """How many were confirmed, and what has become of them: taken, not possible after all, given back."""
+    """The numbers of confirmed, adopted, refused and released objects."""
 
     total: int
     adopted: int

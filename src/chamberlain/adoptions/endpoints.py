@@ -108,8 +108,8 @@ ABOUT_CREATE = About(
     tag=_TAG,
     summary="Adopt existing mailboxes or groups",
     description="Send it with `?dryRun=true` first: the preview shows the objects to adopt, and the conflicts of "
-    "others. Without it the same rule is confirmed. `digest` is that of the preview. If the preview has changed, the answer"
-    " is 409 `previewChanged`. Marks and records are written page by page. The mark is the only change in the "
+    "others. Without it the same rule is confirmed. `digest` is that of the preview. If the preview has changed, the "
+    "answer is 409 `previewChanged`. Marks and records are written page by page. The mark is the only change in the "
     "directory. Differences from the template are drift, which the next check repairs if the tenant's settings say "
     "so.",
     example={

@@ -38,7 +38,7 @@ ACCEPTANCE = Reader(AcceptanceBody)
 Observed = Annotated[Raw, Meta(extra_json_schema={"description": "Any JSON value, or null."})]
 
 
-class FindingSubjectBody(Struct, rename="camel", frozen=True):
+class FoundAbout(Struct, rename="camel", frozen=True):
     """The group, site or mailbox that something was found about."""
 
     type: Literal["group", "site", "mailbox"]
@@ -67,7 +67,7 @@ class Finding(Struct, rename="camel", frozen=True):
     id: UUID
     kind: FindingKind
     state: FindingState
-    subject: FindingSubjectBody
+    subject: FoundAbout
     property: str | None
     wanted: Observed
     observed: Observed
@@ -101,7 +101,7 @@ def _finding(record: FindingRecord) -> Finding:
         id=record.id,
         kind=record.kind,
         state=record.state,
-        subject=FindingSubjectBody(_type_of(subject), subject.id, subject.display_name),
+        subject=FoundAbout(_type_of(subject), subject.id, subject.display_name),
         property=record.property,
         wanted=_raw(record.wanted),
         observed=_raw(record.observed),
