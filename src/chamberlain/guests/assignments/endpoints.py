@@ -112,8 +112,8 @@ ABOUT_LIST_GROUPS = About(
     id="listManagedGroups",
     tag=_TAG,
     summary="List groups by display name",
-    description="All groups of the directory with their assignments, without the security groups of managed sites. New groups "
-    "appear within half a minute.",
+    description="All groups of the directory with their assignments, without the security groups of managed sites. New "
+    "groups appear within half a minute.",
 )
 ABOUT_READ_GROUP = About(
     id="readManagedGroup",
@@ -138,7 +138,8 @@ ABOUT_READ_SITE = About(
     id="readManagedSite",
     tag=_TAG,
     summary="Read a managed site with its assignment",
-    description="The id is that of the security group. A group without a site has another path, which the answer names.",
+    description="The id is that of the security group. A group without a site has another path, "
+    "which the answer names.",
 )
 ABOUT_ASSIGN_TO_SITE = About(
     id="assignToSite",
