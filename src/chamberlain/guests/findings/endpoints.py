@@ -62,25 +62,26 @@ ABOUT_LIST = About(
     id="listFindings",
     tag="Operation",
     summary="List findings, newest first",
-    description="Findings are violations of guest templates and policies in groups and sites, and drift of the directory. An "
-    "`open` one is still true. It is `gone` once it is no longer true, and `repaired` if the service repaired it.",
+    description="Findings are violations of guest templates and policies in groups and sites, and drift of the "
+    "directory. An `open` one is still true. It is `gone` once it is no longer true, and `repaired` if the service "
+    "repaired it.",
 )
 ABOUT_ACCEPT = About(
     id="acceptFinding",
     tag="Operation",
     summary="Accept a finding",
-    description="The finding becomes `accepted`, with a reason, and its policy takes no action and sends no notice about it. At"
-    " `until`, if sent, it is `open` again, unless it is gone by then. An accepted finding can be accepted again "
-    "with another reason and end.",
+    description="The finding becomes `accepted`, with a reason, and its policy takes no action and sends no notice "
+    "about it. At `until`, if sent, it is `open` again, unless it is gone by then. An accepted finding can be "
+    "accepted again with another reason and end.",
     example={"reason": "The project ends in spring.", "until": "2027-03-31T22:00:00Z"},
 )
 ABOUT_CONFIRM = About(
     id="confirmFinding",
     tag="Operation",
     summary="Confirm a guest in a review",
-    description="The guest of an `open` finding of kind `reviewDue` stays. The finding is `gone`, and the next review counts "
-    "from now. Administrators can confirm all guests but themselves. Owners of the group or site can if the policy "
-    "says so. The body may be left out.",
+    description="The guest of an `open` finding of kind `reviewDue` stays. The finding is `gone`, and the next "
+    "review counts from now. Administrators can confirm all guests but themselves. Owners of the group or site can "
+    "if the policy says so. The body may be left out.",
     example={"comment": "Still on the project."},
 )
 FILTERS = (

@@ -93,8 +93,8 @@ ABOUT_CREATE = About(
     id="createPolicy",
     tag=_TAG,
     summary="Create a guest policy",
-    description="A missing rule does not apply. `reminderDays` are days before the action, within the period of the rule. "
-    f"{_ADDED}",
+    description="A missing rule does not apply. `reminderDays` are days before the action, within the period of the "
+    f"rule. {_ADDED}",
     example={"name": "90 days", "expiry": {"afterDays": 90, "reminderDays": [14, 7, 1], "action": "remove"}},
 )
 ABOUT_READ = About(id="readPolicy", tag=_TAG, summary="Read a guest policy")
@@ -102,25 +102,25 @@ ABOUT_REPLACE = About(
     id="replacePolicy",
     tag=_TAG,
     summary="Replace a guest policy",
-    description="Replaces all rules: a missing rule no longer applies. An inactive policy stays assigned, but cannot be "
-    f"assigned again. {_ADDED}",
+    description="Replaces all rules: a missing rule no longer applies. An inactive policy stays assigned, but cannot "
+    f"be assigned again. {_ADDED}",
     example={"name": "90 days", "active": False},
 )
 ABOUT_DELETE = About(
     id="deletePolicy",
     tag=_TAG,
     summary="Delete a guest policy",
-    description="A policy that is assigned, or named by a template of groups or teams, cannot be deleted. `conflictingId` is "
-    "that template.",
+    description="A policy that is assigned, or named by a template of groups or teams, cannot be deleted. "
+    "`conflictingId` is that template.",
 )
 ABOUT_SIMULATE = About(
     id="simulatePolicy",
     tag=_TAG,
     summary="Simulate a guest policy",
-    description="A dry run from now on over the longest period of its rules, for the given groups and sites, or for all. Timers"
-    " of an assigned policy continue, and others would start now. It assumes that no guest is confirmed or active, "
-    "and that the directory takes every action. Nothing is changed, and no notice is sent. The body may be left "
-    "out.",
+    description="A dry run from now on over the longest period of its rules, for the given groups and sites, or for "
+    "all. Timers of an assigned policy continue, and others would start now. It assumes that no guest is confirmed "
+    "or active, and that the directory takes every action. Nothing is changed, and no notice is sent. The body may "
+    "be left out.",
     example={"groupIds": ["94000000-0000-4000-8000-000000000001"]},
 )
 
