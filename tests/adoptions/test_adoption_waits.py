@@ -33,7 +33,7 @@ RESULT = RequestResult("mailbox", UUID(int=1), "Harbour", "harbour@estate.exampl
 SECOND = timedelta(seconds=1)
 
 
-@pytest.mark.parametrize(("fault", "obstacle"), [(NOT_SHOWN, GONE), (BUSY, NO_ANSWER)])
+@pytest.mark.parametrize(("fault", "conflict"), [(NOT_SHOWN, GONE), (BUSY, NO_ANSWER)])
 def test_the_directory_has_a_day_to_answer(fault: TryAgain, conflict: AdoptionConflict) -> None:
     assert after_wait(ITEM, fault, now=MOMENT + TIMEOUT - SECOND) == (ITEM, fault)
     assert after_wait(ITEM, fault, now=MOMENT + TIMEOUT) == RefusedItem(ITEM, conflict)
