@@ -13,6 +13,7 @@ import chamberlain
 from chamberlain.database.migrate import MigrationSet, migrate
 from chamberlain.database.transactions import Database, open_database
 from chamberlain.embedded import postgres
+from chamberlain.fastpath.warm_pool import connection_pool
 from tests.postgres import connected, make_database, new_database
 
 PACKAGE = Path(chamberlain.__file__).parent
@@ -81,8 +82,10 @@ async def _make_migrated(server: postgres.Server, name: str) -> None:
 
 @asynccontextmanager
 async def _opened(addresses: postgres.Addresses) -> AsyncIterator[Databases]:
-    application = await open_database(addresses.application, most=10, name="test application")
-    worker = await open_database(addresses.worker, most=10, name="test worker")
+    application = await open_database(
+        addresses.application, most=10, name="test application", pool_class=connection_pool()
+    )
+    worker = await open_database(addresses.worker, most=10, name="test worker", pool_class=connection_pool())
     try:
         yield Databases(addresses, application, worker)
     finally:

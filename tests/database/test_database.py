@@ -100,26 +100,6 @@ async def test_it_handles_a_caller_who_goes_away_in_the_middle(databases: Databa
     assert await rows(databases, RESERVED) == [("later",)]
 
 
-async def test_a_connection_stays_at_hand_where_all_went_well(database: Database) -> None:
-    await reserve(database, "apollo")
-    async with database.statement() as connection:
-        await connection.fetchval("SELECT 1")
-
-    # As the driver sees it, somebody still has it.
-    assert (database.pool.get_size(), database.pool.get_idle_size()) == (1, 0)
-
-
-async def test_a_connection_does_not_stay_at_hand_where_something_went_wrong(database: Database) -> None:
-    async def fail() -> None:
-        async with database.statement() as connection:
-            await connection.fetchval("SELECT 1 / 0")
-
-    with pytest.raises(asyncpg.DivisionByZeroError):
-        await fail()
-
-    assert (database.pool.get_size(), database.pool.get_idle_size()) == (1, 1)
-
-
 async def test_a_transaction_that_is_over_can_do_nothing_more(database: Database) -> None:
     async with database.transaction(ESTATE) as tx:
         await tx.fetch("SELECT 1")

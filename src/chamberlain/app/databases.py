@@ -24,6 +24,7 @@ from chamberlain.database.migrate import MigrationSet, migrate, missing_files
 from chamberlain.database.pool import log_outage
 from chamberlain.database.transactions import COMMAND_TIMEOUT, PREPARED_STATEMENTS, Database, connect, open_database
 from chamberlain.embedded import postgres
+from chamberlain.fastpath.warm_pool import connection_pool
 from chamberlain.settings import Settings
 
 # asyncpg needs one connection for the batcher, one for the directory's questions, and some for everything that reads.
@@ -112,6 +113,7 @@ async def opened_databases(
             patience=ANSWERED_WITHIN if are_several(addresses.application) else COMMAND_TIMEOUT,
             most_statements=_most_statements(settings),
             report=log_outage,
+            pool_class=connection_pool(),
         )
         stack.push_async_callback(application.close)
         worker = await open_database(
@@ -121,6 +123,7 @@ async def opened_databases(
             notices=notices,
             most_statements=_most_statements(settings),
             report=log_outage,
+            pool_class=connection_pool(),
         )
         stack.push_async_callback(worker.close)
         if settings.database_url is None:

@@ -5,7 +5,7 @@ Session state is set for one transaction only, so that a pooler may stand betwee
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
-from chamberlain.core.errors import Unavailable
+from chamberlain.core.errors import DatabaseUnavailable, Unavailable
 from chamberlain.core.ids import TenantId
-from chamberlain.database.connection import Hosts, LeanConnection, Loan
-from chamberlain.database.errors import UNREACHABLE, connecting
-from chamberlain.database.pool import RELEASED_WITHIN, OutageRecord, Report, WatchfulPool
+from chamberlain.core.outages import Outage
+from chamberlain.database.connection import Hosts, LeanConnection
+from chamberlain.database.errors import UNREACHABLE, connecting, raise_if_unreachable, unavailable
+from chamberlain.database.pool import RELEASED_WITHIN, LentConnection, OutageRecord, Report, WatchfulPool
 
 Answer = TypeVar("Answer")
 Record: TypeAlias = asyncpg.Record
@@ -91,7 +92,7 @@ class Database:
         another transaction and this one have waited for each other."""
         begin = f"BEGIN; SELECT set_config('chamberlain.tenant_id', '{tenant_id}', true){self._also}"
         with _overtaken():
-            async with self._loan() as connection, _begun(connection, begin):
+            async with self.statement() as connection, _begun(connection, begin):
                 with _ending(Transaction(connection, tenant_id)) as tx:
                     yield tx
 
@@ -103,19 +104,53 @@ class Database:
         # The queue is empty at times, and a plan made then would read all of a full one: rows are reached by keys here.
         begin = f"BEGIN; SET LOCAL enable_seqscan = off{_BEFORE_DISK if before_disk else ''}{self._also}"
         with _overtaken():
-            async with self._loan() as connection, _begun(connection, begin):
+            async with self.statement() as connection, _begun(connection, begin):
                 with _ending(Transaction(connection, None)) as tx:
                     yield tx
 
-    def statement(self) -> AbstractAsyncContextManager[Connection]:
-        """A connection for one statement that is a transaction of its own. For functions that set the tenant
-        themselves. Raises Unavailable when there is no database."""
-        return self._loan()
+    @asynccontextmanager
+    async def statement(self) -> AsyncIterator[Connection]:
+        """Lend a connection for one statement that is its own transaction.
+
+        For functions that set the tenant themselves. Raises Unavailable.
+        """
+        pool = self.pool
+        connection = pool.lend_at_once() or await self._lend()
+        try:
+            yield connection
+        except BaseException as error:
+            with unavailable(pool.outages):
+                await self._give_back_failed(connection, error)
+            raise_if_unreachable(error, pool.outages)
+            raise
+        with unavailable(pool.outages):
+            await pool.give_back(connection)
+        pool.outages.worked()
+
+    async def _lend(self) -> LentConnection:
+        outages = self.pool.outages
+        with connecting(outages):
+            try:
+                # The timeout of the driver would start a task for each connection.
+                async with asyncio.timeout(self._acquired_within):
+                    return await self.pool.lend()
+            except TimeoutError as error:
+                if self.pool.is_used_up():
+                    raise DatabaseUnavailable(outages.failed(Outage.POOL)) from error
+                raise
+
+    async def _give_back_failed(self, connection: LentConnection, error: BaseException) -> None:
+        try:
+            if isinstance(error, TimeoutError | asyncpg.ReadOnlySQLTransactionError):
+                # The server may hang or be a standby now. New connections find the host that leads.
+                await self.pool.expire_connections()
+        finally:
+            await self.pool.release(connection)
 
     @asynccontextmanager
     async def noticed_statement(self) -> AsyncIterator[Connection]:
         """The same, for one by which people are told by mail of what it writes."""
-        async with self._loan() as connection, _begun(connection, f"BEGIN{_WITH_NOTICES}"):
+        async with self.statement() as connection, _begun(connection, f"BEGIN{_WITH_NOTICES}"):
             yield connection
 
     async def close(self) -> None:
@@ -124,9 +159,6 @@ class Database:
             await asyncio.wait_for(self.pool.close(), timeout=2)
         except TimeoutError:
             self.pool.terminate()
-
-    def _loan(self) -> Loan:
-        return Loan(self.pool, self._acquired_within)
 
 
 @asynccontextmanager
@@ -184,12 +216,13 @@ async def open_database(
     most_statements: int = PREPARED_STATEMENTS,
     acquired_within: timedelta = ACQUIRED_WITHIN,
     report: Report | None = None,
+    pool_class: type[WatchfulPool] = WatchfulPool,
 ) -> Database:
     """A pool of at most `most` connections; `name` is what PostgreSQL shows of them, `patience` how long one statement
     may take, `most_statements` how many a connection keeps prepared: none behind a pooler that does not carry them,
     `acquired_within` how long one of the connections is waited for. `report` is called when an outage begins, lasts and
     ends. Connections are made when needed."""
-    pool = WatchfulPool(
+    pool = pool_class(
         OutageRecord(name) if report is None else OutageRecord(name, report=report),
         connect=Hosts(address).connect,
         min_size=0,

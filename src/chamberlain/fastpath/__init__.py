@@ -10,6 +10,7 @@ class Trick(StrEnum):
     """The tricks that can be switched off, all of them or each alone."""
 
     BUFFERED_RESPONSE = auto()
+    WARM_POOL = auto()
 
 
 # The switch. A measurement empties it before it imports the rest of the service.

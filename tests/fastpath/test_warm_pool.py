@@ -1,4 +1,4 @@
-"""A connection stays at hand for whoever comes next, as long as it is good for somebody and nobody waits."""
+"""A used connection stays warm for the next caller, unless a caller waits or it is unusable."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from chamberlain.database.pool import WatchfulPool
-from chamberlain.database.transactions import open_database
+from chamberlain.database.transactions import Database, open_database
+from chamberlain.fastpath.warm_pool import WarmPool
 from tests.databases import Databases
 from tests.estates import until
 from tests.postgres import connected
@@ -17,25 +17,34 @@ PROCESS = "SELECT pg_backend_pid()"
 
 
 @asynccontextmanager
-async def pool_of(databases: Databases, *, most: int = 2) -> AsyncIterator[WatchfulPool]:
-    """A pool with so many connections, that ends within a moment."""
-    database = await open_database(databases.addresses.application, most=most, name="test of a pool")
+async def warm_database(databases: Databases, *, most: int = 2) -> AsyncIterator[Database]:
+    """A database with a warm pool that closes within a second."""
+    database = await open_database(
+        databases.addresses.application, most=most, name="test of a pool", pool_class=WarmPool
+    )
     try:
-        yield database.pool
+        yield database
     finally:
         async with asyncio.timeout(1):
             await database.pool.close()
 
 
-async def process_of(pool: WatchfulPool) -> int:
-    """Whom the next one speaks with."""
+@asynccontextmanager
+async def warm_pool(databases: Databases, *, most: int = 2) -> AsyncIterator[WarmPool]:
+    async with warm_database(databases, most=most) as database:
+        assert isinstance(database.pool, WarmPool)
+        yield database.pool
+
+
+async def process_of(pool: WarmPool) -> int:
+    """The server process of the next connection."""
     async with pool.acquire() as connection:
         process: int = await connection.fetchval(PROCESS)
     return process
 
 
-async def test_it_works_and_the_next_one_gets_what_was_used_last(databases: Databases) -> None:
-    async with pool_of(databases) as pool:
+async def test_it_works_and_lends_the_connection_that_was_used_last(databases: Databases) -> None:
+    async with warm_pool(databases) as pool:
         first = await pool.acquire()
         second = await pool.acquire()
         processes = [await each.fetchval(PROCESS) for each in (first, second)]
@@ -49,8 +58,8 @@ async def test_it_works_and_the_next_one_gets_what_was_used_last(databases: Data
     assert answer == processes[1]
 
 
-async def test_whoever_waits_gets_it(databases: Databases) -> None:
-    async with pool_of(databases, most=1) as pool:
+async def test_a_waiting_caller_gets_the_connection(databases: Databases) -> None:
+    async with warm_pool(databases, most=1) as pool:
         async with pool.acquire() as connection:
             first = await connection.fetchval(PROCESS)
             waiting = asyncio.create_task(process_of(pool))
@@ -61,11 +70,11 @@ async def test_whoever_waits_gets_it(databases: Databases) -> None:
     assert first == second
 
 
-async def test_the_driver_gets_it_after_a_while(databases: Databases) -> None:
-    async with pool_of(databases) as pool:
-        pool.at_hand_for /= 1_000
+async def test_the_driver_gets_warm_connections_after_a_while(databases: Databases) -> None:
+    async with warm_pool(databases) as pool:
+        pool.warm_for /= 1_000
         process = await process_of(pool)
-        at_hand = pool.get_idle_size()
+        warm = pool.get_idle_size()
 
         async def is_idle() -> bool:
             return pool.get_idle_size() == 1
@@ -73,13 +82,13 @@ async def test_the_driver_gets_it_after_a_while(databases: Databases) -> None:
         await until(is_idle)
         again = await process_of(pool)
 
-    # As the driver sees it, somebody has it meanwhile.
-    assert at_hand == 0
+    # To the driver a warm connection is in use.
+    assert warm == 0
     assert process == again
 
 
-async def test_what_is_begun_is_not_handed_on(databases: Databases) -> None:
-    async with pool_of(databases) as pool:
+async def test_a_connection_in_a_transaction_is_not_kept(databases: Databases) -> None:
+    async with warm_pool(databases) as pool:
         connection = await pool.acquire()
         await connection.execute("BEGIN")
         kept = pool.keep(connection)
@@ -90,7 +99,7 @@ async def test_what_is_begun_is_not_handed_on(databases: Databases) -> None:
 
 
 async def test_it_handles_a_block_that_fails(databases: Databases) -> None:
-    async with pool_of(databases) as pool:
+    async with warm_pool(databases) as pool:
         with pytest.raises(asyncpg.DivisionByZeroError):
             async with pool.acquire() as connection:
                 await connection.fetchval("SELECT 1 / 0")
@@ -98,8 +107,8 @@ async def test_it_handles_a_block_that_fails(databases: Databases) -> None:
         assert pool.get_idle_size() == 1
 
 
-async def test_it_handles_one_whose_server_ends_it_while_it_is_at_hand(databases: Databases) -> None:
-    async with pool_of(databases) as pool, connected(databases.addresses.application) as another:
+async def test_it_drops_a_warm_connection_that_the_server_terminates(databases: Databases) -> None:
+    async with warm_pool(databases) as pool, connected(databases.addresses.application) as another:
         async with pool.acquire() as connection:
             first = await connection.fetchval(PROCESS)
         await another.execute("SELECT pg_terminate_backend($1)", first)
@@ -113,25 +122,25 @@ async def test_it_handles_one_whose_server_ends_it_while_it_is_at_hand(databases
     assert first != second
 
 
-async def test_all_are_given_up_together(databases: Databases) -> None:
-    async with pool_of(databases) as pool:
+async def test_all_connections_expire_together(databases: Databases) -> None:
+    async with warm_pool(databases) as pool:
         lent = await pool.acquire()
         lent_process = await lent.fetchval(PROCESS)
-        at_hand = await process_of(pool)
+        warm = await process_of(pool)
         await pool.expire_connections()
         kept = pool.keep(lent)
         await pool.release(lent)
-        anew = {await process_of(pool)}
+        new = {await process_of(pool)}
         async with pool.acquire():
-            anew.add(await process_of(pool))
+            new.add(await process_of(pool))
 
     assert not kept
-    assert len(anew) == 2
-    assert anew.isdisjoint({lent_process, at_hand})
+    assert len(new) == 2
+    assert new.isdisjoint({lent_process, warm})
 
 
-async def test_one_that_is_made_while_all_are_given_up_is_not_handed_on(databases: Databases) -> None:
-    async with pool_of(databases) as pool:
+async def test_a_connection_made_during_an_expiry_is_not_kept(databases: Databases) -> None:
+    async with warm_pool(databases) as pool:
         coming = asyncio.create_task(pool.lend())
         await asyncio.sleep(0)
         await pool.expire_connections()
@@ -143,7 +152,7 @@ async def test_one_that_is_made_while_all_are_given_up_is_not_handed_on(database
 
 
 async def test_it_is_kept_once(databases: Databases) -> None:
-    async with pool_of(databases) as pool:
+    async with warm_pool(databases) as pool:
         connection = await pool.acquire()
         kept = [pool.keep(connection), pool.keep(connection)]
         both = [await pool.acquire(), await pool.acquire()]
@@ -154,9 +163,10 @@ async def test_it_is_kept_once(databases: Databases) -> None:
     assert both[0] is not both[1]
 
 
-async def test_it_ends_while_some_are_at_hand_and_one_is_lent(databases: Databases) -> None:
-    database = await open_database(databases.addresses.application, most=2, name="test of a pool")
+async def test_it_closes_while_connections_are_warm_and_lent(databases: Databases) -> None:
+    database = await open_database(databases.addresses.application, most=2, name="test of a pool", pool_class=WarmPool)
     pool = database.pool
+    assert isinstance(pool, WarmPool)
     lent = await pool.acquire()
     await process_of(pool)
 
@@ -169,3 +179,21 @@ async def test_it_ends_while_some_are_at_hand_and_one_is_lent(databases: Databas
 
     assert not kept
     assert pool.get_size() == 0
+
+
+async def test_a_connection_stays_warm_after_a_statement(databases: Databases) -> None:
+    async with warm_database(databases, most=1) as database:
+        async with database.statement() as connection:
+            await connection.fetchval("SELECT 1")
+
+        # To the driver a warm connection is in use.
+        assert (database.pool.get_size(), database.pool.get_idle_size()) == (1, 0)
+
+
+async def test_a_connection_does_not_stay_warm_after_an_error(databases: Databases) -> None:
+    async with warm_database(databases, most=1) as database:
+        with pytest.raises(asyncpg.DivisionByZeroError):
+            async with database.statement() as connection:
+                await connection.fetchval("SELECT 1 / 0")
+
+        assert (database.pool.get_size(), database.pool.get_idle_size()) == (1, 1)
