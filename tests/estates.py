@@ -17,6 +17,7 @@ from chamberlain.configuration.files import Configuration
 from chamberlain.configuration.service import ConfigurationService
 from chamberlain.core.idempotency import IdempotencyKey, Submission
 from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Transaction
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
 from chamberlain.directory.groups import GroupReference, ObservedGroup
@@ -35,7 +36,6 @@ from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind
-from chamberlain.queue.notifier import Notifier
 from chamberlain.requests import records as request_records
 from chamberlain.requests.batcher import Acceptor
 from chamberlain.requests.models import Accepted, RequestRecord

@@ -13,13 +13,13 @@ from chamberlain.core.errors import OutsideFault, TryAgain
 from chamberlain.core.idempotency import Act, IdempotencyKey
 from chamberlain.core.ids import AdoptionId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.core.paging import PageWanted
+from chamberlain.database.notify import Notifier
 from chamberlain.directory.embedded import EmbeddedAdoptions
 from chamberlain.directory.groups import MemberShipType, WantedGroup
 from chamberlain.directory.mailboxes import ObservedMailbox
 from chamberlain.directory.port import Adoptions, MailboxPage, MailboxWork, Marking, Work
 from chamberlain.groups.models import plan_group
 from chamberlain.queue.models import JobKind
-from chamberlain.queue.notifier import Notifier
 from chamberlain.templates.models import TemplateKind
 from tests.estates import ADA, BEN, ESTATE, SHARED_MAILBOX, TRACE, Estate
 from tests.guests.assignments.stewards import make_due

@@ -13,8 +13,7 @@ from chamberlain.app.keys import KeyService, KeyUse, Rotation, add_key
 from chamberlain.core.errors import Conflict, NotFound
 from chamberlain.core.ids import TemplateId
 from chamberlain.embedded.identity.signing_keys import SigningKeys
-from chamberlain.secrets.keyring import Keyring, KeysUnusable, load_keyring
-from chamberlain.secrets.keys_file import KeysFile
+from chamberlain.secrets.keyring import Keyring, KeysFile, KeysUnusable, load_keyring
 from chamberlain.template_admin import webhook_secrets
 from chamberlain.template_admin import webhook_secrets as template_admin_webhook_secrets
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets

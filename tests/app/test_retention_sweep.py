@@ -15,7 +15,7 @@ from chamberlain.core.paging import FeedPosition, FeedWanted
 from chamberlain.database import clock
 from chamberlain.database.clock import PAUSE, ClockReading
 from chamberlain.database.transactions import Transaction
-from chamberlain.events import store as event_store
+from chamberlain.events import service as event_store
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, JobKind
 from chamberlain.requests.models import RequestState

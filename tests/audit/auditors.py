@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from chamberlain.audit import sealing
-from chamberlain.audit.seals import AuditFault, AuditVerdict, FaultKind, Head
-from chamberlain.audit.verification import AuditVerifier
+from chamberlain.audit import records as audit_records
+from chamberlain.audit.rules import AuditFault, AuditVerdict, FaultKind, Head
+from chamberlain.audit.service import AuditVerifier
 from chamberlain.auth.models import Actor, ActorType
-from chamberlain.changes import record as change_record
 from chamberlain.changes.models import Change, Subject
+from chamberlain.changes.records import record_change
 from chamberlain.core.ids import TenantId
 from chamberlain.core.values import Json
 from tests.databases import Databases
@@ -48,7 +48,7 @@ async def record(databases: Databases, *several: Change) -> None:
     """Put changes on record, each in a transaction of its own."""
     for each in several:
         async with databases.application.transaction(each.tenant_id) as tx:
-            await change_record.record(tx, each)
+            await record_change(tx, each)
 
 
 async def seal(databases: Databases, tenant_id: TenantId = ESTATE, *, most: int = 1000) -> int:
@@ -56,7 +56,7 @@ async def seal(databases: Databases, tenant_id: TenantId = ESTATE, *, most: int 
     sealed = 0
     while True:
         async with databases.worker.across_tenants() as tx:
-            number = await sealing.seal(tx, tenant_id, most)
+            number = await audit_records.seal(tx, tenant_id, most)
         sealed += number
         if number < most:
             return sealed

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chamberlain.audit.jobs import AuditJobs
-from chamberlain.audit.seals import BATCH, BATCHES, LONG_PAUSE, PAUSE, SHORT_PAUSE, next_look
+from chamberlain.audit.rules import BATCH, BATCHES, LONG_PAUSE, PAUSE, SHORT_PAUSE, next_look
 from chamberlain.queue.models import NOBODY, JobKind
 from tests.audit.auditors import Auditor, change, record, tamper
 from tests.estates import ESTATE, OTHER_HOUSE, TRACE, Estate

@@ -7,10 +7,10 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from chamberlain.audit import sealing
+from chamberlain.audit import records as audit_records
 from chamberlain.audit import store as audit_store
 from chamberlain.audit.models import AuditFilter, AuditRecord
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import record_change
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Transaction
 from tests.audit.auditors import TEMPLATE, change, record, seal, tamper
@@ -174,7 +174,7 @@ async def test_the_change_that_came_last_is_first_though_it_began_first(database
     """Two change one thing: the one that has to wait for the other says what is true in the end."""
     async with databases.application.transaction(ESTATE) as early:
         await record(databases, change("late.begun"))
-        await change_record.record(early, change("early.begun"))
+        await record_change(early, change("early.begun"))
 
     waiting = await actions(databases)
     await seal(databases)
@@ -215,7 +215,7 @@ async def test_it_handles_a_payload_that_is_none_of_ours(databases: Databases, p
 async def test_it_is_seen_while_a_look_is_half_done(databases: Databases) -> None:
     await record(databases, *[change(f"one.{number}") for number in range(4)])
     async with databases.worker.across_tenants() as tx:
-        await sealing.seal(tx, ESTATE, 2)
+        await audit_records.seal(tx, ESTATE, 2)
     await record(databases, change("two.0"))
 
     assert await actions(databases) == ["two.0", "one.3", "one.2", "one.1", "one.0"]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from chamberlain.audit import sealing
+from chamberlain.audit import records as audit_records
 from chamberlain.audit import store as audit_store
 from chamberlain.audit.models import AuditFilter
-from chamberlain.audit.seals import FaultKind, Head
-from chamberlain.audit.verification import AuditVerifier
+from chamberlain.audit.rules import FaultKind, Head
+from chamberlain.audit.service import AuditVerifier
 from chamberlain.core.errors import NotFound
 from chamberlain.core.ids import TenantId
 from chamberlain.core.paging import PageWanted
@@ -55,7 +55,7 @@ async def auditor(databases: Databases) -> Auditor:
 
 async def head(databases: Databases) -> Head:
     async with databases.worker.across_tenants() as tx:
-        found = await sealing.find_head(tx, ESTATE)
+        found = await audit_records.find_head(tx, ESTATE)
     assert found is not None
     return found
 

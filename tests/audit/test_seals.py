@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.audit.seals import (
+from chamberlain.audit.rules import (
     LOG_PERIOD,
     NO_DIGEST,
     AuditFacts,

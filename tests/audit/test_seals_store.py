@@ -5,8 +5,8 @@ import asyncio
 import asyncpg
 import pytest
 
-from chamberlain.audit import sealing
-from chamberlain.changes import record as change_record
+from chamberlain.audit import records as audit_records
+from chamberlain.changes.records import RECORD_AUDIT, record_change
 from chamberlain.core.ids import TenantId
 from tests.audit.auditors import Auditor, change, record, seal, tamper
 from tests.databases import Databases
@@ -68,7 +68,7 @@ async def test_a_look_may_take_several_calls(databases: Databases) -> None:
     await record(databases, *[change() for _ in range(7)])
 
     async with databases.worker.across_tenants() as tx:
-        first = await sealing.seal(tx, ESTATE, 3)
+        first = await audit_records.seal(tx, ESTATE, 3)
     await record(databases, change())
     rest = await seal(databases, most=3)
     later = await seal(databases, most=3)
@@ -80,7 +80,7 @@ async def test_a_look_may_take_several_calls(databases: Databases) -> None:
 
 async def test_what_is_committed_first_is_sealed_first_whatever_its_sequence(databases: Databases) -> None:
     async with databases.application.transaction(ESTATE) as slow:
-        await change_record.record(slow, change("slow.begin"))
+        await record_change(slow, change("slow.begin"))
         await record(databases, change("quick.one"))
         before = await seal(databases)
         await record(databases, change("quick.two"))
@@ -96,7 +96,7 @@ async def test_what_is_committed_first_is_sealed_first_whatever_its_sequence(dat
 async def test_a_transaction_that_was_given_up_leaves_no_gap(databases: Databases) -> None:
     async def give_up() -> None:
         async with databases.application.transaction(ESTATE) as tx:
-            await change_record.record(tx, change())
+            await record_change(tx, change())
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -118,7 +118,7 @@ async def test_nothing_is_lost_or_out_of_turn_while_many_write_and_several_seal(
         for turn in range(10):
             action = f"writer{number}.turn{turn}"
             async with databases.application.transaction(ESTATE) as tx:
-                await change_record.record(tx, change(action))
+                await record_change(tx, change(action))
                 for _ in range(number * turn % 5):
                     await tx.execute("SELECT")
             committed[action] = now()
@@ -307,7 +307,7 @@ async def test_a_row_has_a_time_that_can_be_counted(databases: Databases, at: st
 async def test_a_transaction_draws_its_number_before_its_row_draws_a_sequence(databases: Databases) -> None:
     async with databases.application.transaction(ESTATE) as tx:
         values = (ESTATE, "template.replace", None, "", "{}")
-        plan = await tx.fetch(f"EXPLAIN (VERBOSE) {change_record.RECORD_AUDIT}", *values)
+        plan = await tx.fetch(f"EXPLAIN (VERBOSE) {RECORD_AUDIT}", *values)
     lines = [row[0].strip() for row in plan]
 
     # The number is asked for below the row that the sequence is put into.

@@ -6,7 +6,7 @@ import pytest
 from chamberlain.audit import store as audit_store
 from chamberlain.audit.erasure import Erasure, UserEraser
 from chamberlain.audit.models import AuditFilter
-from chamberlain.audit.seals import FaultKind, digest_of_sequences
+from chamberlain.audit.rules import FaultKind, digest_of_sequences
 from chamberlain.auth.models import Actor, ActorType
 from chamberlain.core.errors import NotFound
 from chamberlain.core.ids import TenantId, TraceId, UserId

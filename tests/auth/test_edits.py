@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.auth.models import Edit, require_match
-from chamberlain.core.diff import Content, differences
+from chamberlain.changes.models import Content, differences
 from chamberlain.core.errors import Conflict, Stale
 from chamberlain.core.ids import TemplateId, TenantId, TraceId
 from chamberlain.guests.policies.models import require_unused

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
-from chamberlain.configuration import locks
+from chamberlain.configuration import records as configuration_records
 from chamberlain.configuration.files import Configuration, ConfigurationFault, ConfigurationInvalid, read_configuration
 from chamberlain.configuration.rules import Plan
 from chamberlain.configuration.service import ConfigurationService
@@ -298,7 +298,7 @@ async def test_those_who_apply_at_the_same_time_come_one_after_the_other(databas
 
 async def test_whoever_waits_too_long_is_told(databases: Databases) -> None:
     async with databases.worker.across_tenants() as tx, databases.worker.across_tenants() as other:
-        await locks.hold(tx, [])
+        await configuration_records.hold(tx, [])
 
         with pytest.raises(Conflict, match="Somebody else is applying"):
-            await locks.hold(other, [], patience=timedelta(milliseconds=20))
+            await configuration_records.hold(other, [], patience=timedelta(milliseconds=20))

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.auth.models import Actor, ActorType, Editor
+from chamberlain.changes.models import Content
 from chamberlain.configuration.rules import (
     Noun,
     Picture,
@@ -16,7 +17,6 @@ from chamberlain.configuration.rules import (
     plan_tenant,
     record_of,
 )
-from chamberlain.core.diff import Content
 from chamberlain.core.ids import TenantId, TraceId
 from chamberlain.core.values import Json
 

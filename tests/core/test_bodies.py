@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chamberlain.core.errors import BodyInvalid, Malformed
-from chamberlain.core.faults import list_faults
 from chamberlain.core.ids import TemplateId, UserId
+from chamberlain.core.validation import list_faults
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.groups.models import GroupOrder
 from chamberlain.groups.schema import GROUP, GroupBody, read_group_order

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from chamberlain.core.constraints import Shape
 from chamberlain.core.errors import BodyInvalid, Fault
+from chamberlain.core.fields import Shape
 from chamberlain.core.validation import Reader
 from chamberlain.template_admin.documents import read_template
 

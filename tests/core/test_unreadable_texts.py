@@ -9,7 +9,7 @@ import pytest
 from chamberlain.app.doctor.examine import examine
 from chamberlain.configuration.files import ConfigurationInvalid, read_configuration
 from chamberlain.configuration.service import ConfigurationService
-from chamberlain.core.checkups import CheckupState
+from chamberlain.core.health import HealthState
 from chamberlain.core.paging import PageWanted
 from chamberlain.guests.policies import records as policy_records
 from chamberlain.settings import read_settings
@@ -81,13 +81,13 @@ async def test_a_stored_control_character_hides_no_list_and_stops_no_apply(
     assert len(names) == len(before)
     assert read_configuration(text.encode()).tenants[0].templates
     assert {each.id for each in plan.changes} >= {PROJECT_GROUP}
-    assert {each.state for each in found} == {CheckupState.FAULT}
+    assert {each.state for each in found} == {HealthState.FAULT}
     assert any(str(PROJECT_GROUP) in each.seen for each in found)
 
     await apply(databases, configuration)
 
     found = [each for each in await examine(settings, nobody) if each.name == "texts"]
-    assert [each.state for each in found] == [CheckupState.OK]
+    assert [each.state for each in found] == [HealthState.OK]
     assert not (await ConfigurationService(databases.worker).plan(configuration)).changes
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from chamberlain.core.errors import Unavailable
 from chamberlain.database.connection import Hosts, are_several, single_addresses
-from chamberlain.database.listener import listen
+from chamberlain.database.notify import listen
 from chamberlain.database.transactions import Database, connect, open_database
 from tests.databases import Databases
 from tests.postgres import connected

@@ -6,7 +6,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from chamberlain.changes import record
+from chamberlain.changes.records import append_events
 from chamberlain.core.ids import EventId, RequestId
 from chamberlain.requests.events import RequestSummary, approval_required
 from chamberlain.requests.models import RequestKind, RequestState
@@ -87,7 +87,7 @@ async def filled(databases: Databases) -> Estate:
     )
     event = approval_required(EventId(uuid4()), summary, level=1, approvers=(), now=datetime(2026, 11, 20, tzinfo=UTC))
     async with databases.worker.across_tenants() as tx:
-        await record.append(tx, [event])
+        await append_events(tx, [event])
         await tx.execute("INSERT INTO chamberlain.issuer (tenant_id, issuer) VALUES ($1, 'https://issuer')", ESTATE)
         await tx.execute(SUBJECT, ESTATE)
         await tx.execute("INSERT INTO chamberlain.discovery (tenant_id) VALUES ($1)", ESTATE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chamberlain.database.types import BETWEEN, NOTHING, NotJoinable, apart, joined
+from chamberlain.database.arrays import BETWEEN, NOTHING, NotJoinable, apart, joined
 from tests.databases import Databases
 from tests.postgres import connected
 

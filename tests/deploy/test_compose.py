@@ -11,7 +11,7 @@ import yaml
 
 from chamberlain.core.outages import Outage
 from chamberlain.database.migrate import ROLES
-from chamberlain.secrets.keys_file import KeysFile
+from chamberlain.secrets.keyring import KeysFile
 from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, require_command, settings_in
 from tests.docs.pages import ROOT
 from tests.services import run_command

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.core.ids import GroupId, UserId
-from chamberlain.database.listener import listen
+from chamberlain.database.notify import listen
 from chamberlain.directory.cache import MOST_ASKED, MOST_REMEMBERED, TRUSTED_FOR, RememberedPeople
 from chamberlain.directory.embedded import EmbeddedPeople
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, Person

@@ -2,7 +2,7 @@
 
 from chamberlain.app.routes import ENDPOINTS
 from chamberlain.audit.endpoints import AuditRow
-from chamberlain.audit.seals import FaultKind
+from chamberlain.audit.rules import FaultKind
 from tests.docs.commands import documents, printed
 from tests.docs.pages import REFERENCE, ROOT, named, section, shell_blocks
 from tests.services import ADA, ADA_MAIL, API, Service

@@ -12,7 +12,7 @@ from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import Guest, SubjectType
 from chamberlain.events.endpoints import FeedEvent
 from chamberlain.events.outbox import PAYLOAD_LIMIT
-from chamberlain.events.store import PLACED
+from chamberlain.events.service import PLACED
 from chamberlain.groups.rules import group_created
 from chamberlain.guests.assignments.rules import assignment_changed
 from chamberlain.guests.models import Assignment, FindingSubject

@@ -9,8 +9,8 @@ import pytest
 from msgspec import UNSET, inspect
 
 from chamberlain.app.routes import ENDPOINTS
-from chamberlain.core.constraints import forms_within
 from chamberlain.core.errors import BodyInvalid
+from chamberlain.core.validation import walk_types
 from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.directory.models import unknown_people
 from chamberlain.http.openapi import describe
@@ -205,7 +205,7 @@ def test_it_names_the_length_of_an_address() -> None:
 
 def codes_of_form(body: type) -> set[str]:
     """What the reading of bodies can find in one of this type."""
-    forms = list(forms_within(inspect.type_info(body)))
+    forms = list(walk_types(inspect.type_info(body)))
     codes = codes_of_faults(SOURCE / "core") - {"ruleInvalid"}
     extras = [form.extra for form in forms if isinstance(form, inspect.Metadata) and form.extra]
     codes |= {str(extra["code"]) for extra in extras if "code" in extra}

@@ -6,8 +6,7 @@ from uuid import UUID
 from chamberlain.auth.models import Caller
 from chamberlain.core.ids import EventId, RequestId, TenantId
 from chamberlain.core.paging import FeedPage, FeedPosition, FeedWanted
-from chamberlain.events.models import EventRecord
-from chamberlain.events.service import EventService
+from chamberlain.events.service import EventRecord, EventService
 
 ESTATE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 

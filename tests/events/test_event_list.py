@@ -11,8 +11,7 @@ from chamberlain.core.errors import Forbidden, Rejected
 from chamberlain.core.ids import RequestId
 from chamberlain.core.paging import FeedPosition, FeedWanted
 from chamberlain.directory.subjects import SubjectType
-from chamberlain.events.models import EventRecord
-from chamberlain.events.service import EventService
+from chamberlain.events.service import EventRecord, EventService
 from tests.databases import Databases
 from tests.estates import (
     ADA,

@@ -11,13 +11,13 @@ import asyncpg
 import msgspec
 import pytest
 
-from chamberlain.changes import record
 from chamberlain.changes.models import Event, EventType
+from chamberlain.changes.records import append_events
 from chamberlain.core.ids import EventId, RequestId, TenantId
 from chamberlain.core.paging import FeedPage, FeedPosition, FeedWanted
 from chamberlain.database.transactions import PLANNING, Database, Transaction, open_database
-from chamberlain.events import store as event_store
-from chamberlain.events.models import EventRecord
+from chamberlain.events import service as event_store
+from chamberlain.events.service import EventRecord
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, rows
 from tests.postgres import connected
@@ -57,7 +57,7 @@ async def beside(databases: Databases) -> AsyncIterator[Database]:
 async def write(database: Database, *several: str, tenant_id: TenantId = ESTATE) -> None:
     """Tell of events, all in one transaction."""
     async with database.transaction(tenant_id) as tx:
-        await record.append(tx, [event(each, tenant_id) for each in several])
+        await append_events(tx, [event(each, tenant_id) for each in several])
 
 
 async def read(
@@ -80,7 +80,7 @@ async def read_all(database: Database, *, limit: int) -> list[str]:
 async def test_it_works(databases: Databases) -> None:
     told = event("Apollo", request_id=RequestId(uuid4()))
     async with databases.application.transaction(ESTATE) as tx:
-        await record.append(tx, [told])
+        await append_events(tx, [told])
 
     (found,) = (await read(databases.application)).items
 
@@ -121,7 +121,7 @@ async def test_more_than_get_a_place_at_once_are_all_read(databases: Databases) 
 
 async def test_what_is_committed_late_comes_behind_what_was_read(databases: Databases) -> None:
     async with databases.application.transaction(ESTATE) as slow:
-        await record.append(slow, [event("slow")])
+        await append_events(slow, [event("slow")])
         await write(databases.application, "quick")
         before = await read(databases.application)
     after = await read(databases.application, before.next)
@@ -140,14 +140,14 @@ async def test_what_waited_for_another_comes_behind_it(databases: Databases) -> 
             await tx.execute("SELECT pg_current_xact_id()")
             begun.set()
             await tx.execute(lock)
-            await record.append(tx, [event("second")])
+            await append_events(tx, [event("second")])
 
     begun = asyncio.Event()
     async with databases.application.transaction(ESTATE) as tx:
         await tx.execute(lock)
         waiting = asyncio.create_task(late())
         await begun.wait()
-        await record.append(tx, [event("first")])
+        await append_events(tx, [event("first")])
     await waiting
 
     assert await read_all(databases.application, limit=50) == ["first", "second"]
@@ -164,7 +164,7 @@ async def test_a_transaction_that_hangs_holds_up_nothing_but_itself(databases: D
 async def test_what_was_given_up_is_never_told(databases: Databases) -> None:
     async def give_up() -> None:
         async with databases.application.transaction(ESTATE) as tx:
-            await record.append(tx, [event("never")])
+            await append_events(tx, [event("never")])
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -213,7 +213,7 @@ class Writers:
         released = asyncio.Event()
         async with self._database.transaction(ESTATE) as tx:
             self.written[name] = time.monotonic()
-            await record.append(tx, [event(name)])
+            await append_events(tx, [event(name)])
             async with self._changed:
                 self._holding[name] = released
                 self._changed.notify_all()

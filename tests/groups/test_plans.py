@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chamberlain.core.ids import GroupId, PolicyId
-from chamberlain.directory.groups import MemberShipType, ObservedGroup, WantedGroup
+from chamberlain.directory.groups import MemberShipType, ObservedGroup, WantedGroup, remaining
 from chamberlain.directory.models import MailAddress
-from chamberlain.directory.steps import Step, remaining, title
+from chamberlain.directory.steps import Step, title
 from chamberlain.groups.models import GroupOrder, plan_group, plan_order, wanted_group
 from chamberlain.templates.models import GroupTemplate
 from tests.groups.group_values import ADA, BEN, CLEO, GROUP_HEAD, LABEL, REQUEST, TEAM_HEAD, TEMPLATE, WANTED

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from chamberlain.core.errors import BodyInvalid
-from chamberlain.core.faults import list_faults
 from chamberlain.core.ids import TemplateId, TenantId, UserId
+from chamberlain.core.validation import list_faults
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, MailboxType, PermissionLevel, RoomEquipment
 from chamberlain.mailboxes.schema import MAILBOX, MailboxBody, read_mailbox_order, write_mailbox_order
 from chamberlain.template_admin.documents import read_template

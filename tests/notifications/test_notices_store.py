@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.changes import record
 from chamberlain.changes.models import Event, EventType
+from chamberlain.changes.records import append_events
 from chamberlain.core.ids import EventId, NoticeId, RequestId
 from chamberlain.database.transactions import Database, open_database
 from chamberlain.directory.models import NamedPerson
@@ -45,7 +45,7 @@ async def write_everything(database: Database, estate: Estate, request_id: Reque
     """What can become of a request that waits for approval, as if all of it had."""
     async with database.transaction(ESTATE) as tx:
         for event_type in (EventType.REQUEST_REJECTED, EventType.REQUEST_EXPIRED, EventType.REQUEST_FAILED):
-            await record.append(tx, [await event_of(estate, request_id, event_type)])
+            await append_events(tx, [await event_of(estate, request_id, event_type)])
         await tx.execute(APPROVE, ESTATE, request_id)
 
 
@@ -66,11 +66,11 @@ async def test_it_works_for_both_roles(told: Databases) -> None:
     first, second, third = [await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED) for _ in range(3)]
 
     async with told.application.transaction(ESTATE) as tx:
-        await record.append(tx, [first])
+        await append_events(tx, [first])
     async with told.worker.transaction(ESTATE) as tx:
-        await record.append(tx, [second])
+        await append_events(tx, [second])
     async with told.worker.across_tenants() as tx:
-        await record.append(tx, [third])
+        await append_events(tx, [third])
 
     assert await rows(told, WRITTEN, accepted.request_id) == [("failed", None)] * 3
 
@@ -95,7 +95,7 @@ async def test_a_level_is_told_of_when_it_has_approvers(told: Databases) -> None
     ]
 
     async with told.worker.transaction(ESTATE) as tx:
-        await record.append(tx, [opened, blocked])
+        await append_events(tx, [opened, blocked])
 
     assert await rows(told, WRITTEN, accepted.request_id) == [("approvalRequired", 2)]
 
@@ -142,7 +142,7 @@ async def test_it_writes_nothing_for_what_is_taken_back(told: Databases) -> None
 
     with suppress(ZeroDivisionError):
         async with told.worker.transaction(ESTATE) as tx:
-            await record.append(tx, [await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED)])
+            await append_events(tx, [await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED)])
             raise ZeroDivisionError
 
     assert await rows(told, WRITTEN, accepted.request_id) == []
@@ -163,7 +163,7 @@ async def test_it_remembers_who_has_it(told: Databases) -> None:
     notice_id = NoticeId(event.id)
 
     async with told.worker.transaction(ESTATE) as tx:
-        await record.append(tx, [event])
+        await append_events(tx, [event])
         await notification_store.save_notified(tx, notice_id, [ADA])
         await notification_store.save_notified(tx, notice_id, [BEN])
         await notification_store.count_attempt(tx, notice_id)

@@ -8,10 +8,10 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID, uuid4
 
+from chamberlain.database.notify import Notifier
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.lanes import LaneLoop, Places
 from chamberlain.queue.models import Claim, JobKind
-from chamberlain.queue.notifier import Notifier
 from chamberlain.queue.worker import Handler
 from chamberlain.requests.finish import RequestJobHolder
 from chamberlain.requests.timeline import REQUESTS_CHANNEL

@@ -12,12 +12,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from chamberlain.core.ids import TenantId
-from chamberlain.database.listener import listen
+from chamberlain.database.notify import JOBS_CHANNEL, Notifier, listen
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.embedded import postgres
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import HELD, Claim, JobKind
-from chamberlain.queue.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.queue.worker import Handler, Loop, Pace
 from chamberlain.requests.finish import RequestJobHolder
 from chamberlain.requests.models import RequestState

@@ -8,9 +8,16 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.core.errors import Unavailable
-from chamberlain.database.listener import listen
+from chamberlain.database.notify import (
+    INTERVAL,
+    JOBS_CHANNEL,
+    LONGEST_INTERVAL,
+    MOST_NAMES,
+    Notifier,
+    listen,
+    next_interval,
+)
 from chamberlain.database.transactions import connect
-from chamberlain.queue.notifier import INTERVAL, JOBS_CHANNEL, LONGEST_INTERVAL, MOST_NAMES, Notifier, next_interval
 from chamberlain.requests.timeline import REQUESTS_CHANNEL
 from tests.databases import Databases
 from tests.estates import until

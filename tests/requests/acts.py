@@ -8,7 +8,7 @@ from chamberlain.auth.models import ActorType, Caller
 from chamberlain.auth.permissions import ScopePrefixes
 from chamberlain.core.idempotency import Act, IdempotencyKey, KeptAnswer
 from chamberlain.core.ids import RequestId, TenantId, UserId
-from chamberlain.queue.notifier import Notifier
+from chamberlain.database.notify import Notifier
 from chamberlain.queue.service import JobService
 from chamberlain.requests.models import RequestState
 from chamberlain.requests.rules import RequestView

@@ -13,7 +13,7 @@ from chamberlain.auth.permissions import ScopePrefixes
 from chamberlain.core.errors import Malformed, NotFound, Rejected, TryAgain
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import RequestId, TenantId
-from chamberlain.database.listener import listen
+from chamberlain.database.notify import listen
 from chamberlain.database.pool import WatchfulPool
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.requests import finish

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chamberlain.secrets.keyring import Keyring, KeysUnusable, load_keyring
-from chamberlain.secrets.keys_file import KeysFile
+from chamberlain.secrets.keyring import Keyring, KeysFile, KeysUnusable, load_keyring
 
 KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 OTHER_KEY = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.auth.models import SERVICE
-from chamberlain.changes.models import Change, Subject
-from chamberlain.core.diff import Content
+from chamberlain.changes.models import Change, Content, Subject
 from chamberlain.core.errors import NotFound
 from chamberlain.template_admin.models import (
     TemplateRecord,

@@ -9,8 +9,8 @@ import pytest
 from chamberlain.core.errors import Conflict, NotFound
 from chamberlain.core.ids import TenantId
 from chamberlain.queue.models import JobKind
-from chamberlain.tenant_admin.models import RemovedRows, TenantRow
 from chamberlain.tenant_admin.service import TenantOperations
+from chamberlain.tenant_admin.store import RemovedRows, TenantRow
 from tests.audit.auditors import seal
 from tests.databases import Databases
 from tests.estates import (

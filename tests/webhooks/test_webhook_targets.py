@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chamberlain.core.checkups import CheckupState
+from chamberlain.core.health import HealthState
 from chamberlain.core.ids import TemplateId
 from chamberlain.webhooks.models import Reachability, WebhookTarget
 from chamberlain.webhooks.rules import check_targets
@@ -13,7 +13,7 @@ from tests.groups.group_values import REQUEST, TENANT
 
 pytestmark = pytest.mark.pure
 
-OK, WARNING, FAULT = CheckupState.OK, CheckupState.WARNING, CheckupState.FAULT
+OK, WARNING, FAULT = HealthState.OK, HealthState.WARNING, HealthState.FAULT
 TARGET = WebhookTarget(
     tenant_id=TENANT,
     template_id=TemplateId(REQUEST),
@@ -43,7 +43,7 @@ OFF = replace(TARGET, active=False, url="https://nowhere.example/")
         ([FAILING, DISABLED, OFF], Reachability.YES, [WARNING, WARNING]),
     ],
 )
-def test_it_works(targets: list[WebhookTarget], reach: Reachability, states: list[CheckupState]) -> None:
+def test_it_works(targets: list[WebhookTarget], reach: Reachability, states: list[HealthState]) -> None:
     found = check_targets(targets, {TARGET.url: reach})
 
     assert [(each.name, each.state) for each in found] == [("webhooks", state) for state in states]

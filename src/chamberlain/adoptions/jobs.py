@@ -33,7 +33,7 @@ from chamberlain.adoptions.models import (
 )
 from chamberlain.adoptions.rules import adopted_group, conflict_of_marked
 from chamberlain.adoptions.schema import to_adopted_group, to_adopted_mailbox
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import record_changes
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import AdoptionId, GroupId, MailboxId, UserId
 from chamberlain.database.transactions import Database, Transaction
@@ -212,7 +212,7 @@ class AdoptionJobs:
             await store.adopt(tx, record, new, at=at)
             await store.refuse(tx, record, [each for each in refused if each.item.id in left], at=at)
             await store.wait(tx, record, waits, at=at)
-            await change_record.record_all(tx, [taken(record, each) for each in new])
+            await record_changes(tx, [taken(record, each) for each in new])
         return True
 
     async def _release(self, work: _Page) -> Waits:
@@ -235,7 +235,7 @@ class AdoptionJobs:
             await store.save_remaining_marks(
                 tx, record, [RefusedItem(item, MARK_STAYS) for item in now_free if item in kept]
             )
-            await change_record.record_all(tx, [release_change(record, item) for item in now_free])
+            await record_changes(tx, [release_change(record, item) for item in now_free])
             await store.wait(tx, record, waits, at=now)
         return waits
 

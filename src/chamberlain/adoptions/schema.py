@@ -15,10 +15,10 @@ from chamberlain.adoptions.models import (
 )
 from chamberlain.adoptions.rules import AdoptedGroup, mailbox_order
 from chamberlain.auth.models import Actor, ActorType
-from chamberlain.core.constraints import Shape
 from chamberlain.core.errors import BodyInvalid, Fault
+from chamberlain.core.fields import Domain, Id, ManyIds, Shape, name, shaped
 from chamberlain.core.ids import MailboxId, TemplateId, UserId
-from chamberlain.core.validation import Domain, Id, ManyIds, Reader, name, shaped
+from chamberlain.core.validation import Reader
 from chamberlain.directory.groups import ObservedGroup
 from chamberlain.directory.mailboxes import MailboxOrder, ObservedMailbox
 from chamberlain.groups.schema import read_group_order, write_group_order

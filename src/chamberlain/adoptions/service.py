@@ -29,16 +29,16 @@ from chamberlain.adoptions.preview import Previewer
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Editor
 from chamberlain.auth.permissions import Operation
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import record_change
 from chamberlain.core.errors import NotFound
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import AdoptionId, RequestId
 from chamberlain.core.paging import Page, PageWanted
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import JobKind
-from chamberlain.queue.notifier import Notifier
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class AdoptionService:
             if not await store.save_items(tx, record, items):
                 raise preview_changed()
             await queue_jobs.queue(tx, JobKind.ADOPTION_RUN, record.id, editor.trace_id)
-            await change_record.record(tx, confirmed(record))
+            await record_change(tx, confirmed(record))
             return render(AdoptionView(record, ()))
 
         async with self.database.transaction(caller.tenant_id) as tx:
@@ -127,7 +127,7 @@ class AdoptionService:
                 raise NotFound("The adoption no longer exists.")
             await store.reset_waits(tx, after)
             await _queue_undo(tx, before, editor)
-            await change_record.record(tx, undo_change(before, editor, act.said))
+            await record_change(tx, undo_change(before, editor, act.said))
             return render(await _view(tx, after))
 
         async with self.database.transaction(caller.tenant_id) as tx:

@@ -29,7 +29,7 @@ from chamberlain.database.migrate import applied_files, known_files
 from chamberlain.database.transactions import Database, open_database
 from chamberlain.embedded import postgres
 from chamberlain.embedded.postgres import AlreadyRunning, StillRunning
-from chamberlain.secrets.keys_file import KeysFile
+from chamberlain.secrets.keyring import KeysFile
 from chamberlain.settings import Settings
 
 _HEAD, _END = "backup.json", "end.json"

@@ -15,7 +15,7 @@ from chamberlain.app.processes import running
 from chamberlain.auth.verifier import Verifier
 from chamberlain.core.errors import Unauthenticated, Unavailable
 from chamberlain.database.batching import Batcher
-from chamberlain.database.listener import listen
+from chamberlain.database.notify import listen
 from chamberlain.database.transactions import ACQUIRED_WITHIN
 from chamberlain.directory.cache import RememberedPeople
 from chamberlain.directory.embedded import (

@@ -14,8 +14,8 @@ from chamberlain.app.clock_and_ids import local_now, now
 from chamberlain.app.databases import Databases
 from chamberlain.auth.models import Actor, ActorType, ClientNames, Issuer
 from chamberlain.auth.verifier import FindIssuer
-from chamberlain.changes import record
 from chamberlain.changes.models import Change, Subject
+from chamberlain.changes.records import record_change
 from chamberlain.core.ids import ClientId, TenantId
 from chamberlain.database.transactions import Database
 from chamberlain.embedded.identity.clients import find_clients
@@ -146,7 +146,7 @@ def _recorded(database: Database) -> Callable[[LocalToken], Awaitable[None]]:
             trace_id=new_trace_id(),
         )
         async with database.transaction(change.tenant_id) as tx:
-            await record.record(tx, change)
+            await record_change(tx, change)
 
     return on_local_token
 

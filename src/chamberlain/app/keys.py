@@ -18,11 +18,10 @@ from collections import Counter
 from typing import Final, Protocol
 from uuid import UUID
 
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import record_changes
 from chamberlain.core.ids import TemplateId
 from chamberlain.database.transactions import Database
-from chamberlain.secrets.keyring import Keyring, load_keyring
-from chamberlain.secrets.keys_file import KeysFile, new_key
+from chamberlain.secrets.keyring import Keyring, KeysFile, load_keyring, new_key
 from chamberlain.template_admin import webhook_secrets
 from chamberlain.templates.models import WebhookKey
 from chamberlain.tenants import records as tenant_records
@@ -184,7 +183,7 @@ class KeyService:
                     change_of_keys(each.id, "drop", key_id, actor=actor, trace_id=trace_id, before=None)
                     for each in await tenant_records.find_all(tx)
                 ]
-                await change_record.record_all(tx, record)
+                await record_changes(tx, record)
                 self.file.write(keys.without(key_id))
 
     async def _put_first(self, key_id: str | None, *, actor: Actor, trace_id: TraceId) -> str:
@@ -199,7 +198,7 @@ class KeyService:
                 change_of_keys(each.id, "rotate", name, actor=actor, trace_id=trace_id, before=keys.first)
                 for each in await tenant_records.find_all(tx)
             ]
-            await change_record.record_all(tx, record)
+            await record_changes(tx, record)
             # Last, so that only the commit can fail after it.
             self.file.write(keys.with_first(name, key))
         return name

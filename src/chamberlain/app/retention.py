@@ -12,17 +12,17 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from chamberlain.auth.models import SERVICE
-from chamberlain.changes import record
+from chamberlain.changes.records import record_change
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.database import clock
 from chamberlain.database.clock import PAUSE, ClockReading, ReadClock
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import PLANNING, Database, Record, Transaction
 from chamberlain.drift.rules import HOLDS_AFTER
 from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind, Postponed
-from chamberlain.queue.notifier import Notifier
 from chamberlain.queue.worker import JobTable
 from chamberlain.requests import records as request_records
 from chamberlain.requests.actions import cancel
@@ -388,7 +388,7 @@ class RetentionJobs:
             at = (await self.read_clock(tx)).now
             done = await cancel(tx, before, event_id=EventId(self.new_id()), at=at)
             deed = Deed(Action.CANCEL, None, SERVICE, Act(None, None, trace_id), request_id)
-            await record.record(tx, change_of(deed, before, done.after, done.event))
+            await record_change(tx, change_of(deed, before, done.after, done.event))
         self.watchers.tell([request_id])
 
 

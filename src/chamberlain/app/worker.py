@@ -20,7 +20,7 @@ from chamberlain.app.tracing.traces import Traces
 from chamberlain.audit import jobs as audit_jobs
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.database.clock import decision_time
-from chamberlain.database.listener import listen
+from chamberlain.database.notify import JOBS_CHANNEL, Notifier, listen
 from chamberlain.drift import jobs as drift_jobs
 from chamberlain.groups import provision as group_jobs
 from chamberlain.guests.assignments import jobs as assignment_jobs
@@ -35,7 +35,6 @@ from chamberlain.notifications.mail_server import MailServer, Sender, parse_smtp
 from chamberlain.observability.metrics import delivery_run, jobs_done, rows_removed
 from chamberlain.queue.lanes import LaneLoop, Places
 from chamberlain.queue.models import PROVISIONING, JobKind
-from chamberlain.queue.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.queue.worker import Handler, JobTable, Loop, Pace
 from chamberlain.requests import jobs as request_jobs
 from chamberlain.requests.finish import RequestJobHolder

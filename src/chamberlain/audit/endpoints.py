@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import Meta, Raw, Struct, json
 
 from chamberlain.audit.models import AuditFilter, AuditRecord, AuditRows
-from chamberlain.audit.seals import written
+from chamberlain.audit.rules import written
 from chamberlain.audit.service import AuditService
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Malformed

@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from chamberlain.audit import sealing
-from chamberlain.audit.seals import digest_of_sequences
+from chamberlain.audit import records
+from chamberlain.audit.rules import digest_of_sequences
 from chamberlain.auth.models import Actor
-from chamberlain.changes import record
 from chamberlain.changes.models import Change, Subject
+from chamberlain.changes.records import record_change
 from chamberlain.core.errors import NotFound
 from chamberlain.core.ids import TenantId, TraceId, UserId
 from chamberlain.core.values import Json
@@ -300,7 +300,7 @@ class UserEraser:
         NotFound and Unavailable.
         """
         async with self.database.across_tenants() as tx:
-            tenants = await sealing.sealed_tenants(tx)
+            tenants = await records.sealed_tenants(tx)
         if tenant_id is not None and tenant_id not in tenants:
             raise NotFound(f"There is no tenant {tenant_id}.")
         done = [
@@ -314,5 +314,5 @@ class UserEraser:
         async with self.database.across_tenants() as tx:
             erasure = await erase(tx, tenant_id, user_id, trace_id)
             if erasure.rows:
-                await record.record(tx, erased(erasure, user_id, actor=actor, trace_id=trace_id))
+                await record_change(tx, erased(erasure, user_id, actor=actor, trace_id=trace_id))
         return erasure

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from chamberlain.audit import sealing
-from chamberlain.audit.seals import BATCH, BATCHES, LOG_PERIOD, LONG_PAUSE, next_look
+from chamberlain.audit import records
+from chamberlain.audit.rules import BATCH, BATCHES, LOG_PERIOD, LONG_PAUSE, next_look
 from chamberlain.core.ids import TenantId, TraceId
 from chamberlain.database.transactions import Database
 from chamberlain.queue import jobs as queue_jobs
@@ -39,7 +39,7 @@ class AuditJobs:
         """Queue a sealing job for every tenant that has none."""
         for job in claim.jobs:
             async with self.database.across_tenants() as tx:
-                await sealing.queue_for_all(tx, JobKind.AUDIT_SEAL, job.trace_id)
+                await records.queue_for_all(tx, JobKind.AUDIT_SEAL, job.trace_id)
                 await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, LONG_PAUSE)])
 
     async def seal(self, claim: Claim) -> None:
@@ -54,7 +54,7 @@ class AuditJobs:
 
     async def _exists(self, tenant_id: TenantId) -> bool:
         async with self.database.across_tenants() as tx:
-            return await sealing.is_there(tx, tenant_id)
+            return await records.is_there(tx, tenant_id)
 
     async def _seal(self, tenant_id: TenantId) -> int:
         """Return the number of sealed rows.
@@ -64,7 +64,7 @@ class AuditJobs:
         sealed = 0
         for _ in range(BATCHES):
             async with self.database.across_tenants() as tx:
-                number = await sealing.seal(tx, tenant_id, BATCH)
+                number = await records.seal(tx, tenant_id, BATCH)
             sealed += number
             if number < BATCH:
                 break
@@ -73,7 +73,7 @@ class AuditJobs:
     async def _log_head(self, tenant_id: TenantId) -> None:
         now = self.now()
         async with self.database.across_tenants() as tx:
-            head = await sealing.note_logged(tx, tenant_id, now=now, before=now - LOG_PERIOD)
+            head = await records.note_logged(tx, tenant_id, now=now, before=now - LOG_PERIOD)
             if head is not None:
                 # Before the commit: an additional line is harmless, a missing one is not.
                 logger.info("The audit trail is sealed.", extra={"tenantId": str(tenant_id), "head": str(head)})

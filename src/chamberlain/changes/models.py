@@ -1,6 +1,6 @@
-"""Changes: what the audit trail keeps of everything that somebody did."""
+"""Differences: what of a thing that is administered goes on record when it is changed."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -9,6 +9,16 @@ from uuid import UUID
 from chamberlain.auth.models import Actor
 from chamberlain.core.ids import ClientId, EventId, RequestId, TenantId, TraceId
 from chamberlain.core.values import Json, value
+
+Content = Mapping[str, Json]
+
+
+def differences(before: Content, after: Content, *, also: Collection[str] = ()) -> tuple[Content, Content]:
+    """What changed and nothing else, as it was and as it is; a member that was not there or is not any more is
+    None. Members named in `also` have changed in a way that does not show."""
+    names = [name for name in {**before, **after} if name in also or before.get(name) != after.get(name)]
+    return {name: before.get(name) for name in names}, {name: after.get(name) for name in names}
+
 
 # A JSON object. Only the encoder reads its values.
 Document = Mapping[str, object]

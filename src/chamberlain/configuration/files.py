@@ -11,10 +11,10 @@ from typing import TypeVar
 from uuid import UUID
 
 from chamberlain.configuration.yaml import DocumentInvalid, read_document
-from chamberlain.core.constraints import child, parts
 from chamberlain.core.errors import MOST_FAULTS, BodyInvalid, Fault, FileInvalid
+from chamberlain.core.fields import ADDED_BY_THE_SERVICE
 from chamberlain.core.text import find_unreadable
-from chamberlain.core.validation import ADDED_BY_THE_SERVICE, Reader
+from chamberlain.core.validation import Reader, join_pointer, split_pointer
 from chamberlain.guests.policies.models import policy_faults
 from chamberlain.guests.policies.schema import PolicyShape, to_policy_rules
 from chamberlain.template_admin.documents import TemplateShape, read_template, template_faults
@@ -69,7 +69,9 @@ class Place:
     @property
     def path(self) -> str:
         """The pointer as people write it: tenants[0].name."""
-        return re.sub(r"\.\[", "[", ".".join(f"[{part}]" if part.isdecimal() else part for part in parts(self.pointer)))
+        return re.sub(
+            r"\.\[", "[", ".".join(f"[{part}]" if part.isdecimal() else part for part in split_pointer(self.pointer))
+        )
 
     def below(self, pointer: str) -> "Place":
         """A place in what stands here."""
@@ -183,11 +185,11 @@ def _unreadable(value: object, pointer: str) -> Iterator[Fault]:
         for name, each in value.items():
             if find_unreadable(name) is not None:
                 detail = "The name of a property may not hold control characters. Remove them."
-                yield Fault(child(pointer, name), "invalidText", detail)
-            yield from _unreadable(each, child(pointer, name))
+                yield Fault(join_pointer(pointer, name), "invalidText", detail)
+            yield from _unreadable(each, join_pointer(pointer, name))
     elif isinstance(value, list):
         for place, each in enumerate(value):
-            yield from _unreadable(each, child(pointer, place))
+            yield from _unreadable(each, join_pointer(pointer, place))
 
 
 def _with_cure(fault: Fault) -> Fault:
@@ -200,7 +202,7 @@ def _with_cure(fault: Fault) -> Fault:
 def _read(value: object, top: Place, faults: list[Fault]) -> Configuration:
     sections = _object(value, "", faults)
     faults.extend(
-        Fault(child("", name), "unknownProperty", f"There is no such section; known are {', '.join(_SECTIONS)}.")
+        Fault(join_pointer("", name), "unknownProperty", f"There is no such section; known are {', '.join(_SECTIONS)}.")
         for name in sections
         if name not in _SECTIONS
     )
@@ -270,7 +272,7 @@ def _read_each(
 
 
 def _placed(values: Sequence[T], pointer: str) -> list[tuple[str, T]]:
-    return [(child(pointer, place), each) for place, each in enumerate(values)]
+    return [(join_pointer(pointer, place), each) for place, each in enumerate(values)]
 
 
 def _object(value: object, pointer: str, faults: list[Fault]) -> Mapping[str, object]:

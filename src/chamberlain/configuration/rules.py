@@ -10,8 +10,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from chamberlain.auth.models import Editor, Issuer
-from chamberlain.changes.models import Change, Subject
-from chamberlain.core.diff import Content, differences
+from chamberlain.changes.models import Change, Content, Subject, differences
 from chamberlain.core.errors import Fault
 from chamberlain.core.ids import TenantId
 from chamberlain.core.values import Json

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chamberlain.auth.models import Actor, Editor
-from chamberlain.changes import record
-from chamberlain.configuration import locks, store
+from chamberlain.changes.records import record_change
+from chamberlain.configuration import records
+from chamberlain.configuration.documents import plan_configuration, present_picture, write_configuration
 from chamberlain.configuration.files import Configuration, TenantEntry
-from chamberlain.configuration.pictures import plan_configuration, present_picture, write_configuration
 from chamberlain.configuration.rules import Configured, Noun, Plan, PlannedChange, Verb, record_of
 from chamberlain.core.errors import Conflict
 from chamberlain.core.ids import PolicyId, TemplateId, TenantId, TraceId
@@ -41,9 +41,9 @@ class ConfigurationService:
         """
         ids = [TenantId(entry.tenant.id) for entry in configuration.tenants]
         async with self.database.across_tenants() as tx:
-            await locks.look(tx)
-            present = await store.find(tx, ids)
-            in_use = await store.find_in_use(tx, ids, configuration.domains, configuration.issuers)
+            await records.look(tx)
+            present = await records.find(tx, ids)
+            in_use = await records.find_in_use(tx, ids, configuration.domains, configuration.issuers)
         return plan_configuration(configuration, present, in_use)
 
     async def apply(
@@ -57,16 +57,16 @@ class ConfigurationService:
         """
         entries = {TenantId(entry.tenant.id): entry for entry in configuration.tenants}
         async with self.database.across_tenants() as tx:
-            await locks.hold(tx, entries)
-            present = await store.find(tx, entries)
-            in_use = await store.find_in_use(tx, entries, configuration.domains, configuration.issuers)
+            await records.hold(tx, entries)
+            present = await records.find(tx, entries)
+            in_use = await records.find_in_use(tx, entries, configuration.domains, configuration.issuers)
             plan = plan_configuration(configuration, present, in_use)
             if agreed is not None:
                 _require_agreed(plan, agreed)
             await _remove_issuers(tx, entries, present)
             for change in plan.changes:
                 await _carry_out(tx, change, entries[change.tenant_id], actor)
-                await record.record(tx, record_of(change, Editor(actor, None, trace_id, None)))
+                await record_change(tx, record_of(change, Editor(actor, None, trace_id, None)))
         return plan
 
     async def export(self, tenant_id: TenantId | None) -> str:
@@ -76,8 +76,8 @@ class ConfigurationService:
         ConfigurationTooLarge.
         """
         async with self.database.across_tenants() as tx:
-            await locks.look(tx)
-            present = await store.find(tx, None if tenant_id is None else [tenant_id])
+            await records.look(tx)
+            present = await records.find(tx, None if tenant_id is None else [tenant_id])
         if tenant_id is not None and not present:
             raise tenant_unknown(tenant_id)
         return write_configuration([present_picture(each) for each in present.values()])

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import yaml
 
-from chamberlain.core.constraints import child
 from chamberlain.core.json import number
+from chamberlain.core.validation import join_pointer
 
 MOST_BYTES = 1024 * 1024
 # Far more than any configuration needs, far less than what exhausts the stack.
@@ -132,7 +132,7 @@ class _Builder:
             name = str(key.value)
             if name == "<<" and not key.style:
                 raise DocumentInvalid(_line(key), "Merges (<<) are not read. Write the properties out.")
-            here = child(pointer, name)
+            here = join_pointer(pointer, name)
             if name in members:
                 first = self._lines[here]
                 raise DocumentInvalid(_line(key), f'"{name}" is there twice (first on line {first}). Keep one of them.')
@@ -144,7 +144,7 @@ class _Builder:
     def _list(self, pointer: str, level: int) -> list[object]:
         items: list[object] = []
         for event in self._until(yaml.SequenceEndEvent):
-            items.append(self._value(event, child(pointer, len(items)), level))
+            items.append(self._value(event, join_pointer(pointer, len(items)), level))
         return items
 
     def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:

@@ -1,13 +1,7 @@
 """Clean texts that come from users and other servers, before they are shown or stored."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
-from uuid import UUID
-
-from chamberlain.core.checkups import Checkup, faulty, well
-from chamberlain.core.ids import TenantId
 
 # C0 and C1 controls, DEL, what turns the direction of writing (a name could show a sentence that nobody has written),
 # what breaks a line, and halves of surrogate pairs, which are no text.
@@ -47,29 +41,3 @@ def find_unreadable(text: str) -> str | None:
 def replace_unreadable(text: str) -> str:
     """Replace what `find_unreadable` finds by U+FFFD, so that a reader sees that something was there."""
     return text if text.isprintable() else _UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-@dataclass(frozen=True, slots=True)
-class BadText:
-    """A template or policy with such a text."""
-
-    noun: str
-    tenant_id: TenantId
-    id: UUID
-
-
-def judge_texts(found: Sequence[BadText]) -> Sequence[Checkup]:
-    """Name each row that an administrator has to write again."""
-    if not found:
-        return [well("texts", "No template or policy holds a control character.")]
-    return [faulty("texts", _seen(each), _CURE) for each in found]
-
-
-_CURE = (
-    "It is shown with U+FFFD in place of each such character. Correct it in the configuration file and run "
-    "`chamberlain apply`, or PUT it again."
-)
-
-
-def _seen(bad: BadText) -> str:
-    return f"The {bad.noun} {bad.id} of tenant {bad.tenant_id} holds a control character of an earlier version."

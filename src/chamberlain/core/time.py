@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from chamberlain.core.errors import Fault
-from chamberlain.core.validation import shaped
+from chamberlain.core.fields import shaped
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import asyncpg
 
-from chamberlain.core.checkups import Checkup, doubtful, faulty, well
+from chamberlain.core.health import HealthCheck, fault, healthy, warning
 from chamberlain.database.connection import Hosts
 from chamberlain.database.transactions import Connection
 
@@ -36,22 +36,22 @@ class MigrationState:
     unknown: tuple[str, ...] = ()
 
 
-def judge_migrations(state: MigrationState, *, is_embedded: bool) -> Sequence[Checkup]:
+def judge_migrations(state: MigrationState, *, is_embedded: bool) -> Sequence[HealthCheck]:
     """Each way in which the database and the files differ; one line when they do not."""
     run = "Start `chamberlain serve`, which runs them." if is_embedded else "Run `chamberlain migrate`."
     found = []
     if state.changed:
         cure = "Put the old text of these files back; what shall be another way comes with a new file."
-        found.append(faulty("migrations", f"{_listed(state.changed)} were run with another text.", cure))
+        found.append(fault("migrations", f"{_listed(state.changed)} were run with another text.", cure))
     if state.missing:
-        found.append(faulty("migrations", f"{_listed(state.missing)} have not been run.", run))
+        found.append(fault("migrations", f"{_listed(state.missing)} have not been run.", run))
     if state.later:
         seen = f"{_listed(state.later)} are left to be run when no older version of the service runs any more."
-        found.append(doubtful("migrations", seen, run))
+        found.append(warning("migrations", seen, run))
     if found:
         return found
     newer = f" {len(state.unknown)} are of a newer version, which does no harm." if state.unknown else ""
-    return [well("migrations", f"All files of this version were run.{newer}")]
+    return [healthy("migrations", f"All files of this version were run.{newer}")]
 
 
 def _listed(names: Sequence[str]) -> str:

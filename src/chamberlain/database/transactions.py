@@ -17,8 +17,8 @@ from chamberlain.core.errors import DatabaseUnavailable, Unavailable
 from chamberlain.core.ids import TenantId
 from chamberlain.core.outages import Outage
 from chamberlain.database.connection import Hosts, LeanConnection
-from chamberlain.database.errors import UNREACHABLE, connecting, raise_if_unreachable, unavailable
-from chamberlain.database.pool import RELEASED_WITHIN, LentConnection, OutageRecord, Report, WatchfulPool
+from chamberlain.database.errors import UNREACHABLE, OutageRecord, Report, connecting, raise_if_unreachable, unavailable
+from chamberlain.database.pool import RELEASED_WITHIN, LentConnection, WatchfulPool
 
 Answer = TypeVar("Answer")
 Record: TypeAlias = asyncpg.Record

@@ -1,12 +1,7 @@
 """Steps: idempotent changes of the directory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-
-from chamberlain.directory.groups import ObservedGroup, WantedGroup
-
-# Those of the marks that a step of their own sets.
-GUEST_MARKS = ("templateId", "policyId")
 
 
 class Step(StrEnum):
@@ -36,52 +31,6 @@ class Step(StrEnum):
     SET_GUEST_ACCESS = "setGuestAccess"
     SET_GUEST_DOMAINS = "setGuestDomains"
     SET_SHARING_CAPABILITY = "setSharingCapability"
-
-
-def remaining(wanted: WantedGroup, observed: ObservedGroup | None, steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Those of the steps whose effect the directory does not show yet."""
-    return tuple([step for step in steps if observed is None or not is_done(step, wanted, observed)])
-
-
-def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:
-    """Whether a group that exists shows what this step brings about."""
-    match step:
-        case Step.CHECK_PEOPLE | Step.CREATE_GROUP:
-            # A group is never created before its people are checked.
-            return True
-        case Step.ADD_OWNERS:
-            return observed.owners.issuperset(wanted.owners)
-        case Step.ADD_MEMBERS:
-            return observed.members.issuperset(wanted.members)
-        case Step.SET_LABEL:
-            return observed.label_id == wanted.label_id
-        case Step.SET_PROPERTIES:
-            is_same = (observed.display_name, observed.description) == (wanted.display_name, wanted.description)
-            return is_same and observed.member_ship_type in {None, wanted.member_ship_type}
-        case Step.CREATE_TEAM:
-            return observed.channels is not None
-        case Step.CREATE_CHANNELS:
-            return set(wanted.channels or ()).issubset(observed.channels or ())
-        case Step.ASSIGN_GUEST_RULES:
-            return all(observed.marks.get(mark) == wanted.marks[mark] for mark in GUEST_MARKS if mark in wanted.marks)
-        case (
-            Step.CREATE_MAILBOX
-            | Step.SET_ADDRESS_FIELDS
-            | Step.SET_PLACE
-            | Step.SET_BOOKING
-            | Step.SET_AUTOMATIC_REPLY
-            | Step.SET_QUOTA
-            | Step.SET_CAPACITY
-            | Step.SET_VISIBILITY
-            | Step.SET_ALIASES
-            | Step.SET_PERMISSIONS
-            | Step.SET_OWNERS
-            | Step.MARK_ASSIGNMENT
-            | Step.SET_GUEST_ACCESS
-            | Step.SET_GUEST_DOMAINS
-            | Step.SET_SHARING_CAPABILITY
-        ):
-            raise ValueError(f"{step} is no step of a group.")
 
 
 def title(step: Step) -> str:

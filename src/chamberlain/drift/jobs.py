@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import record_changes
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import TraceId, UserId
 from chamberlain.database.transactions import Database, Transaction
@@ -265,7 +265,7 @@ class DriftJobs:
                 tx, places, searched, remaining=standing, at=now, repaired=page.repaired
             )
             repaired = [each for each in settled if each.state is FindingState.REPAIRED]
-            await change_record.record_all(tx, [change_of(each, trace_id) for each in repaired])
+            await record_changes(tx, [change_of(each, trace_id) for each in repaired])
 
 
 async def _current(tx: Transaction, page: Page) -> Page:

@@ -7,15 +7,15 @@ from datetime import datetime
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller
 from chamberlain.auth.permissions import Operation
-from chamberlain.changes import record
+from chamberlain.changes.records import record_change
 from chamberlain.core.idempotency import Act, KeptAnswer
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database
 from chamberlain.drift import store
 from chamberlain.drift.models import DriftCheck, check_change
 from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import JobKind
-from chamberlain.queue.notifier import Notifier
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import present
 
@@ -47,7 +47,7 @@ class DriftService:
             asked = await store.request_check(tx, act.trace_id, at=self.now())
             # Releases a job that is held after a bug.
             await queue_jobs.release_of(tx, JobKind.DRIFT_CHECK, caller.tenant_id)
-            await record.record(tx, check_change(tenant, editor, act.said))
+            await record_change(tx, check_change(tenant, editor, act.said))
             return render(asked)
 
         async with self.database.transaction(caller.tenant_id) as tx:

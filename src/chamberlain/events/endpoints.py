@@ -8,8 +8,7 @@ from msgspec import Meta, Raw, Struct, json
 
 from chamberlain.auth.permissions import Operation
 from chamberlain.changes.models import EventType
-from chamberlain.events.models import EventRecord
-from chamberlain.events.service import EventService
+from chamberlain.events.service import EventRecord, EventService
 from chamberlain.http.calls import NO_STORE, Answer
 from chamberlain.http.context import Call
 from chamberlain.http.paging import LIMIT, feed_cursor, feed_wanted

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import asyncpg
 from asyncpg.pool import PoolAcquireContext
 
-from chamberlain.database.pool import LentConnection, OutageRecord, WatchfulPool
+from chamberlain.database.errors import OutageRecord
+from chamberlain.database.pool import LentConnection, WatchfulPool
 from chamberlain.fastpath import ENABLED, Trick
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from chamberlain.core.ids import RequestId, TemplateId, UserId
 from chamberlain.core.values import value
-from chamberlain.directory.groups import MemberShipType, WantedGroup
+from chamberlain.directory.groups import GUEST_MARKS, MemberShipType, WantedGroup
 from chamberlain.directory.models import MailAddress
-from chamberlain.directory.steps import GUEST_MARKS, Step
+from chamberlain.directory.steps import Step
 from chamberlain.templates.models import GroupTemplate, TemplateKind
 
 

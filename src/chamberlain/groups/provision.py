@@ -15,17 +15,17 @@ from chamberlain.auth.models import Editor
 from chamberlain.changes.models import Event
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import EventId, PolicyId, TemplateId
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
-from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup
+from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup, remaining
 from chamberlain.directory.models import MailAddress
 from chamberlain.directory.port import Directory, Outcome, People, Work
-from chamberlain.directory.steps import Step, remaining
+from chamberlain.directory.steps import Step
 from chamberlain.groups.models import GroupOrder, wanted_group
 from chamberlain.groups.names import GroupNames
 from chamberlain.groups.rules import faults_in_directory, group_created, people_question, team_license_missing
 from chamberlain.groups.schema import read_group_order
 from chamberlain.queue.models import Claim, JobKind
-from chamberlain.queue.notifier import Notifier
 from chamberlain.queue.worker import JobTable
 from chamberlain.requests import finish
 from chamberlain.requests.events import request_failed

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from msgspec import Meta, convert, json, to_builtins
 
-from chamberlain.core.constraints import Shape
+from chamberlain.core.fields import Description, Id, Line, Metadata, Name, Shape
 from chamberlain.core.ids import TemplateId, UserId
-from chamberlain.core.validation import Description, Id, Line, Metadata, Name, Reader
+from chamberlain.core.validation import Reader
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.groups.models import GroupOrder
 

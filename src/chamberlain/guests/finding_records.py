@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from chamberlain.auth.models import Actor
-from chamberlain.changes.record import encode_actor
+from chamberlain.changes.records import encode_actor
 from chamberlain.core.ids import GroupId, MailboxId, PolicyId, TenantId
 from chamberlain.core.values import Json
 from chamberlain.database.transactions import Record, Transaction

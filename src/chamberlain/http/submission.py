@@ -6,10 +6,10 @@ from urllib.parse import urlencode
 
 from msgspec import json
 
-from chamberlain.core.constraints import Shape
+from chamberlain.core.fields import Description, Shape
 from chamberlain.core.idempotency import Act, IdempotencyKey, KeptAnswer, Submission
 from chamberlain.core.json import parse_with_whole_numbers
-from chamberlain.core.validation import Description, Reader
+from chamberlain.core.validation import Reader
 from chamberlain.http.calls import NO_STORE, Answer, Headers
 from chamberlain.http.context import Call
 

@@ -14,6 +14,7 @@ from chamberlain.auth.models import Caller
 from chamberlain.changes.models import Event
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import EventId, MailboxId
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database
 from chamberlain.directory.mailboxes import (
     MailboxOrder,
@@ -38,7 +39,6 @@ from chamberlain.mailboxes.rules import (
 )
 from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.queue.models import Claim, JobKind
-from chamberlain.queue.notifier import Notifier
 from chamberlain.queue.worker import JobTable
 from chamberlain.requests import finish
 from chamberlain.requests.events import request_failed

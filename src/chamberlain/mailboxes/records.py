@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.changes.record import actor_of
+from chamberlain.changes.records import actor_of
 from chamberlain.core.ids import MailboxId, RequestId, TemplateId, TenantId
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.mailboxes import MailboxType, TemplateSource

@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import convert, field, json
 
-from chamberlain.core.constraints import Shape
+from chamberlain.core.fields import Id, Line, MailboxName, Metadata, Name, Shape
 from chamberlain.core.ids import UserId
-from chamberlain.core.validation import Id, Line, MailboxName, Metadata, Name, Reader
+from chamberlain.core.validation import Reader
 from chamberlain.directory.mailboxes import MailboxOrder, PermissionLevel, RoomEquipment
 from chamberlain.templates.schema import (
     Alias,

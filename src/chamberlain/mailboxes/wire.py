@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import Struct, structs
 
-from chamberlain.core.validation import Id
+from chamberlain.core.fields import Id
 from chamberlain.directory.mailboxes import MailboxType, TemplateSource
 from chamberlain.directory.steps import title
 from chamberlain.http.wire import Actor, Time, time_of

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Actor, Caller
 from chamberlain.auth.permissions import Operation
-from chamberlain.changes import record
 from chamberlain.changes.models import Change, Subject
+from chamberlain.changes.records import record_change
 from chamberlain.core.errors import NotFound
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import ClientId, JobId, TraceId
 from chamberlain.core.paging import Page, PageWanted
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.http import idempotency
 from chamberlain.queue import jobs
 from chamberlain.queue.models import HeldJob
-from chamberlain.queue.notifier import Notifier
 
 
 @dataclass(slots=True)
@@ -99,5 +99,5 @@ async def _record_release(
         trace_id=act.trace_id,
         client_address=act.client_address,
     )
-    await record.record(tx, change)
+    await record_change(tx, change)
     return replace(held, held_reason=None, attempts=0)

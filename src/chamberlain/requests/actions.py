@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from chamberlain.changes import record
 from chamberlain.changes.models import Event
+from chamberlain.changes.records import record_change
 from chamberlain.core.ids import EventId
 from chamberlain.core.values import Json
 from chamberlain.database.transactions import Transaction
@@ -40,7 +40,7 @@ async def perform(tx: Transaction, deed: Deed, carry: Carry) -> RequestRecord:
     before = present(await records.hold(tx, deed.request_id))
     require_allowed(deed.action, before.state)
     done = await carry(tx, before)
-    await record.record(tx, change_of(deed, before, done.after, done.event, done.told))
+    await record_change(tx, change_of(deed, before, done.after, done.event, done.told))
     return done.after
 
 

@@ -16,12 +16,12 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from chamberlain.changes.record import audit_payload, event_data
+from chamberlain.changes.records import audit_payload, event_data
 from chamberlain.core.errors import BodyInvalid, Conflict, Fault, Unavailable
 from chamberlain.core.ids import RequestId
+from chamberlain.database.arrays import BETWEEN, NotJoinable, apart, joined
 from chamberlain.database.batching import Batcher
 from chamberlain.database.transactions import Connection, Database, Overtaken, Record, repeat_if_stale
-from chamberlain.database.types import BETWEEN, NotJoinable, apart, joined
 from chamberlain.requests.models import (
     AddressTaken,
     Again,

@@ -8,17 +8,16 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.changes import record
 from chamberlain.changes.models import Event
-from chamberlain.changes.record import actor_of
+from chamberlain.changes.records import actor_of, append_events
 from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.database.arrays import apart, joined
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Record, Transaction
-from chamberlain.database.types import apart, joined
 from chamberlain.events import outbox
 from chamberlain.events.outbox import Telling
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import HELD, PROVISIONING, Claim, Job, Postponed
-from chamberlain.queue.notifier import Notifier
 from chamberlain.requests.models import RequestKind, StepRecord
 from chamberlain.requests.records import shorten
 from chamberlain.requests.steps import Settlement, Task
@@ -211,7 +210,7 @@ async def settle_within(
     ours = await queue_jobs.complete(tx, claim.lease_id, ended) | await queue_jobs.postpone(tx, claim.lease_id, waits)
     kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
     await put_down(tx, [each.settlement for each in kept])
-    await record.append(tx, [each.event for each in kept if each.event is not None])
+    await append_events(tx, [each.event for each in kept if each.event is not None])
     await outbox.accept(tx, [telling for each in kept if (telling := each.telling) is not None])
     return [each.settlement.request_id for each in kept]
 

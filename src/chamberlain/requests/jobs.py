@@ -12,18 +12,18 @@ from datetime import timedelta
 from uuid import UUID
 
 from chamberlain.auth.models import SERVICE
-from chamberlain.changes import record as change_record
 from chamberlain.changes.models import Change, Event, Subject
+from chamberlain.changes.records import record_change
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import EventId, RequestId, UserId
 from chamberlain.core.values import Json
 from chamberlain.database.clock import ReadTime
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleAnswer
 from chamberlain.directory.port import People
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed
-from chamberlain.queue.notifier import Notifier
 from chamberlain.queue.worker import JobTable
 from chamberlain.requests import records, store
 from chamberlain.requests.approvals import attend, attention_question, current_level, has_run_out
@@ -118,7 +118,7 @@ class RequestJobs:
 
     async def _write(self, tx: Transaction, before: RequestRecord, after: RequestRecord, origin: Origin) -> None:
         await store.move(tx, before, after, origin.trace_id)
-        await change_record.record(tx, _change(before, after, origin, self._event(after)))
+        await record_change(tx, _change(before, after, origin, self._event(after)))
 
     def _event(self, after: RequestRecord) -> Event | None:
         event_id, at = EventId(self.new_id()), after.updated_at

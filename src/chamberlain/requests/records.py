@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.changes.record import actor_of
+from chamberlain.changes.records import actor_of
 from chamberlain.core.idempotency import IdempotencyKey
 from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId
 from chamberlain.database.transactions import Record, Transaction

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from msgspec import Meta
 
-from chamberlain.core.constraints import Shape, doubles
 from chamberlain.core.errors import Fault
+from chamberlain.core.fields import Shape
 from chamberlain.core.ids import UserId
-from chamberlain.core.validation import Reader
+from chamberlain.core.validation import Reader, duplicate_faults
 from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
 from chamberlain.requests.rules import Naming
 
@@ -50,7 +50,7 @@ class ApprovalShape(Shape, frozen=True, kw_only=True):
 def approval_faults(shape: ApprovalShape | None, pointer: str) -> Iterator[Fault]:
     """Approvers who are named twice on one level."""
     for place, level in enumerate(() if shape is None else shape.levels):
-        yield from doubles(level.approvers, f"{pointer}/levels/{place}/approvers")
+        yield from duplicate_faults(level.approvers, f"{pointer}/levels/{place}/approvers")
 
 
 def to_approval_rule(shape: ApprovalShape) -> ApprovalRule:

@@ -12,19 +12,19 @@ from uuid import UUID
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Actor, Caller
 from chamberlain.auth.permissions import Extent, Operation
-from chamberlain.changes import record as change_record
 from chamberlain.changes.models import Change, Event, Subject
+from chamberlain.changes.records import record_change
 from chamberlain.core.errors import Malformed, NotPossible, TryAgain, Unavailable
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import ClientId, EventId, RequestId, TraceId, UserId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.core.values import Json
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import NamedPerson, PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue.notifier import Notifier
 from chamberlain.requests import records, store
 from chamberlain.requests import store as request_store
 from chamberlain.requests.actions import Carry, Done, cancel, perform
@@ -172,7 +172,7 @@ class RequestService:
         async def work() -> bytes:
             before = present(await records.hold(tx, request_id))
             after = await self._name(tx, before, naming.level, named, act.trace_id)
-            await change_record.record(tx, self._change_of_naming(after, naming, actor, caller.client_id, act))
+            await record_change(tx, self._change_of_naming(after, naming, actor, caller.client_id, act))
             return render(viewed_by(caller, after))
 
         async with self.database.transaction(caller.tenant_id) as tx:

@@ -6,11 +6,11 @@ from uuid import UUID
 
 from msgspec import json
 
-from chamberlain.core.constraints import child
 from chamberlain.core.errors import BodyInvalid, Fault
+from chamberlain.core.fields import ADDED_BY_THE_SERVICE
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
 from chamberlain.core.json import StoredDecoder, parse_object
-from chamberlain.core.validation import ADDED_BY_THE_SERVICE, Reader
+from chamberlain.core.validation import Reader, join_pointer
 from chamberlain.requests.schema import ApprovalShape, GroupApprover, ManagerApprover, UserApprover
 from chamberlain.template_admin.models import TemplateReferences
 from chamberlain.templates.models import StoredTemplate, TemplateHead, TemplateKind
@@ -174,7 +174,7 @@ def _reader_for(kind: object, readers: Mapping[str, KindReader], pointer: str = 
     if reader is None:
         code = "missingProperty" if kind is None else "unknownValue"
         detail = f"kind says what a template makes: one of {', '.join(readers)}."
-        raise BodyInvalid((Fault(child(pointer, "kind"), code, detail),))
+        raise BodyInvalid((Fault(join_pointer(pointer, "kind"), code, detail),))
     return reader
 
 
@@ -247,7 +247,7 @@ def _approvers(
 
 def _in_defaults(defaults: MailboxDefaultsShape) -> Iterator[Placed]:
     for user in defaults.permissions or ():
-        yield child("/defaults/permissions", user), UUID(user)
+        yield join_pointer("/defaults/permissions", user), UUID(user)
     for name, owner in (("primaryOwner", defaults.primary_owner), ("secondaryOwner", defaults.secondary_owner)):
         if owner is not None:
             yield f"/defaults/{name}", UUID(owner)
@@ -257,11 +257,11 @@ def _in_fields(shape: MailboxTemplateShape) -> Iterator[Placed]:
     """Users whom its own defaults name in custom fields."""
     fields = [to_custom_field(each) for each in shape.custom_fields]
     for field, user in users_in(fields, shape.defaults.metadata):
-        yield child("/defaults/metadata", field.key), user
+        yield join_pointer("/defaults/metadata", field.key), user
 
 
 def _placed(pointer: str, ids: Iterable[UUID]) -> Iterator[Placed]:
-    return ((child(pointer, place), each) for place, each in enumerate(ids))
+    return ((join_pointer(pointer, place), each) for place, each in enumerate(ids))
 
 
 def _users(placed: Iterable[Placed]) -> tuple[tuple[str, UserId], ...]:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from chamberlain.auth.models import Actor, Editor
-from chamberlain.changes.models import Change, Subject
-from chamberlain.core.diff import Content, differences
+from chamberlain.changes.models import Change, Content, Subject, differences
 from chamberlain.core.errors import Fault, NotFound
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, unknown_people

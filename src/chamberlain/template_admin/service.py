@@ -11,7 +11,7 @@ from msgspec import json
 
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Edit, Editor, require_match
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import record_change
 from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import GroupId, TemplateId
@@ -88,10 +88,10 @@ class TemplateService:
                 raise NotPossible(faults)
             template = stored_template(shape, tenant_id)
             if (loser := await template_records.losing_default(tx, template)) is not None:
-                await change_record.record(tx, default_lost(loser.head, editor))
+                await record_change(tx, default_lost(loser.head, editor))
             await template_records.put(tx, template, created_by=editor.actor)
             secret = await self.secrets.settle(tx, tenant_id, template.head.id, webhook_of(body))
-            await change_record.record(tx, created(template.head, json.decode(template.content), editor, secret))
+            await record_change(tx, created(template.head, json.decode(template.content), editor, secret))
             record = in_area(await records.find(tx, template.head.id), area)
             return render(replace(record, made_secret=secret.made)), render(replace(record, made_secret=None))
 
@@ -149,7 +149,7 @@ class TemplateService:
             await _require_unused(tx, record.stored.head)
             await outbox.cancel_pending(tx, caller.tenant_id, template_id)
             await template_records.remove(tx, caller.tenant_id, template_id)
-            await change_record.record(tx, removed(record, json.decode(record.stored.content), editor))
+            await record_change(tx, removed(record, json.decode(record.stored.content), editor))
 
     async def offer(self, caller: Caller, page: PageWanted, *, area: TemplateArea) -> Page[TemplateRecord]:
         """List the active templates that the caller may use.
@@ -205,9 +205,9 @@ async def _write(
     if not is_new and not secret.has_changed and disabled_reason is None:
         return
     if loser is not None:
-        await change_record.record(tx, default_lost(loser.head, editor))
+        await record_change(tx, default_lost(loser.head, editor))
     was, becomes = disabled(json.decode(before.content), disabled_reason), json.decode(after.content)
-    await change_record.record(tx, replaced(after.head, was, becomes, editor=editor, secret=secret))
+    await record_change(tx, replaced(after.head, was, becomes, editor=editor, secret=secret))
 
 
 async def _require_unused(tx: Transaction, head: TemplateHead) -> None:

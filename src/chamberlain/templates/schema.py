@@ -6,10 +6,8 @@ from uuid import UUID
 
 from msgspec import Meta, convert, field
 
-from chamberlain.core.constraints import Shape, child, doubled_words, doubles
 from chamberlain.core.errors import Fault
-from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
-from chamberlain.core.validation import (
+from chamberlain.core.fields import (
     Description,
     Domain,
     Id,
@@ -17,12 +15,15 @@ from chamberlain.core.validation import (
     ManyIds,
     Metadata,
     Name,
+    Shape,
     line,
     lines,
     name,
     shaped,
     weighed_lines,
 )
+from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
+from chamberlain.core.validation import duplicate_faults, duplicate_word_faults, join_pointer
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.mailboxes import MailboxProperties, MailboxType, PermissionLevel
 from chamberlain.directory.subjects import AddedBy, GuestRules, PresentGuests, Sharing
@@ -76,18 +77,18 @@ def custom_field_faults(fields: Sequence[CustomFieldShape], pointer: str) -> Ite
     there can be none."""
     seen: set[str] = set()
     for place, each in enumerate(fields):
-        here = child(pointer, place)
+        here = join_pointer(pointer, place)
         if each.key in seen:
             detail = f'The key "{each.key}" is there twice. Give each field a key of its own.'
-            yield Fault(child(here, "key"), "ruleInvalid", detail)
+            yield Fault(join_pointer(here, "key"), "ruleInvalid", detail)
         seen.add(each.key)
         if each.type is FieldType.CHOICE and not each.choices:
-            yield Fault(child(here, "choices"), "ruleInvalid", "A field of type choice needs choices.")
+            yield Fault(join_pointer(here, "choices"), "ruleInvalid", "A field of type choice needs choices.")
         values = [choice.value for choice in each.choices or ()]
-        yield from doubles(values, child(here, "choices"), member="value")
+        yield from duplicate_faults(values, join_pointer(here, "choices"), member="value")
         if each.type is not FieldType.CHOICE and each.choices:
             detail = f"A field of type {each.type} has no choices. Leave them out, or make it a choice."
-            yield Fault(child(here, "choices"), "ruleInvalid", detail)
+            yield Fault(join_pointer(here, "choices"), "ruleInvalid", detail)
 
 
 def to_custom_field(shape: CustomFieldShape) -> CustomField:
@@ -111,8 +112,8 @@ class AudienceShape(Shape, frozen=True, kw_only=True):
 def audience_faults(shape: AudienceShape | None, pointer: str) -> Iterator[Fault]:
     """Users and groups that are named twice."""
     if shape is not None:
-        yield from doubles(shape.users, f"{pointer}/users")
-        yield from doubles(shape.groups, f"{pointer}/groups")
+        yield from duplicate_faults(shape.users, f"{pointer}/users")
+        yield from duplicate_faults(shape.groups, f"{pointer}/groups")
 
 
 def to_audience(shape: AudienceShape) -> Audience:
@@ -194,9 +195,9 @@ def group_template_faults(shape: GroupTemplateShape, pointer: str = "") -> Itera
     yield from custom_field_faults(shape.custom_fields, f"{pointer}/customFields")
     yield from audience_faults(shape.audience, f"{pointer}/audience")
     yield from approval_faults(shape.approval, f"{pointer}/approval")
-    yield from doubles(shape.owners, f"{pointer}/owners")
-    yield from doubles(shape.members, f"{pointer}/members")
-    yield from doubled_words(shape.channels, f"{pointer}/channels")
+    yield from duplicate_faults(shape.owners, f"{pointer}/owners")
+    yield from duplicate_faults(shape.members, f"{pointer}/members")
+    yield from duplicate_word_faults(shape.channels, f"{pointer}/channels")
 
 
 def to_group_template(shape: GroupTemplateShape, *, tenant_id: TenantId, revision: int) -> GroupTemplate:
@@ -266,8 +267,8 @@ def identified_guest_template(body: GuestTemplateBody, template_id: TemplateId) 
 
 def guest_template_faults(shape: GuestTemplateShape, pointer: str = "") -> Iterator[Fault]:
     """Why a well-formed template cannot be used."""
-    yield from doubled_words(shape.guests.allowed_domains, f"{pointer}/guests/allowedDomains")
-    yield from doubled_words(shape.guests.blocked_domains, f"{pointer}/guests/blockedDomains")
+    yield from duplicate_word_faults(shape.guests.allowed_domains, f"{pointer}/guests/allowedDomains")
+    yield from duplicate_word_faults(shape.guests.blocked_domains, f"{pointer}/guests/blockedDomains")
 
 
 def to_guest_template(shape: GuestTemplateShape) -> GuestTemplate:

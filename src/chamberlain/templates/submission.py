@@ -9,8 +9,8 @@ from chamberlain.core.errors import Conflict, Forbidden, KeyReused, LimitReached
 from chamberlain.core.idempotency import Submission
 from chamberlain.core.ids import TemplateId
 from chamberlain.core.values import value
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
-from chamberlain.queue.notifier import Notifier
 from chamberlain.requests import records as request_records
 from chamberlain.requests.batcher import Acceptor
 from chamberlain.requests.models import (

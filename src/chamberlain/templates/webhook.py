@@ -4,9 +4,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from chamberlain.core.constraints import Shape
+from chamberlain.core.fields import CONTROL, Shape, shaped
 from chamberlain.core.json import StoredDecoder
-from chamberlain.core.validation import CONTROL, shaped
 
 # A name or an address; one of IPv6 stands in brackets.
 _HOST = rf"(?:\[[0-9A-Fa-f:.]+\]|[^\s{CONTROL}/?#@:\[\]]+)"

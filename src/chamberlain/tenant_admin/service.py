@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from chamberlain.audit import sealing
-from chamberlain.audit.seals import BATCH, NO_DIGEST, Head
+from chamberlain.audit import records as audit_records
+from chamberlain.audit.rules import BATCH, NO_DIGEST, Head
 from chamberlain.auth.models import Actor, Editor
-from chamberlain.changes import record
 from chamberlain.changes.models import Change, Subject
-from chamberlain.configuration import locks
+from chamberlain.changes.records import record_change
+from chamberlain.configuration import records as configuration_records
 from chamberlain.core.errors import Conflict
 from chamberlain.core.ids import TenantId, TraceId
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.tenant_admin import store
 from chamberlain.tenant_admin import store as tenant_admin_store
-from chamberlain.tenant_admin.models import DeletedTenant, RemovedRows, TenantRow
+from chamberlain.tenant_admin.store import DeletedTenant, RemovedRows, TenantRow
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant, resumed, suspended, tenant_unknown
 
@@ -51,7 +51,7 @@ class TenantOperations:
         async with self.database.across_tenants() as tx:
             tenant = await _find(tx, tenant_id)
             if await tenant_records.suspend(tx, tenant_id, suspended=True):
-                await record.record(tx, suspended(tenant, Editor(actor, None, trace_id, None)))
+                await record_change(tx, suspended(tenant, Editor(actor, None, trace_id, None)))
         return tenant
 
     async def resume(self, tenant_id: TenantId, *, actor: Actor, trace_id: TraceId) -> Tenant:
@@ -62,7 +62,7 @@ class TenantOperations:
         async with self.database.across_tenants() as tx:
             tenant = await _find(tx, tenant_id)
             if await tenant_records.suspend(tx, tenant_id, suspended=False):
-                await record.record(tx, resumed(tenant, Editor(actor, None, trace_id, None)))
+                await record_change(tx, resumed(tenant, Editor(actor, None, trace_id, None)))
         return tenant
 
     async def export(
@@ -85,10 +85,10 @@ class TenantOperations:
                 request_id=None,
                 trace_id=trace_id,
             )
-            await record.record(tx, change)
+            await record_change(tx, change)
         count = 0
         async with self.database.across_tenants() as tx:
-            await locks.look(tx)
+            await configuration_records.look(tx)
             async for row in tenant_admin_store.read(tx, tenant_id):
                 take(row)
                 count += 1
@@ -110,14 +110,14 @@ class TenantOperations:
         await self.require_deletable(tenant_id)
         await self._seal(tenant_id)
         async with self.database.across_tenants() as tx:
-            await locks.hold(tx, [tenant_id])
+            await configuration_records.hold(tx, [tenant_id])
             tenant = await _require_deletable(tx, tenant_id)
-            head = await sealing.find_head(tx, tenant_id) or Head(0, NO_DIGEST)
+            head = await audit_records.find_head(tx, tenant_id) or Head(0, NO_DIGEST)
             removed = await tenant_admin_store.remove(tx, tenant_id)
             await store.add(tx, tenant, actor=actor, trace_id=trace_id, head=head)
         # A transaction from before the suspension may have committed rows after they were removed.
         async with self.database.across_tenants() as tx:
-            await locks.hold(tx, [tenant_id])
+            await configuration_records.hold(tx, [tenant_id])
             gone = await tenant_records.find(tx, tenant_id) is None
             late = await tenant_admin_store.remove(tx, tenant_id) if gone else ()
         counts: Counter[str] = Counter()
@@ -130,7 +130,7 @@ class TenantOperations:
         sealed = BATCH
         while sealed == BATCH:
             async with self.database.across_tenants() as tx:
-                sealed = await sealing.seal(tx, tenant_id, BATCH)
+                sealed = await audit_records.seal(tx, tenant_id, BATCH)
 
 
 async def _find(tx: Transaction, tenant_id: TenantId) -> Tenant:

@@ -1,15 +1,43 @@
 """The record of tenants that were deleted, as the worker's role, which may add to it and change nothing."""
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from graphlib import TopologicalSorter
 
-from chamberlain.audit.seals import Head
+from chamberlain.audit.rules import Head
 from chamberlain.auth.models import Actor
 from chamberlain.core.ids import TenantId, TraceId
 from chamberlain.database.transactions import Transaction
-from chamberlain.tenant_admin.models import DeletedTenant, RemovedRows, TenantRow
 from chamberlain.tenants.models import Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTenant:
+    """Which it was, who has deleted it when, and the last head of its audit trail, which proves an export of it."""
+
+    id: TenantId
+    name: str
+    deleted_at: datetime
+    deleted_by: str
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class TenantRow:
+    """One row of a table of the tenant, as JSON."""
+
+    table: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedRows:
+    """How many rows of the tenant a table had."""
+
+    table: str
+    count: int
+
 
 ADD = """
 INSERT INTO chamberlain.deleted_tenant (id, name, deleted_by, trace_id, head_position, head_digest)

@@ -7,8 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from chamberlain.auth.models import Editor, Issuer
-from chamberlain.changes.models import Change, Subject
-from chamberlain.core.diff import Content, differences
+from chamberlain.changes.models import Change, Content, Subject, differences
 from chamberlain.core.errors import Fault, LimitReached, NotFound
 from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, Person, unknown_people

@@ -7,20 +7,11 @@ from uuid import UUID
 from msgspec import Meta
 
 from chamberlain.auth.models import Issuer
-from chamberlain.core.constraints import Shape
 from chamberlain.core.errors import BodyInvalid, Fault
+from chamberlain.core.fields import ADDED_BY_THE_SERVICE, CONTROL, Domain, LowerDomain, ManyIds, Name, Shape, shaped
 from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.core.json import parse_object
-from chamberlain.core.validation import (
-    ADDED_BY_THE_SERVICE,
-    CONTROL,
-    Domain,
-    LowerDomain,
-    ManyIds,
-    Name,
-    Reader,
-    shaped,
-)
+from chamberlain.core.validation import Reader
 from chamberlain.directory.properties import DriftProperty, Treatment, treatment_faults
 from chamberlain.tenants.models import Applicability, Limits, Tenant, TenantSettings
 

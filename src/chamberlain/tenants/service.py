@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Edit, Issuer, require_match
 from chamberlain.auth.permissions import Operation
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import record_change
 from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.core.ids import TenantId
 from chamberlain.database.transactions import Database
@@ -69,7 +69,7 @@ class TenantService:
                 raise NotPossible(faults)
             after = changed(before.tenant, settings)
             if await records.put(tx, after):
-                await change_record.record(tx, replaced(before.tenant, after, editor))
+                await record_change(tx, replaced(before.tenant, after, editor))
             record = present(await tenant_records.find_record(tx, tenant_id))
         return self._with_own_issuers(record, tenant_id)
 

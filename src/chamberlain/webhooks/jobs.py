@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from chamberlain.changes import record
+from chamberlain.changes.records import record_change
 from chamberlain.core.ids import DeliveryId, EventId, TenantId
 from chamberlain.database.batching import Batcher
 from chamberlain.database.clock import ReadTime
@@ -162,7 +162,7 @@ class WebhookJobs:
         await outbox.cancel_pending(tx, *due.webhook)
         event_id = EventId(self._new_id())
         event = webhook_disabled(event_id, *due.webhook, url=due.url or "", reason=reason, now=now)
-        await record.record(tx, disable_change(due, event, template_name=name, reason=reason))
+        await record_change(tx, disable_change(due, event, template_name=name, reason=reason))
 
 
 def _worst(failures: Sequence[DeliveryResult]) -> Mapping[WebhookKey, DeliveryResult]:

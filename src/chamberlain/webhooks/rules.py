@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from chamberlain.auth.models import SERVICE, Editor
 from chamberlain.changes.models import Change, Document, Event, EventType, Subject, format_time
-from chamberlain.core.checkups import Checkup, doubtful, faulty, well
 from chamberlain.core.errors import Conflict, NotFound
+from chamberlain.core.health import HealthCheck, fault, healthy, warning
 from chamberlain.core.ids import EventId, TemplateId, TenantId
 from chamberlain.templates.models import TemplateHead
 from chamberlain.webhooks.models import (
@@ -159,18 +159,18 @@ def span_redelivery_change(tenant_id: TenantId, span: DeliverySpan, editor: Edit
     )
 
 
-def check_targets(targets: Sequence[WebhookTarget], reaches: Mapping[str, Reachability]) -> Sequence[Checkup]:
+def check_targets(targets: Sequence[WebhookTarget], reaches: Mapping[str, Reachability]) -> Sequence[HealthCheck]:
     """Report each webhook with a problem, and the number of others.
 
     `reaches` is by address.
     """
     active = [target for target in targets if target.active]
     if not active:
-        return [well("webhooks", "There is no active webhook.")]
+        return [healthy("webhooks", "There is no active webhook.")]
     found = [checkup for target in active if (checkup := _check_target(target, reaches[target.url])) is not None]
     if found and len(found) == len(active):
         return found
-    return [*found, well("webhooks", f"{len(active) - len(found)} of {len(active)} active webhooks can be called.")]
+    return [*found, healthy("webhooks", f"{len(active) - len(found)} of {len(active)} active webhooks can be called.")]
 
 
 def build_test_payload(head: TemplateHead, now: datetime) -> Document:
@@ -213,23 +213,23 @@ def build_test_change(head: TemplateHead, url: str, attempt: Attempt, editor: Ed
     )
 
 
-def _check_target(target: WebhookTarget, reach: Reachability) -> Checkup | None:
+def _check_target(target: WebhookTarget, reach: Reachability) -> HealthCheck | None:
     if target.disabled_reason is not None:
         cure = 'Fix the receiver, then PUT the template with "active": true for its webhook.'
-        return doubtful("webhooks", f"{target.label} was disabled: {target.disabled_reason}", cure)
+        return warning("webhooks", f"{target.label} was disabled: {target.disabled_reason}", cure)
     match reach:
         case Reachability.NOT_HTTPS:
             cure = "Give it an address with https, or set CHAMBERLAIN_WEBHOOK_ALLOW_HTTP=true."
-            return faulty("webhooks", f"{target.label} has an address without https.", cure)
+            return fault("webhooks", f"{target.label} has an address without https.", cure)
         case Reachability.NO_NAME:
             cure = "Check the name and the name servers of this machine."
-            return faulty("webhooks", f"{target.label} has a name that does not resolve on this machine.", cure)
+            return fault("webhooks", f"{target.label} has a name that does not resolve on this machine.", cure)
         case Reachability.REFUSED:
             cure = "Give it a public address, or name its network in CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS."
-            return faulty("webhooks", f"{target.label} is in a network that may not be called.", cure)
+            return fault("webhooks", f"{target.label} is in a network that may not be called.", cure)
         case Reachability.YES:
             if target.failing_since is None:
                 return None
             cure = "GET /admin/v1/deliveries/ shows its answers. After five days the webhook is disabled."
             detail = f"{target.label} has failed since {target.failing_since:%Y-%m-%dT%H:%M:%SZ}."
-            return doubtful("webhooks", detail, cure)
+            return warning("webhooks", detail, cure)

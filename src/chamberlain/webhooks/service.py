@@ -10,14 +10,14 @@ from msgspec import json
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Editor
 from chamberlain.auth.permissions import Operation
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import record_change
 from chamberlain.core.errors import Fault, NotPossible
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import DeliveryId, EventId, TemplateId
 from chamberlain.core.paging import Page, PageWanted
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.http import idempotency
-from chamberlain.queue.notifier import Notifier
 from chamberlain.template_admin import records as template_admin_records
 from chamberlain.template_admin import webhook_secrets
 from chamberlain.template_admin.models import RotatedWebhook, in_area, secret_rotated
@@ -80,7 +80,7 @@ class WebhookService:
             before = present_delivery(await store.find(tx, delivery_id))
             require_callable(callable_url(await template_admin_records.find(tx, before.template_id)))
             await store.redeliver(tx, delivery_id)
-            await change_record.record(tx, redelivery_change(before, editor, act.said))
+            await record_change(tx, redelivery_change(before, editor, act.said))
             return render(present_delivery(await store.find(tx, delivery_id)))
 
         async with self.database.transaction(caller.tenant_id) as tx:
@@ -103,7 +103,7 @@ class WebhookService:
             if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept
             await _require_template(tx, span)
-            await change_record.record(tx, span_redelivery_change(caller.tenant_id, span, editor))
+            await record_change(tx, span_redelivery_change(caller.tenant_id, span, editor))
         count = await self._queue_span(caller, span)
 
         async def answer() -> bytes:
@@ -161,7 +161,7 @@ class WebhookService:
         attempt = build_test_attempt(await self.send(prepared.call))
 
         async def work() -> bytes:
-            await change_record.record(tx, build_test_change(prepared.head, prepared.call.url, attempt, editor))
+            await record_change(tx, build_test_change(prepared.head, prepared.call.url, attempt, editor))
             return render(attempt)
 
         async with self.database.transaction(caller.tenant_id) as tx:
@@ -186,7 +186,7 @@ class WebhookService:
             raise no_webhook()
         secret = await self.secrets.rotate(tx, head.tenant_id, template_id)
         was_there = before.secret_number is not None
-        await change_record.record(tx, secret_rotated(head, editor, act.said, was_there=was_there))
+        await record_change(tx, secret_rotated(head, editor, act.said, was_there=was_there))
         after = in_area(await template_admin_records.find(tx, template_id), area)
         return RotatedWebhook(replace(after, made_secret=secret.made), secret.previous_until)
 

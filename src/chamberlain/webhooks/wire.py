@@ -4,11 +4,11 @@ from uuid import UUID
 
 from msgspec import Struct, field
 
-from chamberlain.core.constraints import Shape
 from chamberlain.core.errors import BodyInvalid, Fault
+from chamberlain.core.fields import Id, Shape
 from chamberlain.core.ids import TemplateId
 from chamberlain.core.time import Moment, read_moment
-from chamberlain.core.validation import Id, Reader
+from chamberlain.core.validation import Reader
 from chamberlain.http.wire import Time, time_of
 from chamberlain.webhooks.models import Attempt as RecordedAttempt
 from chamberlain.webhooks.models import DeliveryRecord, DeliverySpan, DeliveryState

@@ -17,7 +17,7 @@ from chamberlain.app.doctor.checks import (
     judge_version,
 )
 from chamberlain.app.doctor.store import APPLICATION, WORKER, RoleRights, judge_role, judge_row_security
-from chamberlain.core.checkups import Checkup, CheckupState, doubtful, faulty, has_fault, well
+from chamberlain.core.health import HealthCheck, HealthState, fault, has_fault, healthy, warning
 from chamberlain.core.ids import TemplateId, TenantId
 from chamberlain.database.migrate import MigrationState, judge_migrations
 from chamberlain.queue.models import MOST_COUNTED
@@ -26,14 +26,14 @@ from chamberlain.webhooks.rules import check_targets
 
 pytestmark = pytest.mark.pure
 
-OK, WARNING, FAULT = CheckupState.OK, CheckupState.WARNING, CheckupState.FAULT
+OK, WARNING, FAULT = HealthState.OK, HealthState.WARNING, HealthState.FAULT
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 DAY, HOUR, SECOND = timedelta(days=1), timedelta(hours=1), timedelta(seconds=1)
 
 
 def test_it_works() -> None:
-    assert has_fault([well("a", "Well."), faulty("b", "Ill.", "Mend it.")])
-    assert not has_fault([well("a", "Well."), doubtful("b", "Odd.", "Look.")])
+    assert has_fault([healthy("a", "Well."), fault("b", "Ill.", "Mend it.")])
+    assert not has_fault([healthy("a", "Well."), warning("b", "Odd.", "Look.")])
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_it_works() -> None:
         (judge_row_security(["a.b", "c.d"]), FAULT, "a.b, c.d"),
     ],
 )
-def test_it_says_how_it_stands(checkup: Checkup, state: CheckupState, says: str) -> None:
+def test_it_says_how_it_stands(checkup: HealthCheck, state: HealthState, says: str) -> None:
     assert (checkup.state, checkup.cure is None) == (state, state is OK)
     assert says in checkup.seen
 
@@ -95,12 +95,12 @@ def test_it_says_how_it_stands(checkup: Checkup, state: CheckupState, says: str)
         ([judge_issuer_clock("issuer X", "It answers.", each * SECOND) for each in (0, 31, 61)], "issuer X"),
     ],
 )
-def test_a_checkup_has_one_name_whatever_it_says(checkups: list[Checkup], name: str) -> None:
+def test_a_checkup_has_one_name_whatever_it_says(checkups: list[HealthCheck], name: str) -> None:
     assert {each.name for each in checkups} == {name}
 
 
 def test_the_states_are_called_so_for_programs() -> None:
-    assert [*CheckupState] == ["ok", "warning", "fault"]
+    assert [*HealthState] == ["ok", "warning", "fault"]
 
 
 def test_missing_keys_are_named_in_order() -> None:
@@ -121,7 +121,7 @@ def test_missing_keys_are_named_in_order() -> None:
         (MigrationState(changed=("a/2",), missing=("a/3",), later=("a/7",)), [FAULT, FAULT, WARNING], "a/2"),
     ],
 )
-def test_it_says_how_migrations_stand(state: MigrationState, states: list[CheckupState], says: str) -> None:
+def test_it_says_how_migrations_stand(state: MigrationState, states: list[HealthState], says: str) -> None:
     found = judge_migrations(state, is_embedded=False)
 
     assert [each.state for each in found] == states
@@ -153,9 +153,7 @@ def test_migrations_of_the_embedded_database_are_run_by_the_service() -> None:
         (WORKER, {WORKER, APPLICATION}, {"is_superuser": True}, [WARNING]),
     ],
 )
-def test_it_says_what_a_role_may(
-    role: str, acts_as: set[str], but: dict[str, bool], states: list[CheckupState]
-) -> None:
+def test_it_says_what_a_role_may(role: str, acts_as: set[str], but: dict[str, bool], states: list[HealthState]) -> None:
     rights = {"is_superuser": False, "passes_row_security": False, "owns_tables": False, "changes_audit": False, **but}
 
     found = judge_role(role, RoleRights(name="somebody", acts_as=frozenset(acts_as), **rights))
@@ -190,7 +188,7 @@ def target(
     ],
 )
 def test_it_says_whether_webhooks_can_be_called(
-    targets: list[WebhookTarget], reaches: dict[str, Reachability], states: list[CheckupState], says: str
+    targets: list[WebhookTarget], reaches: dict[str, Reachability], states: list[HealthState], says: str
 ) -> None:
     found = check_targets(targets, {target(name).url: reach for name, reach in reaches.items()})
 

@@ -10,8 +10,8 @@ import pytest
 
 from chamberlain.app.doctor.examine import examine
 from chamberlain.app.doctor.store import looking
-from chamberlain.core.checkups import Checkup, CheckupState
 from chamberlain.core.errors import Unavailable
+from chamberlain.core.health import HealthCheck, HealthState
 from chamberlain.core.outages import Outage
 from chamberlain.secrets.keyring import Keyring, load_keyring
 from chamberlain.settings import Settings, read_settings
@@ -21,7 +21,7 @@ from tests.estates import ESTATE, PROJECT_GROUP, changed_estate, open_estate
 from tests.postgres import connected
 from tests.services import Service, free_port, restarted_service, run_command
 
-OK, WARNING, FAULT = CheckupState.OK, CheckupState.WARNING, CheckupState.FAULT
+OK, WARNING, FAULT = HealthState.OK, HealthState.WARNING, HealthState.FAULT
 PUT_SECRET = "INSERT INTO chamberlain.webhook_secret (tenant_id, template_id, sealed) VALUES ($1, $2, $3)"
 HOLD = """
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, held_reason)
@@ -44,11 +44,11 @@ def settings_of(databases: Databases, folder: Path, **options: object) -> Settin
     return read_settings(data_dir=folder, port=free_port(), **{**addresses, **options})
 
 
-def named(checkups: Sequence[Checkup], name: str) -> list[tuple[CheckupState, str]]:
+def named(checkups: Sequence[HealthCheck], name: str) -> list[tuple[HealthState, str]]:
     return [(each.state, each.seen) for each in checkups if each.name == name]
 
 
-def faults(checkups: Sequence[Checkup]) -> list[str]:
+def faults(checkups: Sequence[HealthCheck]) -> list[str]:
     return [each.name for each in checkups if each.state is FAULT]
 
 
@@ -72,7 +72,7 @@ async def test_it_works(furnished: Databases, tmp_path: Path, keyring: Keyring) 
     found = await examine(settings_of(furnished, tmp_path, smtp_url="smtps://mail.example"), nobody)
 
     assert [each for each in found if each.state is not OK] == [
-        Checkup(
+        HealthCheck(
             "settings",
             WARNING,
             "CHAMBERLAIN_SMTP_SENDER is Chamberlain <chamberlain@localhost>, which most mail servers refuse.",
@@ -292,7 +292,7 @@ async def test_it_tells_of_webhooks_that_are_disabled_or_cannot_be_called(databa
     said = named(found, "webhooks")
     assert [state for state, _ in said] == [WARNING, FAULT, OK]
     assert "The receiver answered 410" in said[0][1]
-    assert "stands in a network that may not be called" in said[1][1]
+    assert "is in a network that may not be called" in said[1][1]
     assert said[2][1] == "1 of 3 active webhooks can be called."
     assert not any("hidden" in f"{each.seen}{each.cure}" for each in found)
 
@@ -324,7 +324,7 @@ async def test_it_tells_of_held_jobs_and_of_faults_on_purpose(furnished: Databas
     ],
 )
 async def test_it_tells_of_doubtful_settings(
-    tmp_path: Path, options: dict[str, object], state: CheckupState, says: str
+    tmp_path: Path, options: dict[str, object], state: HealthState, says: str
 ) -> None:
     found = await examine(read_settings(data_dir=tmp_path, **{"port": free_port(), **options}), somebody)
 

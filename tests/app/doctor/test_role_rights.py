@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.app.doctor.store import APPLICATION, WORKER, RoleRights, judge_role, judge_row_security
-from chamberlain.core.checkups import CheckupState
+from chamberlain.core.health import HealthState
 
 pytestmark = pytest.mark.pure
 
-OK, WARNING, FAULT = CheckupState.OK, CheckupState.WARNING, CheckupState.FAULT
+OK, WARNING, FAULT = HealthState.OK, HealthState.WARNING, HealthState.FAULT
 API = RoleRights(
     name="api",
     acts_as=frozenset({APPLICATION}),
@@ -34,7 +34,7 @@ BACKGROUND = replace(API, name="background", acts_as=frozenset({WORKER}))
         (BACKGROUND, [FAULT, FAULT]),
     ],
 )
-def test_it_works_for_the_role_that_answers_calls(rights: RoleRights, states: list[CheckupState]) -> None:
+def test_it_works_for_the_role_that_answers_calls(rights: RoleRights, states: list[HealthState]) -> None:
     assert [(each.name, each.state) for each in judge_role(APPLICATION, rights)] == [
         ("roles", state) for state in states
     ]
@@ -51,7 +51,7 @@ def test_it_works_for_the_role_that_answers_calls(rights: RoleRights, states: li
         (replace(BACKGROUND, acts_as=frozenset(), owns_tables=True), [FAULT, WARNING]),
     ],
 )
-def test_it_works_for_the_role_of_workers(rights: RoleRights, states: list[CheckupState]) -> None:
+def test_it_works_for_the_role_of_workers(rights: RoleRights, states: list[HealthState]) -> None:
     assert [(each.name, each.state) for each in judge_role(WORKER, rights)] == [("roles", state) for state in states]
 
 

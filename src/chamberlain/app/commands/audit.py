@@ -13,8 +13,8 @@ from chamberlain.app.clock_and_ids import command_line
 from chamberlain.app.databases import opened_at_hand
 from chamberlain.app.errors import expected_faults
 from chamberlain.audit.erasure import Erasure, UserEraser
-from chamberlain.audit.seals import AuditFault, AuditVerdict, Head, head_of
-from chamberlain.audit.verification import AuditVerifier, Report
+from chamberlain.audit.rules import AuditFault, AuditVerdict, Head, head_of
+from chamberlain.audit.service import AuditVerifier, Report
 from chamberlain.cli.calls import Area, Call
 from chamberlain.cli.errors import failed, told_faults
 from chamberlain.cli.listing import show_list

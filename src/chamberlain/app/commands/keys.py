@@ -17,8 +17,7 @@ from chamberlain.cli.options import DataDir, settings_of
 from chamberlain.database.transactions import Database
 from chamberlain.embedded.identity import signing_keys
 from chamberlain.http.calls import new_trace_id
-from chamberlain.secrets.keyring import Keyring, KeysUnusable
-from chamberlain.secrets.keys_file import KeysFile
+from chamberlain.secrets.keyring import Keyring, KeysFile, KeysUnusable
 from chamberlain.settings import Settings
 
 

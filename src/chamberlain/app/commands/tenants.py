@@ -21,8 +21,8 @@ from chamberlain.cli.options import DataDir, settings_of
 from chamberlain.core.ids import WRITTEN_ID, TenantId
 from chamberlain.http.calls import new_trace_id
 from chamberlain.settings import Settings
-from chamberlain.tenant_admin.models import DeletedTenant, RemovedRows, TenantRow
 from chamberlain.tenant_admin.service import TenantOperations
+from chamberlain.tenant_admin.store import DeletedTenant, RemovedRows, TenantRow
 from chamberlain.tenants.models import Tenant
 
 

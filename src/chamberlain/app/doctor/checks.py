@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
 from chamberlain.app.doctor.store import NotThere, looking
-from chamberlain.core.checkups import Checkup, doubtful, faulty, well
 from chamberlain.core.errors import DatabaseUnavailable, Unavailable
+from chamberlain.core.health import HealthCheck, fault, healthy, warning
 from chamberlain.database.clock import MOST_CLOCK_DIFFERENCE, ClockReading, ClockReport
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.queue.models import counted
@@ -28,131 +28,131 @@ _LATE_JOB = timedelta(minutes=2)
 _LATE_SWEEP = timedelta(hours=3)
 
 
-def judge_version(number: int) -> Checkup:
+def judge_version(number: int) -> HealthCheck:
     """A server by its `server_version_num`, such as 170002."""
     major = number // 10_000
     seen = f"PostgreSQL {major}.{number % 10_000} answers."
     if _OLDEST_SERVER <= major <= _NEWEST_SERVER:
-        return well("database", seen)
-    return faulty("database", seen, f"Use PostgreSQL {_OLDEST_SERVER} to {_NEWEST_SERVER}.")
+        return healthy("database", seen)
+    return fault("database", seen, f"Use PostgreSQL {_OLDEST_SERVER} to {_NEWEST_SERVER}.")
 
 
-def judge_clock(difference: timedelta) -> Checkup:
+def judge_clock(difference: timedelta) -> HealthCheck:
     """The database's clock less ours."""
     seconds = difference.total_seconds()
     seen = f"The database's clock and that of this machine differ by {abs(seconds):.1f} seconds."
     cure = "Keep the clocks of both machines in step, by NTP: leases and waits go by the database's."
     if abs(difference) > MOST_CLOCK_DIFFERENCE:
-        return faulty("clock", seen, cure)
-    return doubtful("clock", seen, cure) if abs(difference) > _DOUBTFUL_CLOCK_DIFFERENCE else well("clock", seen)
+        return fault("clock", seen, cure)
+    return warning("clock", seen, cure) if abs(difference) > _DOUBTFUL_CLOCK_DIFFERENCE else healthy("clock", seen)
 
 
-def judge_process_clock(report: ClockReport) -> Checkup:
+def judge_process_clock(report: ClockReport) -> HealthCheck:
     """Judge a process that has reported that its clock is wrong."""
     seconds, process = report.difference.total_seconds(), "A worker" if report.is_worker else "An API process"
     seen = f"{process} on {report.host} has a clock that differs from the database's by {seconds:.0f} seconds."
     effect = "It claims no jobs until then." if report.is_worker else "It is not ready until then."
-    return faulty("clock", seen, f"Correct the clock of {report.host}, by NTP. {effect}")
+    return fault("clock", seen, f"Correct the clock of {report.host}, by NTP. {effect}")
 
 
-def judge_retention(reading: ClockReading | None) -> Checkup:
+def judge_retention(reading: ClockReading | None) -> HealthCheck:
     """Judge whether the database's clock allows retention to remove rows."""
     if reading is None:
-        return well("retention", "No process has read the database's clock yet.")
+        return healthy("retention", "No process has read the database's clock yet.")
     written = f"{reading.record.trusted_at:%Y-%m-%dT%H:%M:%SZ}"
     if reading.is_doubted:
         days = (reading.now - reading.record.trusted_at).days
         seen = f"The database's clock is {days} days past the last trusted reading ({written}). Retention is paused."
         cure = "If the database's clock is right, run `chamberlain retention confirm`. If it is not, correct it."
-        return faulty("retention", seen, cure)
+        return fault("retention", seen, cure)
     if reading.is_behind:
         seen = f"The database's clock shows a time before the last trusted reading ({written})."
         cure = "Correct the clock of the database server, by NTP. If it is right, run `chamberlain retention confirm`."
-        return faulty("retention", seen, cure)
-    return well("retention", "The database's clock agrees with its earlier readings.")
+        return fault("retention", seen, cure)
+    return healthy("retention", "The database's clock agrees with its earlier readings.")
 
 
-def judge_issuer_clock(name: str, answered: str, difference: timedelta | None) -> Checkup:
+def judge_issuer_clock(name: str, answered: str, difference: timedelta | None) -> HealthCheck:
     """An issuer that answers, by its clock less ours; `answered` says what it has told. Its own header counts whole
     seconds."""
     if difference is None:
-        return well(name, f"{answered} It does not tell the time.")
+        return healthy(name, f"{answered} It does not tell the time.")
     seconds = abs(difference.total_seconds())
     seen = f"{answered} Its clock and ours differ by {seconds:.0f} seconds."
     cure = f"Keep the clock of this machine in step: tokens are refused beyond {_TOKEN_LEEWAY.seconds} seconds."
     if abs(difference) > _TOKEN_LEEWAY:
-        return faulty(name, seen, cure)
-    return doubtful(name, seen, cure) if abs(difference) > _TOKEN_LEEWAY / 2 else well(name, seen)
+        return fault(name, seen, cure)
+    return warning(name, seen, cure) if abs(difference) > _TOKEN_LEEWAY / 2 else healthy(name, seen)
 
 
-def judge_space(place: str, free: int) -> Checkup:
+def judge_space(place: str, free: int) -> HealthCheck:
     """The disk that the data folder is on, by the bytes that are left."""
     seen = f"{place} has {free / 2**30:.1f} GiB left."
     cure = "Make room, or move the data folder to a larger disk: the database stops when there is none left."
     if free < _NO_SPACE:
-        return faulty("disk", seen, cure)
-    return doubtful("disk", seen, cure) if free < _LITTLE_SPACE else well("disk", seen)
+        return fault("disk", seen, cure)
+    return warning("disk", seen, cure) if free < _LITTLE_SPACE else healthy("disk", seen)
 
 
-def judge_connections(used: int, most: int, *, needed: int) -> Checkup:
+def judge_connections(used: int, most: int, *, needed: int) -> HealthCheck:
     """The connections of the database server, and how many of them one more process may take."""
     seen = f"{used} of {most} connections are in use."
     if most - used >= needed:
-        return well("connections", seen)
+        return healthy("connections", seen)
     cure = f"A process takes up to {needed}: raise max_connections, put a pooler before it, or run fewer processes."
-    return doubtful("connections", seen, cure)
+    return warning("connections", seen, cure)
 
 
-def judge_keys(known: Collection[str], used: Collection[str], *, file: str) -> Checkup:
+def judge_keys(known: Collection[str], used: Collection[str], *, file: str) -> HealthCheck:
     """The keys of the keys file, and those that stored secrets are sealed with."""
     missing = sorted(set(used) - set(known))
     if not missing:
         keys = "1 key" if len(known) == 1 else f"{len(known)} keys"
-        return well("keys", f"{file} has {keys}, and every stored secret is sealed with one of them.")
+        return healthy("keys", f"{file} has {keys}, and every stored secret is sealed with one of them.")
     names = ", ".join(f'"{name}"' for name in missing)
-    return faulty(
+    return fault(
         "keys",
         f"{file} lacks {names}, with which stored secrets are sealed.",
         "Put the lines of these keys back, behind the first one. Without them the secrets cannot be opened.",
     )
 
 
-def judge_certificate(ends: datetime, now: datetime) -> Checkup:
+def judge_certificate(ends: datetime, now: datetime) -> HealthCheck:
     """The self-made certificate behind the https listener, which is made anew at every start."""
     seen = f"The self-made certificate (ca.pem) ends on {ends:%Y-%m-%d}."
     if ends > now + _LITTLE_TIME:
-        return well("certificate", seen)
+        return healthy("certificate", seen)
     cure = "Restart the service, which makes a new one, and give ca.pem to those who trust it."
-    return (doubtful if ends > now else faulty)("certificate", seen, cure)
+    return (warning if ends > now else fault)("certificate", seen, cure)
 
 
-def judge_queue(due: int, oldest: timedelta, *, is_stopped: bool) -> Checkup:
+def judge_queue(due: int, oldest: timedelta, *, is_stopped: bool) -> HealthCheck:
     """The jobs that are due, and for how long the oldest of them has been. While the service is stopped they rest."""
     if not due:
-        return well("queue", "No job is due.")
+        return healthy("queue", "No job is due.")
     are = "is" if due == 1 else "are"
     seen = f"{counted(due, 'job')} {are} due, the oldest for {oldest.total_seconds():.0f} seconds."
     if is_stopped or oldest <= _LATE_JOB:
-        return well("queue", seen)
-    return doubtful("queue", seen, "Look whether a worker runs, and start more of them if they do not keep up.")
+        return healthy("queue", seen)
+    return warning("queue", seen, "Look whether a worker runs, and start more of them if they do not keep up.")
 
 
-def judge_overlaps(ends: Sequence[datetime], now: datetime) -> Checkup:
+def judge_overlaps(ends: Sequence[datetime], now: datetime) -> HealthCheck:
     """Webhooks that are signed with two secrets, by the times when the older ones end."""
     if not ends:
-        return well("webhook secrets", "No webhook is between two secrets.")
+        return healthy("webhook secrets", "No webhook is between two secrets.")
     last = max(ends)
     count = "1 webhook is" if len(ends) == 1 else f"{len(ends)} webhooks are"
     seen = f"{count} signed with two secrets, until {last:%Y-%m-%dT%H:%M:%SZ} at the latest."
     if min(ends) < now - _LATE_SWEEP:
         cure = "The older secret should be removed by now: look whether a worker runs."
-        return doubtful("webhook secrets", seen, cure)
-    return well("webhook secrets", f"{seen} Receivers should take up the newer one by then.")
+        return warning("webhook secrets", seen, cure)
+    return healthy("webhook secrets", f"{seen} Receivers should take up the newer one by then.")
 
 
 async def look(
-    name: str, database: Database | None, at: Callable[[Transaction], Awaitable[Sequence[Checkup]]]
-) -> Sequence[Checkup]:
+    name: str, database: Database | None, at: Callable[[Transaction], Awaitable[Sequence[HealthCheck]]]
+) -> Sequence[HealthCheck]:
     """What is seen, and nothing when there is no database: that is told where it was opened."""
     if database is None:
         return ()
@@ -162,11 +162,11 @@ async def look(
     except NotThere as error:
         return [not_there(name, error)]
     except DatabaseUnavailable as error:
-        return [faulty(name, f"It cannot be looked at. {error.outage.seen}", error.outage.cure)]
+        return [fault(name, f"It cannot be looked at. {error.outage.seen}", error.outage.cure)]
     except Unavailable:
-        return [faulty(name, "Another transaction is in the way.", "Run `chamberlain doctor` again.")]
+        return [fault(name, "Another transaction is in the way.", "Run `chamberlain doctor` again.")]
 
 
-def not_there(name: str, error: NotThere) -> Checkup:
+def not_there(name: str, error: NotThere) -> HealthCheck:
     """What cannot be looked at, because something of the database is missing."""
-    return faulty(name, f"It cannot be looked at: {error}.", "See to the migrations and the rights of the roles first.")
+    return fault(name, f"It cannot be looked at: {error}.", "See to the migrations and the rights of the roles first.")

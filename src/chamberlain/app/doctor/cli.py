@@ -10,7 +10,7 @@ import typer
 from chamberlain.app.doctor.examine import examine
 from chamberlain.cli.errors import ExitCode
 from chamberlain.cli.output import show_json
-from chamberlain.core.checkups import Checkup, CheckupState, has_fault
+from chamberlain.core.health import HealthCheck, HealthState, has_fault
 from chamberlain.core.text import one_line
 from chamberlain.settings import Settings
 
@@ -56,16 +56,16 @@ class _Health(msgspec.Struct):
     checks: list[_HealthCheck]
 
 
-def _lines(checkup: Checkup) -> Iterator[str]:
+def _lines(checkup: HealthCheck) -> Iterator[str]:
     yield f"{checkup.state:8} {checkup.name:19} {one_line(checkup.seen)}"
     if checkup.cure is not None:
         for line in checkup.cure.splitlines():
             yield f"{'':28} {one_line(line)}"
 
 
-def _sum(checkups: Sequence[Checkup]) -> str:
+def _sum(checkups: Sequence[HealthCheck]) -> str:
     states = [checkup.state for checkup in checkups]
-    faults, warnings = states.count(CheckupState.FAULT), states.count(CheckupState.WARNING)
+    faults, warnings = states.count(HealthState.FAULT), states.count(HealthState.WARNING)
     if not faults and not warnings:
         return "All is well."
     return f"{_counted(faults, 'fault')}, {_counted(warnings, 'warning')}."
@@ -75,8 +75,8 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _document(checkups: Sequence[Checkup]) -> object:
+def _document(checkups: Sequence[HealthCheck]) -> object:
     states = {checkup.state for checkup in checkups}
-    worst = next((state for state in (CheckupState.FAULT, CheckupState.WARNING) if state in states), CheckupState.OK)
+    worst = next((state for state in (HealthState.FAULT, HealthState.WARNING) if state in states), HealthState.OK)
     checks = [{"name": each.name, "state": each.state, "seen": each.seen, "cure": each.cure} for each in checkups]
     return {"state": worst, "checks": checks}

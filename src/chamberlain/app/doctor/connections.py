@@ -14,8 +14,8 @@ from chamberlain.app.doctor.database import Opened
 from chamberlain.app.doctor.store import NotThere, telling, webhook_targets
 from chamberlain.app.identity import believed_base_url, embedded_issuers
 from chamberlain.auth.issuers import UNANSWERED, UnusableAnswer, ask_issuer, issuers_client
-from chamberlain.core.checkups import Checkup, doubtful, faulty, well
 from chamberlain.core.errors import TryAgain
+from chamberlain.core.health import HealthCheck, fault, healthy, warning
 from chamberlain.database.transactions import Transaction
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.embedded.directory.faults import Faults
@@ -26,11 +26,11 @@ from chamberlain.webhooks.models import WebhookTarget
 from chamberlain.webhooks.rules import check_targets
 
 
-async def look_at_directory(opened: Opened) -> Sequence[Checkup]:
+async def look_at_directory(opened: Opened) -> Sequence[HealthCheck]:
     """It is asked for the administrators of the first tenant."""
     found: list[Tenant] = []
 
-    async def read(tx: Transaction) -> Sequence[Checkup]:
+    async def read(tx: Transaction) -> Sequence[HealthCheck]:
         found.extend(await tenant_records.find_all(tx))
         return ()
 
@@ -39,16 +39,16 @@ async def look_at_directory(opened: Opened) -> Sequence[Checkup]:
         return told
     if not found:
         cure = "`chamberlain apply` makes tenants from configuration files."
-        return [*told, doubtful("tenants", "There is no tenant yet.", cure)]
+        return [*told, warning("tenants", "There is no tenant yet.", cure)]
     suspended = sum(tenant.suspended for tenant in found)
     counted = "1 tenant" if len(found) == 1 else f"{len(found)} tenants"
-    told.append(well("tenants", f"There are {counted}, {suspended} of them suspended."))
+    told.append(healthy("tenants", f"There are {counted}, {suspended} of them suspended."))
     return [*told, await _answer(opened, found[0])]
 
 
-async def _answer(opened: Opened, tenant: Tenant) -> Checkup:
+async def _answer(opened: Opened, tenant: Tenant) -> HealthCheck:
     if opened.application is None:
-        return faulty("directory", "It was not asked.", "Mend CHAMBERLAIN_DATABASE_URL first.")
+        return fault("directory", "It was not asked.", "Mend CHAMBERLAIN_DATABASE_URL first.")
     people = make_people(opened.settings, opened.application.pool)
     question = PeopleQuestion(tenant.id, users=tenant.administrator_users, named_groups=tenant.administrator_groups)
     try:
@@ -56,32 +56,32 @@ async def _answer(opened: Opened, tenant: Tenant) -> Checkup:
             answer = await people.look_up(question)
     except TryAgain as error:
         cure = "Look whether it runs; with faults on purpose, ask again."
-        return faulty("directory", f"It does not answer: {error.reason}", cure)
+        return fault("directory", f"It does not answer: {error.reason}", cure)
     except NotThere as error:
         return not_there("directory", error)
     if answer.people or answer.known_groups:
-        return well("directory", f"It answers, and knows the administrators of {tenant.name}.")
+        return healthy("directory", f"It answers, and knows the administrators of {tenant.name}.")
     cure = "Name administrators in the tenant's configuration file whom the directory knows, and apply it."
-    return doubtful("directory", f"It answers, and knows none of the administrators of {tenant.name}.", cure)
+    return warning("directory", f"It answers, and knows none of the administrators of {tenant.name}.", cure)
 
 
-def _on_purpose(opened: Opened) -> Sequence[Checkup]:
+def _on_purpose(opened: Opened) -> Sequence[HealthCheck]:
     if faults_of(opened.settings) == Faults():
         return ()
     cure = "Take the settings CHAMBERLAIN_FAULT_... away where people work."
-    return [doubtful("directory", "It makes difficulties on purpose, as settings ask for.", cure)]
+    return [warning("directory", "It makes difficulties on purpose, as settings ask for.", cure)]
 
 
 # All that is asked about one issuer.
 _PATIENCE_SECONDS = 10.0
 
 
-async def look_at_issuers(opened: Opened, *, is_served: bool) -> Sequence[Checkup]:
+async def look_at_issuers(opened: Opened, *, is_served: bool) -> Sequence[HealthCheck]:
     """Each that is registered, and the embedded one while the service runs; `is_served` says that it does."""
     registered: set[str] = set()
     found: list[Tenant] = []
 
-    async def read(tx: Transaction) -> Sequence[Checkup]:
+    async def read(tx: Transaction) -> Sequence[HealthCheck]:
         found.extend(await tenant_records.find_all(tx))
         issuers = await tenant_records.issuers_of(tx, [tenant.id for tenant in found])
         registered.update(each.issuer for each in issuers)
@@ -93,11 +93,11 @@ async def look_at_issuers(opened: Opened, *, is_served: bool) -> Sequence[Checku
     embedded = {each.issuer for tenant in found[:1] for each in issuers_for(tenant.id)}
     asked = sorted(registered | embedded if is_served else registered)
     silent = is_served or not opened.settings.embedded_identity
-    told = [] if silent else [well("issuers", "The embedded identity platform runs with the service: not asked.")]
+    told = [] if silent else [healthy("issuers", "The embedded identity platform runs with the service: not asked.")]
     return [*faults, *told, *await _ask_all(opened, asked)]
 
 
-async def _ask_all(opened: Opened, issuers: Sequence[str]) -> Sequence[Checkup]:
+async def _ask_all(opened: Opened, issuers: Sequence[str]) -> Sequence[HealthCheck]:
     pem = _authority_pem(DataFolder(opened.settings.data_dir).authority)
     return await asyncio.gather(*(_ask(issuer, pem) for issuer in issuers))
 
@@ -113,32 +113,32 @@ def _authority_pem(authority: Path) -> str | None:
     return pem
 
 
-async def _ask(issuer: str, authority_pem: str | None) -> Checkup:
+async def _ask(issuer: str, authority_pem: str | None) -> HealthCheck:
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS), issuers_client(authority_pem) as client:
             published = await ask_issuer(client, issuer)
     except UnusableAnswer as error:
         cure = "Tokens of this issuer are refused. Mend its address in the configuration file, or the issuer."
-        return faulty("issuers", f"{issuer} cannot be used: {error}.", cure)
+        return fault("issuers", f"{issuer} cannot be used: {error}.", cure)
     except UNANSWERED as error:
         cure = "Look whether this machine can reach it, by name and without a proxy, and trusts its certificate."
-        return faulty("issuers", f"{issuer} does not answer ({str(error) or type(error).__name__}).", cure)
+        return fault("issuers", f"{issuer} does not answer ({str(error) or type(error).__name__}).", cure)
     if not published.keys:
         cure = "It has to publish a key for RS256 or ES256."
-        return faulty("issuers", f"{issuer} publishes no key that tokens could be checked with.", cure)
+        return fault("issuers", f"{issuer} publishes no key that tokens could be checked with.", cure)
     if urlsplit(issuer).scheme != "https":
         cure = "Use https: keys that come over a line that others can write to prove nothing."
-        return doubtful("issuers", f"{issuer} answers without https.", cure)
+        return warning("issuers", f"{issuer} answers without https.", cure)
     keys = "1 key" if len(published.keys) == 1 else f"{len(published.keys)} keys"
     difference = None if published.at is None else published.at - local_now()
     return judge_issuer_clock("issuers", f"{issuer} publishes {keys}.", difference)
 
 
-async def look_at_webhooks(opened: Opened) -> Sequence[Checkup]:
+async def look_at_webhooks(opened: Opened) -> Sequence[HealthCheck]:
     """Of all tenants. Names are looked up when the database has been left, for that may take its time."""
     targets = list[WebhookTarget]()
 
-    async def read(tx: Transaction) -> Sequence[Checkup]:
+    async def read(tx: Transaction) -> Sequence[HealthCheck]:
         targets.extend(await webhook_targets(tx))
         return ()
 

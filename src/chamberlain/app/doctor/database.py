@@ -22,11 +22,10 @@ from chamberlain.app.doctor.checks import (
     judge_version,
     look,
 )
-from chamberlain.app.doctor.store import APPLICATION, WORKER, bad_texts, judge_role, judge_row_security
-from chamberlain.core.checkups import Checkup, doubtful, faulty, well
+from chamberlain.app.doctor.store import APPLICATION, WORKER, BadText, bad_texts, judge_role, judge_row_security
 from chamberlain.core.errors import DatabaseUnavailable
+from chamberlain.core.health import HealthCheck, fault, healthy, warning
 from chamberlain.core.outages import Outage
-from chamberlain.core.text import judge_texts
 from chamberlain.database import clock
 from chamberlain.database.connection import AddressUnusable
 from chamberlain.database.migrate import judge_migrations, migration_state
@@ -49,7 +48,7 @@ class Opened:
     settings: Settings
     application: Database | None = None
     worker: Database | None = None
-    checkups: list[Checkup] = field(default_factory=list)
+    checkups: list[HealthCheck] = field(default_factory=list)
     was_stopped: bool = False
 
     @property
@@ -98,24 +97,24 @@ async def _embedded(stack: AsyncExitStack, opened: Opened) -> Mapping[str, str]:
     try:
         if not postgres.has_data(folder):
             seen = f"There is no embedded database in {settings.data_dir} yet."
-            opened.checkups.append(doubtful("database", seen, "Start `chamberlain serve`, or name its --data-dir."))
+            opened.checkups.append(warning("database", seen, "Start `chamberlain serve`, or name its --data-dir."))
             return {}
         server = await postgres.start(folder, programs=settings.postgres_bin, run_as=settings.postgres_user)
     except AlreadyRunning:
         outage = embedded_outage(folder, outage)
         seen = f"The service runs, and its embedded database does not. {outage.seen}"
-        opened.checkups.append(faulty("database", seen, outage.cure))
+        opened.checkups.append(fault("database", seen, outage.cure))
         return {}
     except EmbeddedPostgresError as error:
-        opened.checkups.append(faulty("database", "The embedded database cannot be started.", str(error)))
+        opened.checkups.append(fault("database", "The embedded database cannot be started.", str(error)))
         return {}
     except OSError as error:
         seen = f"The folder of the embedded database cannot be looked at ({error.strerror})."
-        opened.checkups.append(faulty("database", seen, "Run this as who runs the service, with its --data-dir."))
+        opened.checkups.append(fault("database", seen, "Run this as who runs the service, with its --data-dir."))
         return {}
     stack.push_async_callback(server.stop)
     opened.was_stopped = True
-    opened.checkups.append(well("database", "The service is stopped: its database was started for this look."))
+    opened.checkups.append(healthy("database", "The service is stopped: its database was started for this look."))
     return addresses
 
 
@@ -138,11 +137,11 @@ async def _opened(stack: AsyncExitStack, opened: Opened, name: str, address: str
             await connection.execute("SELECT")
     except DatabaseUnavailable as error:
         seen = f"{error.outage.seen} Seen through {variable(name)}: {_reason(error)}."
-        opened.checkups.append(faulty("database", seen, _cure(error.outage, opened, name)))
+        opened.checkups.append(fault("database", seen, _cure(error.outage, opened, name)))
         return None
     except AddressUnusable as error:
         seen = f"The database cannot be reached by {variable(name)}: {error.reason}."
-        opened.checkups.append(faulty("database", seen, f"Correct {variable(name)}."))
+        opened.checkups.append(fault("database", seen, f"Correct {variable(name)}."))
         return None
     return database
 
@@ -164,11 +163,11 @@ _OF_ITS_OWN = 4
 _NEEDED = MOST_APPLICATION_CONNECTIONS + MOST_WORKER_CONNECTIONS + _OF_ITS_OWN
 
 
-async def look_at_server(opened: Opened) -> Sequence[Checkup]:
+async def look_at_server(opened: Opened) -> Sequence[HealthCheck]:
     """The server and what is in it, by whichever role can sign in."""
     anybody = opened.worker or opened.application
 
-    async def migrations(tx: Transaction) -> Sequence[Checkup]:
+    async def migrations(tx: Transaction) -> Sequence[HealthCheck]:
         state = await migration_state(tx.connection, migration_sets())
         return judge_migrations(state, is_embedded=opened.is_embedded)
 
@@ -182,7 +181,7 @@ async def look_at_server(opened: Opened) -> Sequence[Checkup]:
     ]
 
 
-async def _server(tx: Transaction) -> Sequence[Checkup]:
+async def _server(tx: Transaction) -> Sequence[HealthCheck]:
     state = await store.server_state(tx)
     return [
         judge_version(state.version),
@@ -191,27 +190,27 @@ async def _server(tx: Transaction) -> Sequence[Checkup]:
     ]
 
 
-async def _clocks(tx: Transaction) -> Sequence[Checkup]:
+async def _clocks(tx: Transaction) -> Sequence[HealthCheck]:
     reports = [judge_process_clock(each) for each in await clock.reports(tx)]
     return [*reports, judge_retention(await clock.read(tx))]
 
 
-async def _application(tx: Transaction) -> Sequence[Checkup]:
+async def _application(tx: Transaction) -> Sequence[HealthCheck]:
     return judge_role(APPLICATION, await store.role_rights(tx))
 
 
-async def _worker(tx: Transaction) -> Sequence[Checkup]:
+async def _worker(tx: Transaction) -> Sequence[HealthCheck]:
     return judge_role(WORKER, await store.role_rights(tx))
 
 
-async def _row_security(tx: Transaction) -> Sequence[Checkup]:
+async def _row_security(tx: Transaction) -> Sequence[HealthCheck]:
     return [judge_row_security(await store.open_tables(tx))]
 
 
-async def look_at_queue(opened: Opened) -> Sequence[Checkup]:
+async def look_at_queue(opened: Opened) -> Sequence[HealthCheck]:
     """Of all tenants."""
 
-    async def read(tx: Transaction) -> Sequence[Checkup]:
+    async def read(tx: Transaction) -> Sequence[HealthCheck]:
         depth = await queue_jobs.measure(tx)
         queue = judge_queue(depth.due, depth.oldest, is_stopped=opened.was_stopped)
         return [queue, *_held(depth.held)]
@@ -219,18 +218,35 @@ async def look_at_queue(opened: Opened) -> Sequence[Checkup]:
     return await look("queue", opened.worker, read)
 
 
-def _held(count: int) -> Sequence[Checkup]:
+def _held(count: int) -> Sequence[HealthCheck]:
     if not count:
         return ()
     held = f"{counted(count, 'job')} {'waits' if count == 1 else 'wait'}"
     cure = "See `chamberlain jobs list`, mend the cause, then `chamberlain jobs release`."
-    return [doubtful("queue", f"{held} for a person.", cure)]
+    return [warning("queue", f"{held} for a person.", cure)]
 
 
-async def look_at_texts(opened: Opened) -> Sequence[Checkup]:
+async def look_at_texts(opened: Opened) -> Sequence[HealthCheck]:
     """Of all tenants. Requests, events and the audit trail are too large to be searched."""
 
-    async def read(tx: Transaction) -> Sequence[Checkup]:
+    async def read(tx: Transaction) -> Sequence[HealthCheck]:
         return judge_texts(await bad_texts(tx))
 
     return await look("texts", opened.worker, read)
+
+
+def judge_texts(found: Sequence[BadText]) -> Sequence[HealthCheck]:
+    """Name each row that an administrator has to write again."""
+    if not found:
+        return [healthy("texts", "No template or policy holds a control character.")]
+    return [fault("texts", _seen(each), _CURE) for each in found]
+
+
+_CURE = (
+    "It is shown with U+FFFD in place of each such character. Correct it in the configuration file and run "
+    "`chamberlain apply`, or PUT it again."
+)
+
+
+def _seen(bad: BadText) -> str:
+    return f"The {bad.noun} {bad.id} of tenant {bad.tenant_id} holds a control character of an earlier version."

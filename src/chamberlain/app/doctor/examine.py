@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from chamberlain.app.doctor.connections import look_at_directory, look_at_issuers, look_at_webhooks
 from chamberlain.app.doctor.database import look_at_queue, look_at_server, look_at_texts, opened_to_look
 from chamberlain.app.doctor.machine import AskService, look_at_folder, look_at_keys, look_at_listeners, look_at_settings
-from chamberlain.core.checkups import Checkup
+from chamberlain.core.health import HealthCheck
 from chamberlain.settings import Settings
 
 
-async def examine(settings: Settings, ask: AskService) -> Sequence[Checkup]:
+async def examine(settings: Settings, ask: AskService) -> Sequence[HealthCheck]:
     """How the installation stands, beside its running service or while it is stopped. `ask` asks the service at an
     address whether it is ready."""
     listeners = await look_at_listeners(settings, ask)

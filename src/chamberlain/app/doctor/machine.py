@@ -17,7 +17,7 @@ from chamberlain.app.doctor.checks import judge_certificate, judge_keys, judge_o
 from chamberlain.app.doctor.database import Opened
 from chamberlain.app.doctor.store import telling
 from chamberlain.app.listeners import PortTaken, bind
-from chamberlain.core.checkups import Checkup, doubtful, faulty, well
+from chamberlain.core.health import HealthCheck, fault, healthy, warning
 from chamberlain.database.clock import decision_time
 from chamberlain.database.transactions import Transaction
 from chamberlain.embedded.identity.errors import IdentityUnreachable
@@ -26,33 +26,33 @@ from chamberlain.secrets.keyring import KeysUnusable, load_keyring
 from chamberlain.settings import Settings
 
 
-def look_at_folder(settings: Settings) -> Sequence[Checkup]:
+def look_at_folder(settings: Settings) -> Sequence[HealthCheck]:
     """Nothing is made where there is none."""
     folder = DataFolder(settings.data_dir)
     try:
         free = shutil.disk_usage(folder.path).free
     except FileNotFoundError:
-        return [well("data folder", f"There is no {folder.path} yet. The first start makes it.")]
+        return [healthy("data folder", f"There is no {folder.path} yet. The first start makes it.")]
     except OSError as error:
         seen = f"{folder.path} cannot be looked at ({error.strerror})."
-        return [faulty("data folder", seen, "Run this as who runs the service, or name its --data-dir.")]
+        return [fault("data folder", seen, "Run this as who runs the service, or name its --data-dir.")]
     return [judge_space(str(folder.path), free), *_secrets(folder), *_certificate(folder.authority)]
 
 
-def _secrets(folder: DataFolder) -> Sequence[Checkup]:
+def _secrets(folder: DataFolder) -> Sequence[HealthCheck]:
     try:
         files = [folder.path / "example-users.json", *folder.path.glob("*.secret")]
         open_files = [file for file in files if file.exists() and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)]
     except OSError as error:
         seen = f"Files in {folder.path} cannot be looked at ({error.strerror})."
-        return [faulty("data folder", seen, "Run this as who runs the service.")]
+        return [fault("data folder", seen, "Run this as who runs the service.")]
     return [
-        doubtful("data folder", f"Others than its owner can use {file}, which holds secrets.", f"chmod 600 {file}")
+        warning("data folder", f"Others than its owner can use {file}, which holds secrets.", f"chmod 600 {file}")
         for file in open_files
     ]
 
 
-def _certificate(authority: Path) -> Sequence[Checkup]:
+def _certificate(authority: Path) -> Sequence[HealthCheck]:
     if not authority.exists():
         return ()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -61,31 +61,31 @@ def _certificate(authority: Path) -> Sequence[Checkup]:
     except OSError:
         # Of this class are the faults of certificates, too.
         seen = f"{authority} cannot be read, or is no certificate."
-        return [faulty("certificate", seen, "Restart the service, which writes it anew.")]
+        return [fault("certificate", seen, "Restart the service, which writes it anew.")]
     ends = [ssl.cert_time_to_seconds(str(each["notAfter"])) for each in context.get_ca_certs()]
     return [judge_certificate(datetime.fromtimestamp(end, UTC), local_now()) for end in ends]
 
 
-async def look_at_keys(opened: Opened) -> Sequence[Checkup]:
+async def look_at_keys(opened: Opened) -> Sequence[HealthCheck]:
     """The file, and what the database needs of it."""
     path = opened.settings.keys_file
     known: frozenset[str] = frozenset()
-    found: list[Checkup] = []
+    found: list[HealthCheck] = []
     try:
         # Reading it would make it where there is none.
         if path.exists():
             known = frozenset(load_keyring(path).keys)
             found += _permissions(opened)
     except KeysUnusable as error:
-        found.append(faulty("keys", "The keys file cannot be used.", str(error)))
+        found.append(fault("keys", "The keys file cannot be used.", str(error)))
     except OSError as error:
         cure = "Run this as who runs the service."
-        found.append(faulty("keys", f"{path} cannot be looked at ({error.strerror}).", cure))
+        found.append(fault("keys", f"{path} cannot be looked at ({error.strerror}).", cure))
 
-    async def ours(tx: Transaction) -> Sequence[Checkup]:
+    async def ours(tx: Transaction) -> Sequence[HealthCheck]:
         used = await store.sealing_keys(tx) | await _theirs(opened)
         if not known and not used:
-            return [well("keys", f"There is no {path} yet, and nothing is sealed. The first start makes it.")]
+            return [healthy("keys", f"There is no {path} yet, and nothing is sealed. The first start makes it.")]
         return [
             judge_keys(known, used, file=str(path)),
             judge_overlaps(await store.overlaps(tx), await decision_time(tx)),
@@ -94,15 +94,15 @@ async def look_at_keys(opened: Opened) -> Sequence[Checkup]:
     try:
         return [*found, *await look("keys", opened.worker, ours)]
     except IdentityUnreachable as error:
-        return [*found, faulty("keys", str(error), "Run `chamberlain doctor` again.")]
+        return [*found, fault("keys", str(error), "Run `chamberlain doctor` again.")]
 
 
-def _permissions(opened: Opened) -> Sequence[Checkup]:
+def _permissions(opened: Opened) -> Sequence[HealthCheck]:
     path = opened.settings.keys_file
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO) == 0:
         return ()
-    return [doubtful("keys", f"Others than its owner can use {path} (mode {mode:o}).", f"chmod 600 {path}")]
+    return [warning("keys", f"Others than its owner can use {path} (mode {mode:o}).", f"chmod 600 {path}")]
 
 
 async def _theirs(opened: Opened) -> frozenset[str]:
@@ -121,7 +121,7 @@ AskService = Callable[[str], Awaitable[Sequence[str] | None]]
 class Listeners:
     """What was seen, and whether it is a service like ours that answers."""
 
-    checkups: tuple[Checkup, ...]
+    checkups: tuple[HealthCheck, ...]
     are_ours: bool
 
 
@@ -132,18 +132,20 @@ async def look_at_listeners(settings: Settings, ask: AskService) -> Listeners:
     wrong = await ask(_address(settings))
     if wrong is not None:
         checkups = [
-            faulty("service", f"It answers, and a check of /health/ready fails: {each}", "See the lines below.")
+            fault("service", f"It answers, and a check of /health/ready fails: {each}", "See the lines below.")
             for each in wrong
         ]
-        return Listeners(tuple(checkups) or (well("service", f"It answers on {where}, and is ready."),), are_ours=True)
+        return Listeners(
+            tuple(checkups) or (healthy("service", f"It answers on {where}, and is ready."),), are_ours=True
+        )
     try:
         for port in ports:
             bind(settings.host, port).close()
     except PortTaken as error:
         return Listeners(
-            (faulty("service", "It does not answer, and could not be started.", str(error)),), are_ours=False
+            (fault("service", "It does not answer, and could not be started.", str(error)),), are_ours=False
         )
-    return Listeners((well("service", f"It does not run: nothing listens on {where}."),), are_ours=False)
+    return Listeners((healthy("service", f"It does not run: nothing listens on {where}."),), are_ours=False)
 
 
 def _address(settings: Settings) -> str:
@@ -157,29 +159,29 @@ _METADATA = ip_address("169.254.169.254")
 _HERE = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 
-def look_at_settings(settings: Settings) -> Sequence[Checkup]:
+def look_at_settings(settings: Settings) -> Sequence[HealthCheck]:
     """Each that is doubtful; one line when none is."""
     found = [*_identity(settings), *_addresses(settings), *_webhooks(settings), *_proxies(settings), *_mail(settings)]
-    return found or [well("settings", "None of them is doubtful.")]
+    return found or [healthy("settings", "None of them is doubtful.")]
 
 
-def _identity(settings: Settings) -> Iterator[Checkup]:
+def _identity(settings: Settings) -> Iterator[HealthCheck]:
     if settings.listens_on_loopback or not settings.embedded_identity:
         return
     seen = f"{settings.host} can be reached from other machines, and the embedded identity platform is for evaluation."
     if settings.allow_embedded_identity:
-        yield doubtful(
+        yield warning(
             "settings", seen, "Register the organisation's own issuer, and listen on loopback behind a proxy."
         )
     else:
         cure = "The service does not start so: listen on 127.0.0.1, or set CHAMBERLAIN_EMBEDDED_IDENTITY=false."
-        yield faulty("settings", seen, cure)
+        yield fault("settings", seen, cure)
 
 
-def _addresses(settings: Settings) -> Iterator[Checkup]:
+def _addresses(settings: Settings) -> Iterator[HealthCheck]:
     if settings.metrics_port in {settings.port, settings.tls_port}:
         seen = f"CHAMBERLAIN_METRICS_PORT is {settings.metrics_port}, which the service listens on itself."
-        yield faulty("settings", seen, "Choose another one.")
+        yield fault("settings", seen, "Choose another one.")
     for name, url in (
         ("CHAMBERLAIN_BASE_URL", settings.base_url),
         ("CHAMBERLAIN_INSIDERS_BASE_URL", settings.insiders_base_url),
@@ -187,40 +189,38 @@ def _addresses(settings: Settings) -> Iterator[Checkup]:
     ):
         if urlsplit(url).scheme == "http" and not _is_loopback(urlsplit(url).hostname or ""):
             cure = "Put a proxy with TLS before it, and name its address with https."
-            yield doubtful("settings", f"{name} is {url}: tokens cross a network in the clear.", cure)
+            yield warning("settings", f"{name} is {url}: tokens cross a network in the clear.", cure)
 
 
-def _webhooks(settings: Settings) -> Iterator[Checkup]:
+def _webhooks(settings: Settings) -> Iterator[HealthCheck]:
     if settings.webhook_allow_http:
         cure = "Take CHAMBERLAIN_WEBHOOK_ALLOW_HTTP away when every receiver has https."
-        yield doubtful("settings", "Webhooks may be called without https: what they are told can be read.", cure)
+        yield warning("settings", "Webhooks may be called without https: what they are told can be read.", cure)
     for network in settings.allowed_networks:
         inside = any(network.overlaps(each) for each in _HERE if each.version == network.version)
         if inside or (_METADATA.version == network.version and _METADATA in network):
             seen = f"CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS has {network}: whoever sets webhooks can reach this machine."
-            yield doubtful("settings", seen, "Name the networks of the receivers alone.")
+            yield warning("settings", seen, "Name the networks of the receivers alone.")
 
 
-def _proxies(settings: Settings) -> Iterator[Checkup]:
+def _proxies(settings: Settings) -> Iterator[HealthCheck]:
     for network in settings.proxies:
         if network.prefixlen == 0:
             seen = f"CHAMBERLAIN_TRUSTED_PROXIES has {network}: each caller can choose the client address."
-            yield doubtful("settings", seen, "Name the addresses of your reverse proxies only.")
+            yield warning("settings", seen, "Name the addresses of your reverse proxies only.")
 
 
-def _mail(settings: Settings) -> Iterator[Checkup]:
+def _mail(settings: Settings) -> Iterator[HealthCheck]:
     if settings.smtp_url is None:
         seen = "CHAMBERLAIN_SMTP_URL is not set: nobody is told by mail that an approval waits, or guests have to go."
-        yield doubtful("settings", seen, "Name a mail server, or tell approvers and owners in another way.")
+        yield warning("settings", seen, "Name a mail server, or tell approvers and owners in another way.")
         return
     if "starttls=never" in settings.smtp_url.get_secret_value():
         cure = "Use starttls=required, or smtps."
-        yield doubtful(
-            "settings", "CHAMBERLAIN_SMTP_URL says starttls=never: mails and its password can be read.", cure
-        )
+        yield warning("settings", "CHAMBERLAIN_SMTP_URL says starttls=never: mails and its password can be read.", cure)
     if settings.smtp_sender.rstrip(">").endswith("@localhost"):
         seen = f"CHAMBERLAIN_SMTP_SENDER is {settings.smtp_sender}, which most mail servers refuse."
-        yield doubtful("settings", seen, "Name an address of the organisation.")
+        yield warning("settings", seen, "Name an address of the organisation.")
 
 
 def _is_loopback(host: str) -> bool:

@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 import asyncpg
 
-from chamberlain.core.checkups import Checkup, doubtful, faulty, well
+from chamberlain.core.health import HealthCheck, fault, healthy, warning
 from chamberlain.core.ids import TemplateId, TenantId
-from chamberlain.core.text import BadText
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.webhooks.models import WebhookTarget
 
@@ -29,50 +29,50 @@ class RoleRights:
     changes_audit: bool
 
 
-def judge_role(role: str, rights: RoleRights) -> list[Checkup]:
+def judge_role(role: str, rights: RoleRights) -> list[HealthCheck]:
     """Whoever signs in for one of our two roles, by what the service counts on."""
     found = list(_application(rights) if role == APPLICATION else _worker(rights))
-    return found or [well("roles", f"{rights.name} has the rights of {role} and no others.")]
+    return found or [healthy("roles", f"{rights.name} has the rights of {role} and no others.")]
 
 
-def judge_row_security(open_tables: list[str]) -> Checkup:
+def judge_row_security(open_tables: list[str]) -> HealthCheck:
     """Tables that hold what belongs to tenants, and have no row-level security."""
     if not open_tables:
-        return well("row-level security", "It is on for every table that holds what belongs to a tenant.")
+        return healthy("row-level security", "It is on for every table that holds what belongs to a tenant.")
     seen = f"It is off for {', '.join(open_tables)}."
-    return faulty("row-level security", seen, "ALTER TABLE ... ENABLE ROW LEVEL SECURITY, as the owner of the tables.")
+    return fault("row-level security", seen, "ALTER TABLE ... ENABLE ROW LEVEL SECURITY, as the owner of the tables.")
 
 
-def _application(rights: RoleRights) -> Iterator[Checkup]:
+def _application(rights: RoleRights) -> Iterator[HealthCheck]:
     name = rights.name
     if APPLICATION not in rights.acts_as:
-        yield faulty("roles", f"{name} lacks the rights of {APPLICATION}.", f"GRANT {APPLICATION} TO {name}.")
+        yield fault("roles", f"{name} lacks the rights of {APPLICATION}.", f"GRANT {APPLICATION} TO {name}.")
     if rights.is_superuser or rights.passes_row_security or rights.owns_tables:
-        yield faulty(
+        yield fault(
             "roles",
             f"{name}, which answers calls, passes row-level security: superuser, BYPASSRLS, or owner.",
             f"Name a role in CHAMBERLAIN_DATABASE_URL that has the rights of {APPLICATION} and nothing else.",
         )
     elif WORKER in rights.acts_as:
-        yield faulty(
+        yield fault(
             "roles",
             f"{name}, which answers calls, has the rights of {WORKER} as well, and so sees every tenant.",
             f"REVOKE {WORKER} FROM {name}, or name another role in CHAMBERLAIN_DATABASE_URL.",
         )
     elif rights.changes_audit:
-        yield faulty(
+        yield fault(
             "roles",
             f"{name}, which answers calls, may change or remove rows of the audit trail.",
             f"REVOKE UPDATE, DELETE ON chamberlain.audit FROM {name}, as the owner of the tables.",
         )
 
 
-def _worker(rights: RoleRights) -> Iterator[Checkup]:
+def _worker(rights: RoleRights) -> Iterator[HealthCheck]:
     name = rights.name
     if WORKER not in rights.acts_as:
-        yield faulty("roles", f"{name} lacks the rights of {WORKER}.", f"GRANT {WORKER} TO {name}.")
+        yield fault("roles", f"{name} lacks the rights of {WORKER}.", f"GRANT {WORKER} TO {name}.")
     if rights.is_superuser or rights.owns_tables:
-        yield doubtful(
+        yield warning(
             "roles",
             f"{name}, which workers sign in as, is a superuser or owns the tables.",
             f"Name a role in CHAMBERLAIN_DATABASE_WORKER_URL that has the rights of {WORKER} and nothing else.",
@@ -229,6 +229,15 @@ async def webhook_targets(tx: Transaction) -> Sequence[WebhookTarget]:
         )
         for row in await tx.fetch(WEBHOOKS)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class BadText:
+    """A template or policy with such a text."""
+
+    noun: str
+    tenant_id: TenantId
+    id: UUID
 
 
 async def bad_texts(tx: Transaction) -> Sequence[BadText]:

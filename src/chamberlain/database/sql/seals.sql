@@ -1,6 +1,6 @@
 -- Seal the audit trail of a tenant: put what was committed since the last look into its chain, a part at a time.
 
--- One link. Whoever verifies works it out anew, in chamberlain/audit/seals.py: the two must say the same.
+-- One link. Whoever verifies works it out anew, in chamberlain/audit/rules.py: the two must say the same.
 CREATE OR REPLACE FUNCTION chamberlain.audit_link(previous bytea, first bytea, content text) RETURNS bytea
 LANGUAGE sql IMMUTABLE AS $$ SELECT sha256(coalesce(previous, first) || convert_to(content, 'UTF8')) $$;
 
@@ -38,7 +38,7 @@ $$;
 -- sealed before what was committed earlier, as far as looks tell them apart; within a look rows follow their sequence. A look may take
 -- several calls.
 --
--- A transaction draws its number before it draws a sequence (changes/record.py). This one draws its own when it has its snapshot: what has a
+-- A transaction draws its number before it draws a sequence (changes/records.py). This one draws its own when it has its snapshot: what has a
 -- higher one began after that, and its sequences are above all that the snapshot shows. So where none of those under way had begun at the
 -- look before, what they will show is above all that that one has seen. That is `low`.
 --

@@ -6,9 +6,9 @@ from chamberlain.core.ids import GroupId, UserId
 from chamberlain.core.text import clean_line, clean_lines
 from chamberlain.directory.embedded.marks import KEY_MEMBER, Reference, mark_of, object_id_of
 from chamberlain.directory.embedded.steps import Kind
-from chamberlain.directory.groups import MemberShipType, ObservedGroup
+from chamberlain.directory.groups import GUEST_MARKS, MemberShipType, ObservedGroup, remaining
 from chamberlain.directory.port import Outcome, Work
-from chamberlain.directory.steps import GUEST_MARKS, Step, remaining
+from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.groups import GroupEntry, GroupShown
 from chamberlain.embedded.directory.guests import SubjectShown
 

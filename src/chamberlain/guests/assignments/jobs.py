@@ -12,6 +12,7 @@ from uuid import UUID
 from chamberlain.changes.models import Event
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import EventId, UserId
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed
 from chamberlain.directory.steps import Step
@@ -33,7 +34,6 @@ from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.models import to_entry
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind, Postponed
-from chamberlain.queue.notifier import Notifier
 from chamberlain.queue.worker import JobTable
 from chamberlain.requests.events import RequestSummary, request_failed
 from chamberlain.requests.finish import Settled, settle_within

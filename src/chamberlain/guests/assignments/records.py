@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.changes.record import actor_of
+from chamberlain.changes.records import actor_of
 from chamberlain.core.ids import GroupId, RequestId, TenantId
 from chamberlain.core.json import StoredDecoder
 from chamberlain.database.transactions import Record, Transaction

@@ -11,6 +11,7 @@ from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import EventId, GroupId, RequestId, TenantId
 from chamberlain.core.paging import NamedPage, NamedPageWanted
+from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.port import Subjects
 from chamberlain.directory.subjects import SubjectType
@@ -31,7 +32,6 @@ from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects import store as subject_store
 from chamberlain.guests.subjects.import_subject import import_subject
 from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord, new_entry, unknown_subject
-from chamberlain.queue.notifier import Notifier
 from chamberlain.templates.drafts import Moment
 
 # Optimistic-lock retries. So many conflicts in a row mean a bug or a hot row.

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 import asyncpg
 import msgspec
 
-from chamberlain.changes.record import audit_payload, encode_actor, event_data
+from chamberlain.changes.records import audit_payload, encode_actor, event_data
 from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.database.batching import Batcher

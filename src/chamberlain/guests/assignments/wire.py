@@ -5,8 +5,8 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
-from chamberlain.core.constraints import Shape
-from chamberlain.core.validation import Id, Reader
+from chamberlain.core.fields import Id, Shape
+from chamberlain.core.validation import Reader
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import Sharing

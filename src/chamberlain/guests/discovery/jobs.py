@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from chamberlain.changes import record
+from chamberlain.changes.records import record_change
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import EventId, GroupId, TenantId, TraceId
 from chamberlain.database.transactions import Database, Transaction
@@ -149,7 +149,7 @@ class SubjectJobs:
         if gone:
             for subject, before in await store.lock_assigned(tx, tenant_id, gone):
                 change = removed_assignment(subject, before, trace_id, EventId(self.new_id()), now=at)
-                await record.record(tx, change)
+                await record_change(tx, change)
             await finding_records.close_all(tx, tenant_id, gone, at=at)
             await policy_store.delete_all_timers(tx, tenant_id, gone)
             await records.delete(tx, tenant_id, gone)

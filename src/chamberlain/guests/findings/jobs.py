@@ -7,7 +7,7 @@ another end has a job of its own.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import record_change
 from chamberlain.database.clock import ReadTime
 from chamberlain.database.transactions import Database
 from chamberlain.guests import finding_records
@@ -53,7 +53,7 @@ class FindingJobs:
                 return None if is_replaced else _left(before, now=now)
             after = reopened(before)
             await finding_records.save_acceptance(tx, after)
-            await change_record.record(tx, reopening_change(before, after, job.trace_id))
+            await record_change(tx, reopening_change(before, after, job.trace_id))
             if before.policy_id is not None:
                 # The timer of the policy was paused during the acceptance.
                 await queue_jobs.queue(tx, JobKind.POLICY_EVALUATE, before.subject.id, job.trace_id)

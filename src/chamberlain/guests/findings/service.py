@@ -8,7 +8,7 @@ from uuid import UUID
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller
 from chamberlain.auth.permissions import Extent, Operation
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import record_change
 from chamberlain.core.errors import TryAgain, Unavailable
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import GroupId
@@ -95,7 +95,7 @@ class FindingService:
             require_not_removed(before, is_applied=await finding_records.is_applied(tx, before))
             after = accepted(before, wanted, editor, now=now)
             await finding_records.save_acceptance(tx, after)
-            await change_record.record(tx, acceptance_change(before, after, editor))
+            await record_change(tx, acceptance_change(before, after, editor))
             # Withdraws the job of the former end. A job that runs at present checks the end itself.
             await queue_jobs.withdraw(tx, JobKind.FINDING_REOPEN, finding_id)
             if wanted.until is not None:
@@ -120,7 +120,7 @@ class FindingService:
 
         async def work() -> bytes:
             before, after = await self._confirm(tx, caller, finding_id, extent)
-            await change_record.record(tx, confirmation_change(before, after, editor, act))
+            await record_change(tx, confirmation_change(before, after, editor, act))
             return render(after)
 
         async with self.database.transaction(caller.tenant_id) as tx:

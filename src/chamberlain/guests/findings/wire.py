@@ -5,10 +5,10 @@ from uuid import UUID
 
 from msgspec import Meta, Raw, Struct, json
 
-from chamberlain.core.constraints import Shape
 from chamberlain.core.errors import BodyInvalid, Fault
+from chamberlain.core.fields import Shape, name
 from chamberlain.core.time import Moment, read_moment
-from chamberlain.core.validation import Reader, name
+from chamberlain.core.validation import Reader
 from chamberlain.core.values import Json
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.findings.rules import AcceptanceRequest

@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 from uuid import UUID
 
-from chamberlain.changes import record
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import append_events, record_changes
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import EventId, GroupId, JobId, NoticeId, TraceId
 from chamberlain.database.clock import ReadTime
@@ -217,9 +216,9 @@ class PolicyJobs:
         )
         await finding_records.close(tx, [ended for run in runs for ended in run.evaluation.ended], at=now)
         told = [(run.subject, timer) for run in runs for timer in run.evaluation.reminders]
-        await change_record.append(tx, [reminded(self._event_id(), *each, now=now) for each in told])
+        await append_events(tx, [reminded(self._event_id(), *each, now=now) for each in told])
         taken = [(run.subject, timer, run.job.trace_id) for run in runs for timer in run.evaluation.taken]
-        await record.record_all(tx, [action_taken(self._event_id(), *each, now=now) for each in taken])
+        await record_changes(tx, [action_taken(self._event_id(), *each, now=now) for each in taken])
         if self.database.notices:
             await report_records.save(tx, [self._report(run) for run in runs], at=now)
 

@@ -7,8 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from chamberlain.auth.models import Actor, Editor
-from chamberlain.changes.models import Change, Subject
-from chamberlain.core.diff import Content, differences
+from chamberlain.changes.models import Change, Content, Subject, differences
 from chamberlain.core.errors import Conflict, Fault, NotFound
 from chamberlain.core.ids import PolicyId, TenantId
 from chamberlain.templates.models import TemplateHead

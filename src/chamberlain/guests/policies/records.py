@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from chamberlain.auth.models import Actor
-from chamberlain.changes.record import encode_actor
+from chamberlain.changes.records import encode_actor
 from chamberlain.core.ids import PolicyId, TenantId
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import Record, Transaction

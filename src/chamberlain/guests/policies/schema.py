@@ -5,10 +5,10 @@ from uuid import UUID
 
 from msgspec import Meta, convert, json
 
-from chamberlain.core.constraints import Shape
+from chamberlain.core.fields import ADDED_BY_THE_SERVICE, Description, Name, Shape
 from chamberlain.core.ids import PolicyId, TenantId
 from chamberlain.core.json import parse_object
-from chamberlain.core.validation import ADDED_BY_THE_SERVICE, Description, Name, Reader
+from chamberlain.core.validation import Reader
 from chamberlain.guests.policies.models import PolicyHead, PolicyRules, StoredPolicy
 
 # Ten years: longer than any review, and within the range of dates.

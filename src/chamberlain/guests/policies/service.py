@@ -15,7 +15,7 @@ from msgspec import json
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Edit, require_match
 from chamberlain.auth.permissions import Operation
-from chamberlain.changes import record as change_record
+from chamberlain.changes.records import record_change
 from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import GroupId, PolicyId, TenantId
@@ -228,7 +228,7 @@ class PolicyService:
             await records.save(
                 tx, caller.tenant_id, policy_id, active=active, content=policy.content, created_by=editor.actor
             )
-            await change_record.record(tx, created(policy.head, json.decode(policy.content), editor))
+            await record_change(tx, created(policy.head, json.decode(policy.content), editor))
             return render(present(await records.find(tx, caller.tenant_id, policy_id)))
 
         async with self.database.transaction(caller.tenant_id) as tx:
@@ -260,7 +260,7 @@ class PolicyService:
                 tx, caller.tenant_id, policy_id, active=active, content=after.content, created_by=editor.actor
             ):
                 contents = json.decode(before.stored.content), json.decode(after.content)
-                await change_record.record(tx, replaced(after.head, *contents, editor))
+                await record_change(tx, replaced(after.head, *contents, editor))
             return present(await records.find(tx, caller.tenant_id, policy_id))
 
     async def delete(self, caller: Caller, policy_id: PolicyId, edit: Edit) -> None:
@@ -283,7 +283,7 @@ class PolicyService:
                 named_by=None if naming is None else naming.head,
             )
             await records.delete(tx, tenant_id, policy_id)
-            await change_record.record(tx, removed(record.stored.head, json.decode(record.stored.content), editor))
+            await record_change(tx, removed(record.stored.head, json.decode(record.stored.content), editor))
 
     async def simulate(self, caller: Caller, policy_id: PolicyId, order: SimulationRequest) -> Simulation:
         """Simulate a policy over the longest period of its rules. Writes nothing.

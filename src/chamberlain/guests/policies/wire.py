@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct, field
 
-from chamberlain.core.constraints import Shape
+from chamberlain.core.fields import Shape
 from chamberlain.core.ids import GroupId
 from chamberlain.core.json import StoredDecoder
 from chamberlain.core.validation import Reader

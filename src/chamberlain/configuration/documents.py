@@ -7,6 +7,7 @@ from typing import cast
 
 import msgspec
 
+from chamberlain.changes.models import Content
 from chamberlain.configuration.files import Configuration, ConfigurationFault, ConfigurationInvalid, TenantEntry
 from chamberlain.configuration.rules import (
     Configured,
@@ -20,9 +21,8 @@ from chamberlain.configuration.rules import (
     plan_tenant,
 )
 from chamberlain.configuration.yaml import MOST_BYTES, write_document
-from chamberlain.core.constraints import Shape
-from chamberlain.core.diff import Content
 from chamberlain.core.errors import FileInvalid
+from chamberlain.core.fields import Shape
 from chamberlain.core.ids import TenantId
 from chamberlain.core.json import StoredDecoder
 from chamberlain.core.values import Json

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class CheckupState(StrEnum):
+class HealthState(StrEnum):
     """How something stands: a fault is in the way of somebody's work, a warning may come to be."""
 
     OK = "ok"
@@ -14,30 +14,30 @@ class CheckupState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Checkup:
+class HealthCheck:
     """One thing that was looked at. `seen` and `cure` are sentences; nothing is to be done where all is well."""
 
     name: str
-    state: CheckupState
+    state: HealthState
     seen: str
     cure: str | None = None
 
 
-def well(name: str, seen: str) -> Checkup:
+def healthy(name: str, seen: str) -> HealthCheck:
     """Nothing is to be done."""
-    return Checkup(name, CheckupState.OK, seen)
+    return HealthCheck(name, HealthState.OK, seen)
 
 
-def doubtful(name: str, seen: str, cure: str) -> Checkup:
+def warning(name: str, seen: str, cure: str) -> HealthCheck:
     """It works, and somebody should know."""
-    return Checkup(name, CheckupState.WARNING, seen, cure)
+    return HealthCheck(name, HealthState.WARNING, seen, cure)
 
 
-def faulty(name: str, seen: str, cure: str) -> Checkup:
+def fault(name: str, seen: str, cure: str) -> HealthCheck:
     """Something does not work, or will not."""
-    return Checkup(name, CheckupState.FAULT, seen, cure)
+    return HealthCheck(name, HealthState.FAULT, seen, cure)
 
 
-def has_fault(checkups: Collection[Checkup]) -> bool:
+def has_fault(checkups: Collection[HealthCheck]) -> bool:
     """Whether somebody has to do something."""
-    return any(each.state is CheckupState.FAULT for each in checkups)
+    return any(each.state is HealthState.FAULT for each in checkups)

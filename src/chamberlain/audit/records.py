@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from chamberlain.audit.seals import AuditFacts, ErasureRecord, Head, Link, UnsealedRow
+from chamberlain.audit.rules import AuditFacts, ErasureRecord, Head, Link, UnsealedRow
 from chamberlain.core.ids import RequestId, TenantId, TraceId
 from chamberlain.database.transactions import PLANNING, Record, Transaction
 from chamberlain.queue.models import JobKind

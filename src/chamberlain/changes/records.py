@@ -7,8 +7,8 @@ import msgspec
 
 from chamberlain.auth.models import Actor, ActorType
 from chamberlain.changes.models import Change, Event
+from chamberlain.database.arrays import apart, joined
 from chamberlain.database.transactions import Record, Transaction
-from chamberlain.database.types import apart, joined
 
 APPEND: Final = f"""
 INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)
@@ -18,7 +18,7 @@ FROM unnest($1::uuid[], $2::uuid[], {apart("$3")}, $4::uuid[], $5::timestamptz[]
 """  # noqa: S608 - text of ours alone.
 
 
-async def append(tx: Transaction, events: Sequence[Event]) -> None:
+async def append_events(tx: Transaction, events: Sequence[Event]) -> None:
     """Add events, in this order."""
     if events:
         await tx.execute(
@@ -58,16 +58,16 @@ WHERE begun.number IS NOT NULL ORDER BY a.place
 _encode = msgspec.json.Encoder().encode
 
 
-async def record(tx: Transaction, change: Change) -> None:
+async def record_change(tx: Transaction, change: Change) -> None:
     """Write what was done, in the transaction that does it."""
     await tx.execute(
         RECORD_AUDIT, change.tenant_id, change.action, change.request_id, change.trace_id, audit_payload(change)
     )
     if change.event is not None:
-        await append(tx, (change.event,))
+        await append_events(tx, (change.event,))
 
 
-async def record_all(tx: Transaction, changes: Sequence[Change]) -> None:
+async def record_changes(tx: Transaction, changes: Sequence[Change]) -> None:
     """Write what was done many times, in the transaction that does it."""
     if changes:
         await tx.execute(
@@ -78,7 +78,7 @@ async def record_all(tx: Transaction, changes: Sequence[Change]) -> None:
             [change.trace_id for change in changes],
             [audit_payload(change) for change in changes],
         )
-        await append(tx, [change.event for change in changes if change.event is not None])
+        await append_events(tx, [change.event for change in changes if change.event is not None])
 
 
 def audit_payload(change: Change) -> str:
