@@ -15,7 +15,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from chamberlain.auth.models import Actor, Editor
-from chamberlain.changes.models import Change, Subject
+from chamberlain.changes.models import Change, Subject, change_by
 from chamberlain.core.errors import Conflict, Fault, NotFound, NotPossible, OutsideFault, TryAgain
 from chamberlain.core.ids import AdoptionId, MailboxId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.core.values import Json
@@ -393,34 +393,22 @@ def _of_item(
     record: AdoptionRecord, verb: str, item: AdoptionItem, after: Mapping[str, Json], editor: Editor
 ) -> Change:
     noun = object_type_of(record.rule.kind)
-    return Change(
-        tenant_id=record.tenant_id,
-        action=f"{noun}.{verb}",
-        actor=editor.actor,
-        client_id=editor.client_id,
-        subject=Subject(noun, item.id, item.display_name),
+    return change_by(
+        editor,
+        record.tenant_id,
+        f"{noun}.{verb}",
+        Subject(noun, item.id, item.display_name),
         before=None,
         after=after,
         request_id=item.request_id,
-        trace_id=editor.trace_id,
-        client_address=editor.client_address,
     )
 
 
 def _change(
     record: AdoptionRecord, action: str, editor: Editor, *, before: Mapping[str, Json] | None, after: Mapping[str, Json]
 ) -> Change:
-    return Change(
-        tenant_id=record.tenant_id,
-        action=action,
-        actor=editor.actor,
-        client_id=editor.client_id,
-        subject=Subject(NOUN, record.id, record.template.name),
-        before=before,
-        after=after,
-        request_id=None,
-        trace_id=editor.trace_id,
-        client_address=editor.client_address,
+    return change_by(
+        editor, record.tenant_id, action, Subject(NOUN, record.id, record.template.name), before=before, after=after
     )
 
 

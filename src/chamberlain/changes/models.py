@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from uuid import UUID
 
-from chamberlain.auth.models import Actor
+from chamberlain.auth.models import Actor, Editor
 from chamberlain.core.ids import ClientId, EventId, RequestId, TenantId, TraceId
 from chamberlain.core.values import Json, value
 
@@ -116,3 +116,30 @@ class Change:
     trace_id: TraceId
     event: Event | None = None
     client_address: str | None = None
+
+
+def change_by(
+    editor: Editor,
+    tenant_id: TenantId,
+    action: str,
+    subject: Subject,
+    *,
+    before: Mapping[str, Json] | None,
+    after: Mapping[str, Json] | None,
+    request_id: RequestId | None = None,
+    event: Event | None = None,
+) -> Change:
+    """Build the change that an editor makes."""
+    return Change(
+        tenant_id=tenant_id,
+        action=action,
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=subject,
+        before=before,
+        after=after,
+        request_id=request_id,
+        trace_id=editor.trace_id,
+        event=event,
+        client_address=editor.client_address,
+    )

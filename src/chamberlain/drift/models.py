@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
 from chamberlain.auth.models import Editor
-from chamberlain.changes.models import Change, Subject
+from chamberlain.changes.models import Change, Subject, change_by
 from chamberlain.core.ids import RequestId, TenantId, UserId
 from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
@@ -214,17 +214,8 @@ def next_night(tenant_id: TenantId, now: datetime) -> datetime:
 
 def check_change(tenant: Tenant, editor: Editor, details: Mapping[str, str]) -> Change:
     """Build the audit entry of a requested check."""
-    return Change(
-        tenant_id=tenant.id,
-        action="drift.check",
-        actor=editor.actor,
-        client_id=editor.client_id,
-        subject=Subject("tenant", tenant.id, tenant.name),
-        before=None,
-        after=details or None,
-        request_id=None,
-        trace_id=editor.trace_id,
-        client_address=editor.client_address,
+    return change_by(
+        editor, tenant.id, "drift.check", Subject("tenant", tenant.id, tenant.name), before=None, after=details or None
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from chamberlain.auth.models import SERVICE, Editor
-from chamberlain.changes.models import Change, Document, Event, EventType, Subject, format_time
+from chamberlain.changes.models import Change, Document, Event, EventType, Subject, format_time, change_by
 from chamberlain.core.errors import Conflict, NotFound
 from chamberlain.core.health import HealthCheck, fault, healthy, warning
 from chamberlain.core.ids import EventId, TemplateId, TenantId
@@ -121,17 +121,14 @@ def require_callable(url: str | None) -> None:
 
 def redelivery_change(before: DeliveryRecord, editor: Editor, details: Mapping[str, str]) -> Change:
     """Build the audit entry of a repeated delivery."""
-    return Change(
-        tenant_id=before.tenant_id,
-        action="delivery.redeliver",
-        actor=editor.actor,
-        client_id=editor.client_id,
-        subject=Subject("delivery", before.id, before.type),
+    return change_by(
+        editor,
+        before.tenant_id,
+        "delivery.redeliver",
+        Subject("delivery", before.id, before.type),
         before={"state": before.state},
         after={"state": "pending", **details},
         request_id=before.request_id,
-        trace_id=editor.trace_id,
-        client_address=editor.client_address,
     )
 
 
@@ -145,17 +142,13 @@ def span_redelivery_change(tenant_id: TenantId, span: DeliverySpan, editor: Edit
         "to": span.until.isoformat(),
         "templateId": None if span.template_id is None else str(span.template_id),
     }
-    return Change(
-        tenant_id=tenant_id,
-        action="delivery.redeliver",
-        actor=editor.actor,
-        client_id=editor.client_id,
-        subject=Subject("delivery", None, "Deliveries of a span of time"),
+    return change_by(
+        editor,
+        tenant_id,
+        "delivery.redeliver",
+        Subject("delivery", None, "Deliveries of a span of time"),
         before=None,
         after=after,
-        request_id=None,
-        trace_id=editor.trace_id,
-        client_address=editor.client_address,
     )
 
 
@@ -199,17 +192,8 @@ def no_secret() -> Conflict:
 def build_test_change(head: TemplateHead, url: str, attempt: Attempt, editor: Editor) -> Change:
     """The record of a test call."""
     after = {"url": url, "status": attempt.status, "error": attempt.error}
-    return Change(
-        tenant_id=head.tenant_id,
-        action="webhook.test",
-        actor=editor.actor,
-        client_id=editor.client_id,
-        subject=Subject("template", head.id, head.name),
-        before=None,
-        after=after,
-        request_id=None,
-        trace_id=editor.trace_id,
-        client_address=editor.client_address,
+    return change_by(
+        editor, head.tenant_id, "webhook.test", Subject("template", head.id, head.name), before=None, after=after
     )
 
 

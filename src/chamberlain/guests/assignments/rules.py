@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chamberlain.auth.models import SERVICE, Actor, Edit, Editor
-from chamberlain.changes.models import Change, Event, EventType, Subject, actor_document, differences, shorten_name
+from chamberlain.changes.models import Change, Event, EventType, Subject, actor_document, differences, shorten_name, change_by
 from chamberlain.core.errors import NotPossible
 from chamberlain.core.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TraceId
 from chamberlain.directory.steps import Step
@@ -251,17 +251,14 @@ def build_change(
         changed_by=editor.actor,
         now=moment.now,
     )
-    return Change(
-        tenant_id=entry.tenant_id,
-        action=f"{entry.type}.assign",
-        actor=editor.actor,
-        client_id=editor.client_id,
-        subject=Subject(entry.type, entry.id, entry.display_name),
+    return change_by(
+        editor,
+        entry.tenant_id,
+        f"{entry.type}.assign",
+        Subject(entry.type, entry.id, entry.display_name),
         before=changed_from,
         after=changed_to,
         request_id=request_id,
-        trace_id=editor.trace_id,
-        client_address=editor.client_address,
         event=None if after == before.assignment else event,
     )
 

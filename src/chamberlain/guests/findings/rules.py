@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chamberlain.auth.models import SERVICE, Caller, Editor
-from chamberlain.changes.models import Change, Subject
+from chamberlain.changes.models import Change, Subject, change_by
 from chamberlain.core.errors import BodyInvalid, Conflict, Fault, Forbidden, NotFound
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import GroupId, TraceId
@@ -84,17 +84,13 @@ def reopened(before: FindingRecord) -> FindingRecord:
 
 def acceptance_change(before: FindingRecord, after: FindingRecord, editor: Editor) -> Change:
     """Build the audit entry of an acceptance."""
-    return Change(
-        tenant_id=after.subject.tenant_id,
-        action="finding.accept",
-        actor=editor.actor,
-        client_id=editor.client_id,
-        subject=audit_subject(after),
+    return change_by(
+        editor,
+        after.subject.tenant_id,
+        "finding.accept",
+        audit_subject(after),
         before=_acceptance_document(before),
         after=_acceptance_document(after),
-        request_id=None,
-        trace_id=editor.trace_id,
-        client_address=editor.client_address,
     )
 
 
@@ -194,17 +190,13 @@ def confirmed_finding(before: FindingRecord, *, now: datetime) -> FindingRecord:
 
 def confirmation_change(before: FindingRecord, after: FindingRecord, editor: Editor, act: Act) -> Change:
     """Build the audit entry of a confirmation."""
-    return Change(
-        tenant_id=after.subject.tenant_id,
-        action="finding.confirm",
-        actor=editor.actor,
-        client_id=editor.client_id,
-        subject=audit_subject(after),
+    return change_by(
+        editor,
+        after.subject.tenant_id,
+        "finding.confirm",
+        audit_subject(after),
         before={"state": before.state},
         after={"state": after.state, "guest": after.observed, **act.said},
-        request_id=None,
-        trace_id=editor.trace_id,
-        client_address=editor.client_address,
     )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from chamberlain.auth.models import Actor, Editor
-from chamberlain.changes.models import Change, Content, Subject, differences
+from chamberlain.changes.models import Change, Content, Subject, differences, change_by
 from chamberlain.core.errors import Conflict, Fault, NotFound
 from chamberlain.core.ids import PolicyId, TenantId
 from chamberlain.templates.models import TemplateHead
@@ -200,17 +200,8 @@ def _duplicate_faults(days: Sequence[int], pointer: str) -> Iterator[Fault]:
 
 
 def _change(verb: str, head: PolicyHead, editor: Editor, *, before: Content | None, after: Content | None) -> Change:
-    return Change(
-        tenant_id=head.tenant_id,
-        action=f"policy.{verb}",
-        actor=editor.actor,
-        client_id=editor.client_id,
-        subject=Subject("policy", head.id, head.name),
-        before=before,
-        after=after,
-        request_id=None,
-        trace_id=editor.trace_id,
-        client_address=editor.client_address,
+    return change_by(
+        editor, head.tenant_id, f"policy.{verb}", Subject("policy", head.id, head.name), before=before, after=after
     )
 
 
