@@ -968,7 +968,7 @@ class Confirmers(OpenStrEnum):
 
 
 class Expiry(Model, frozen=True, kw_only=True):
-    """So many days after the clock started."""
+    """Expiry after a number of days."""
 
     after_days: int
     action: PolicyAction

@@ -6,8 +6,7 @@ from uuid import UUID, uuid4
 
 from chamberlain.adoptions.jobs import AdoptionJobs
 from chamberlain.adoptions.models import AdoptionFilter, AdoptionRecord, AdoptionRule, AdoptionView, Preview
-from chamberlain.adoptions.preview import Previewer
-from chamberlain.adoptions.service import AdoptionService
+from chamberlain.adoptions.service import AdoptionService, Previewer
 from chamberlain.auth.models import Caller
 from chamberlain.core.errors import OutsideFault, TryAgain
 from chamberlain.core.idempotency import Act, IdempotencyKey

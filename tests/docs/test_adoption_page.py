@@ -29,7 +29,11 @@ def test_it_names_every_conflict_and_every_filter() -> None:
     rules = list((ROOT / "src" / "chamberlain" / "adoptions").glob("*.py"))
     later = {"gone", "noOwner", "changedSince", "noAnswer"}
     given = (
-        {code for path in rules for code in re.findall(r'Obstacle\(\s*"(\w+)"', path.read_text(encoding="utf-8"))}
+        {
+            code
+            for path in rules
+            for code in re.findall(r'AdoptionConflict\(\s*"(\w+)"', path.read_text(encoding="utf-8"))
+        }
         - later
         - {"markStays"}
     )

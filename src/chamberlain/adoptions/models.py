@@ -170,7 +170,10 @@ def build_preview(
 
 
 def require_same_preview(preview: Preview, digest: str) -> None:
-    """Raises Conflict if the preview changed, and NotPossible for an invalid number of objects."""
+    """Validate that the preview is unchanged.
+
+    Raises Conflict, and NotPossible for an invalid number of objects.
+    """
     if preview.digest != digest:
         raise preview_changed()
     if not preview.taken:
@@ -191,7 +194,10 @@ def preview_changed() -> Conflict:
 
 
 def require_undoable(state: AdoptionState | None) -> None:
-    """Raises NotFound for None, and Conflict if it cannot be undone."""
+    """Validate that an adoption can be undone.
+
+    Raises NotFound for None, and Conflict for its state.
+    """
     match state:
         case None:
             raise NotFound("The adoption does not exist.")
@@ -417,9 +423,9 @@ def _written_filter(chosen: AdoptionFilter) -> dict[str, Json]:
     return {"q": chosen.prefix, "domain": chosen.domain, "ids": ids if chosen.ids is not None else None}
 
 
-# Objects without an answer for so long are refused. Their mark is removed for as long.
+# Timeout of objects without an answer. It applies again to the removal of their mark.
 TIMEOUT = timedelta(days=1)
-# Searches lag behind writes.
+# Searches lag behind writes, so the lookup is retried.
 NOT_SHOWN = TryAgain(timedelta(seconds=30), "The directory does not show it under its mark yet.")
 
 # A waiting item, with the reason.
@@ -427,21 +433,21 @@ Waiting: TypeAlias = tuple[AdoptionItem, TryAgain]
 
 
 def has_timed_out(item: AdoptionItem, *, now: datetime, times: int = 1) -> bool:
-    """Return whether the wait for the directory has timed out, once or several times."""
+    """Return whether the timeout has passed, once or several times."""
     return item.waits_since is not None and now - item.waits_since >= times * TIMEOUT
 
 
 def after_wait(item: AdoptionItem, fault: TryAgain, *, now: datetime) -> RefusedItem | Waiting:
-    """Return the next state of an object that the directory does not mark or show yet."""
+    """Decide on the retry of an object that is not marked or shown."""
     if has_timed_out(item, now=now):
         return RefusedItem(item, GONE if fault is NOT_SHOWN else NO_ANSWER)
     return item, fault
 
 
 def after_refusal(refused: RefusedItem, fault: OutsideFault | None, *, now: datetime) -> RefusedItem | Waiting:
-    """Return the next state of a refused object after the removal of its mark.
+    """Decide on the retry of removing the mark of a refused object.
 
-    The wait starts again.
+    The timeout starts again.
     """
     if not isinstance(fault, TryAgain):
         return refused

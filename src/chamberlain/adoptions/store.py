@@ -102,7 +102,7 @@ async def lock(tx: Transaction, tenant_id: TenantId, adoption_id: AdoptionId) ->
 
 
 async def find_page(tx: Transaction, page: PageWanted) -> Page[AdoptionRecord]:
-    """List the adoptions of a tenant, newest first."""
+    """Paginate the adoptions of a tenant, newest first."""
     place = (None, None) if page.after is None else (page.after.created_at, page.after.id)
     rows = await tx.fetch(PAGE, tx.tenant_id, *place, page.limit + 1)
     records = [_record(row) for row in rows[: page.limit]]
@@ -111,7 +111,7 @@ async def find_page(tx: Transaction, page: PageWanted) -> Page[AdoptionRecord]:
 
 
 async def find_groups(tx: Transaction, tenant_id: TenantId, after: GroupId | None) -> Sequence[SubjectEntry]:
-    """Find a page of known groups by id.
+    """Paginate known groups by id.
 
     A short page is the last one.
     """
@@ -196,7 +196,7 @@ def _record(row: Record) -> AdoptionRecord:
 
 
 def _editor(actor: str, client_id: str | None, trace_id: str) -> Editor:
-    # The address is on the trail with the call that confirmed or undid it; what a worker does afterwards has none.
+    # The address is part of the request's audit entry. Later entries of a worker have none.
     return Editor(_decode_actor(actor), None if client_id is None else ClientId(client_id), TraceId(trace_id), None)
 
 
@@ -294,13 +294,16 @@ async def lock_items(
 
 
 async def wait(tx: Transaction, record: AdoptionRecord, ids: Collection[UUID], *, at: datetime) -> None:
-    """Save the start of waits for the directory."""
+    """Save the start of retries of the directory."""
     if ids:
         await tx.execute(WAIT, record.tenant_id, record.id, list(ids), at)
 
 
 async def reset_waits(tx: Transaction, record: AdoptionRecord) -> None:
-    """Reset the waits of items, because the undo calls the directory for something else."""
+    """Reset the retries of items.
+
+    The undo calls the directory for something else.
+    """
     await tx.execute(WAIT_ANEW, record.tenant_id, record.id)
 
 

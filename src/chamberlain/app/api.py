@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
-from chamberlain.adoptions.preview import Previewer
-from chamberlain.adoptions.service import AdoptionService
+from chamberlain.adoptions.service import AdoptionService, Previewer
 from chamberlain.app.clock_and_ids import local_now, new_id, new_webhook_secret, now
 from chamberlain.app.data_folder import DataFolder, make_secret, write_file
 from chamberlain.app.databases import Databases

@@ -299,7 +299,7 @@ async def close_unmanaged(tx: Transaction, tenant_id: TenantId, abouts: Collecti
 async def read_batch(
     tx: Transaction, revisions: Revisions, tenant_id: TenantId, position: Position, *, limit: int
 ) -> Batch:
-    """Read the next objects of a phase."""
+    """Paginate the objects of a phase."""
     phase, found = position.phase, dict[UUID, tuple[Managed, Position]]()
     if phase is RequestKind.ASSIGNMENT:
         rows = await tx.fetch(ASSIGNMENTS, tenant_id, position.id, limit)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from chamberlain.auth.models import SERVICE, Editor
-from chamberlain.changes.models import Change, Document, Event, EventType, Subject, format_time, change_by
+from chamberlain.changes.models import Change, Document, Event, EventType, Subject, change_by, format_time
 from chamberlain.core.errors import Conflict, NotFound
 from chamberlain.core.health import HealthCheck, fault, healthy, warning
 from chamberlain.core.ids import EventId, TemplateId, TenantId
@@ -113,7 +113,7 @@ def present_delivery(record: DeliveryRecord | None) -> DeliveryRecord:
 
 
 def require_callable(url: str | None) -> None:
-    """Raises Conflict when there is no address to be called."""
+    """Validate that the webhook has an address. Raises Conflict."""
     if url is None:
         detail = "The template has no active webhook. Add one by a PUT of the template first."
         raise Conflict("stateDoesNotAllow", detail)

@@ -156,7 +156,7 @@ WITH again AS MATERIALIZED (
     ORDER BY created_at, delivery_id LIMIT $8 FOR UPDATE SKIP LOCKED
 ), {_AGAIN}
 """  # noqa: S608 - text of ours alone.
-# A week with deliveries of a clock fault stays until these are old, and so do the weeks after it.
+# A week with deliveries of a wrong system time stays until these are old, and so do the weeks after it.
 MAINTAIN_WEEKS: Final = """
 SELECT chamberlain.keep_delivery_weeks($1, least($2, (
     SELECT min(f.from_at) FROM chamberlain.clock_fault f WHERE coalesce(f.resumed_at, 'infinity') >= $2
@@ -215,7 +215,7 @@ async def find(tx: Transaction, delivery_id: DeliveryId) -> DeliveryRecord | Non
 
 
 async def find_page(tx: Transaction, wanted: DeliveryFilter, page: PageWanted) -> Page[DeliveryRecord]:
-    """A page of the tenant's deliveries that the filter names, newest first."""
+    """Paginate deliveries that match a filter, newest first."""
     await tx.execute(PLANNING)
     statement, values = page_statement(tx, wanted, page)
     rows = await tx.fetch(statement, *values)

@@ -63,7 +63,7 @@ def assignment_after(before: Assignment, order: AssignmentOrder) -> Assignment:
 def assignment_faults(
     before: Assignment, after: Assignment, *, template: TemplateHead | None, policy: PolicyHead | None
 ) -> Iterator[Fault]:
-    """List the reasons against an assignment.
+    """Validate a new assignment.
 
     A head of None means that it does not exist. Current assignments are not validated again.
     """

@@ -5,7 +5,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chamberlain.auth.models import SERVICE, Actor, Edit, Editor
-from chamberlain.changes.models import Change, Event, EventType, Subject, actor_document, differences, shorten_name, change_by
+from chamberlain.changes.models import (
+    Change,
+    Event,
+    EventType,
+    Subject,
+    actor_document,
+    change_by,
+    differences,
+    shorten_name,
+)
 from chamberlain.core.errors import NotPossible
 from chamberlain.core.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TraceId
 from chamberlain.directory.steps import Step

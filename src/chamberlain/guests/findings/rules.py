@@ -54,14 +54,14 @@ def accepted(before: FindingRecord, wanted: AcceptanceRequest, editor: Editor, *
 
 
 def require_no_action(record: FindingRecord, timers: Iterable[Timer]) -> None:
-    """Raises Conflict while the action of a policy is in progress."""
+    """Validate that no action of a policy is in progress. Raises Conflict."""
     of_it = [each for each in timers if (finding_kind(each.rule), finding_about(each)) == (record.kind, record.about)]
     if any(each.is_in_progress for each in of_it):
         raise _action_in_progress()
 
 
 def require_not_removed(record: FindingRecord, *, is_applied: bool) -> None:
-    """Raises Conflict while a template is removing the guest.
+    """Validate that no template is removing the guest. Raises Conflict.
 
     `is_applied` is true while the assignment is being applied.
     """
@@ -118,16 +118,16 @@ def audit_subject(record: FindingRecord) -> Subject:
 
 
 def require_owner(caller: Caller, owners: Iterable[NamedPerson]) -> None:
-    """Raises NotFound for callers who do not own the group or site.
+    """Validate that the caller owns the group or site.
 
-    The answer must not disclose the finding.
+    Raises NotFound, because the answer must not disclose the finding.
     """
     if caller.user_id not in {owner.id for owner in owners}:
         raise not_yours()
 
 
 def require_owner_review(task: PolicyTask | None) -> None:
-    """Raises NotFound if the policy does not let owners confirm."""
+    """Validate that the policy lets owners confirm. Raises NotFound."""
     review = _review_of(task)
     if review is None or review.confirmed_by is not ConfirmedBy.OWNERS:
         raise not_yours()
@@ -139,15 +139,15 @@ def not_yours() -> NotFound:
 
 
 def require_not_self(caller: Caller, record: FindingRecord) -> None:
-    """Raises Forbidden for a guest who confirms their own stay."""
+    """Validate that guests do not confirm themselves. Raises Forbidden."""
     if caller.user_id is not None and str(caller.user_id) == record.about:
         raise Forbidden("selfApproval", "You cannot confirm your own stay. Ask another owner or an administrator.")
 
 
 def require_not_guest(person: Person | None) -> None:
-    """Raises Forbidden for owners who are guests.
+    """Validate that the owner is not a guest. Raises Forbidden.
 
-    Otherwise two of them could confirm each other.
+    Otherwise two guests could confirm each other.
     """
     if person is not None and person.is_guest:
         detail = "Guests cannot confirm guests, even as owners. Ask an administrator or another owner."
@@ -155,7 +155,7 @@ def require_not_guest(person: Person | None) -> None:
 
 
 def require_open_review(record: FindingRecord) -> None:
-    """Raises Conflict for a finding that is no open review."""
+    """Validate that the finding is an open review. Raises Conflict."""
     if record.kind is not FindingKind.REVIEW_DUE:
         raise Conflict(
             "stateDoesNotAllow", f"Only findings of kind reviewDue can be confirmed. This is a {record.kind}."
@@ -201,7 +201,7 @@ def confirmation_change(before: FindingRecord, after: FindingRecord, editor: Edi
 
 
 def require_ahead(wanted: AcceptanceRequest, *, now: datetime) -> None:
-    """Raises BodyInvalid for an end in the past."""
+    """Validate that the end is in the future. Raises BodyInvalid."""
     if wanted.until is not None and wanted.until <= now:
         raise BodyInvalid((Fault("/until", "outOfBounds", "until must be later than now."),))
 

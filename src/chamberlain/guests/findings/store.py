@@ -38,7 +38,7 @@ WHERE tenant_id = $1 AND subject_id = $2 AND rule = $3 AND guest_id = $4
 async def find_page(
     tx: Transaction, tenant_id: TenantId, wanted: FindingFilter, page: PageWanted
 ) -> Page[FindingRecord]:
-    """List findings that match a filter, newest first."""
+    """Paginate findings that match a filter, newest first."""
     await tx.execute(PLANNING)
     statement, values = page_statement(tenant_id, wanted, page)
     rows = await tx.fetch(statement, *values)

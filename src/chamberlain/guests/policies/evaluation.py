@@ -78,7 +78,7 @@ class Evaluation:
 # If the first run is later, as in a suspended tenant, timers start with the run. So each guest has a whole period
 # before the first action.
 LATEST_START = timedelta(days=1)
-# A clock whose action was asked for, and why it was not taken; None when it was.
+# An action that was requested, and the reason of its failure or None.
 Act: TypeAlias = tuple[Timer, str | None]
 
 

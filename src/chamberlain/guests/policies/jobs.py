@@ -40,11 +40,11 @@ from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, JobKind, Postponed
 from chamberlain.queue.worker import JobTable
 
-# A guest who is new has a clock after so long. The rules count in days.
+# New guests get a timer within this time. The rules count in days.
 EVERY = timedelta(hours=24)
 # The directory does not show the group. Discovery handles deleted ones.
 AGAIN = timedelta(minutes=1)
-# The directory does not answer, and asks for less: as long as the first wait of any step, for hundreds of groups wait.
+# Minimum wait before a retry. Hundreds of groups wait for the directory.
 MIN_WAIT = timedelta(seconds=10)
 # Wait after a partial result. It prevents several retries within a second.
 PARTIAL_WAIT = timedelta(seconds=1)

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from chamberlain.auth.models import Actor, Editor
-from chamberlain.changes.models import Change, Content, Subject, differences, change_by
+from chamberlain.changes.models import Change, Content, Subject, change_by, differences
 from chamberlain.core.errors import Conflict, Fault, NotFound
 from chamberlain.core.ids import PolicyId, TenantId
 from chamberlain.templates.models import TemplateHead
@@ -22,7 +22,7 @@ class PolicyAction(StrEnum):
 
 
 class ConfirmedBy(StrEnum):
-    """Who confirms guests in a review."""
+    """The persons who confirm guests in a review."""
 
     OWNERS = "owners"
     ADMINISTRATORS = "administrators"
@@ -161,7 +161,7 @@ def removed(head: PolicyHead, content: Content, editor: Editor) -> Change:
 
 
 def require_unused(noun: str, *, is_assigned: bool, named_by: TemplateHead | None) -> None:
-    """Raises Conflict for a template or policy that is in use.
+    """Validate that a template or policy is not in use. Raises Conflict.
 
     It may be assigned, or named by a template. `noun` is its kind.
     """

@@ -47,7 +47,7 @@ async def find_all(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequenc
 
 
 async def find_page(tx: Transaction, tenant_id: TenantId, page: PageWanted) -> Page[PolicyRecord]:
-    """List the policies of a tenant, newest first, including inactive ones."""
+    """Paginate the policies of a tenant, newest first, including inactive ones."""
     after = page.after
     place = (None, None) if after is None else (after.created_at, after.id)
     return _page(await tx.fetch(PAGE, tenant_id, *place, page.limit + 1), page)

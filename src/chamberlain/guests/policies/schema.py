@@ -19,7 +19,7 @@ _ADDED = ADDED_BY_THE_SERVICE | {"id"}
 
 
 class ExpiryShape(Shape, frozen=True, kw_only=True):
-    """So many days after the clock started."""
+    """Expiry after a number of days."""
 
     after_days: _Days
     reminder_days: _ReminderDays = ()

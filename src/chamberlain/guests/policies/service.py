@@ -61,7 +61,7 @@ from chamberlain.tenants import records as tenant_records
 
 # Groups and sites of one batch.
 BATCH = 200
-# Clients and proxies wait for a minute. This is enough for some ten thousand guests on an idle machine.
+# Timeout of clients and proxies is a minute as a rule. This is enough for some ten thousand guests on an idle machine.
 TIMEOUT = timedelta(seconds=50)
 
 _decode = StoredDecoder(PolicyShape).decode

@@ -23,7 +23,7 @@ from chamberlain.guests.policies.models import PolicyAction, PolicyRules
 from chamberlain.guests.policies.timers import ZERO, Timer, TimerKey, guest_schedules
 
 _BY_RULE = "The directory keeps dynamic members."
-# The guest whom a clock is about; None for that of the owners.
+# The guest of a timer, or None for owners.
 _About: TypeAlias = UserId | None
 
 

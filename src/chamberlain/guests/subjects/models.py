@@ -119,7 +119,10 @@ def new_entry(wanted: WantedGroup, group: ObservedGroup, *, at: datetime) -> Sub
 
 
 def require_type(found: SubjectType | None, group_id: GroupId, wanted: SubjectType) -> None:
-    """Raises NotFound for an unknown group, or one that has another path."""
+    """Validate the type of a group. Raises NotFound.
+
+    A group of another type has another path.
+    """
     match found:
         case None:
             raise unknown_subject(wanted)

@@ -129,7 +129,7 @@ async def member_ship_types(
 
 
 async def ids_after(tx: Transaction, tenant_id: TenantId, after: GroupId | None, limit: int) -> Sequence[GroupId]:
-    """Return a page of ids in order, optionally after an id."""
+    """Paginate ids in order, optionally after an id."""
     return [GroupId(row["subject_id"]) for row in await tx.fetch(IDS_AFTER, tenant_id, after, limit)]
 
 

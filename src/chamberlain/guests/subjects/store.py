@@ -53,7 +53,7 @@ OF_BOTH: Final = _page_of(_places(_OF_BOTH))
 
 
 async def find_page(tx: Transaction, wanted: SubjectFilter, page: NamedPageWanted) -> NamedPage[SubjectRecord]:
-    """List groups or sites that match a filter, by name."""
+    """Paginate groups or sites that match a filter, by name."""
     if wanted.is_assigned is False and (wanted.template_id or wanted.policy_id):
         # Unassigned subjects have neither.
         return NamedPage((), None)
