@@ -43,7 +43,7 @@ def test_it_shows_and_asks_before_anything_is_taken(ada: Shell) -> None:
     ended = ada.run("adoption", "confirm", *RULE, typed="n\n")
 
     assert (ended.code, ALL_STAFF in ended.out) == (1, True)
-    assert ended.err.endswith("Nothing was changed. With --yes nobody is asked.\n")
+    assert ended.err.endswith("Nothing was changed. Use --yes to skip this question.\n")
 
 
 def test_it_rejects_what_was_not_shown_and_a_kind_that_there_is_not(ada: Shell) -> None:

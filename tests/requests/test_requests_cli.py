@@ -75,7 +75,7 @@ def test_it_does_not_wait_for_ever(ada: Shell) -> None:
     ended = ada.run("request", "watch", asked(ada, "Slow"), "--timeout", "0.5")
 
     assert ended.code == 5
-    assert "is not finished within 0.5 s, and goes on. Look again: chamberlain request watch" in ended.err
+    assert "chamberlain request watch" in ended.err
 
 
 def test_asking_waits_no_longer_either(ada: Shell) -> None:
@@ -126,7 +126,7 @@ def test_ctrl_c_ends_the_waiting_alone(ada: Shell) -> None:
         ended = watching.end()
 
     assert ended.code == 130
-    assert f"request {request_id} goes on. Look again: chamberlain request watch {request_id}" in ended.err
+    assert f"chamberlain request watch {request_id}" in ended.err
     assert "Traceback" not in ended.err
     assert ada.done("request", "show", request_id, "--json").json["state"] == "pendingApproval"
 

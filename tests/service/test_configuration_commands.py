@@ -158,7 +158,7 @@ def test_nothing_is_removed_when_nobody_agrees(shell: Shell, answer: str) -> Non
     assert done.returncode == 1
     assert "2 to remove." in done.stdout
     assert "This removes policy 90 days, policy Yearly review. Do it?" in done.stdout
-    assert done.stderr.endswith("Nothing was changed. With --yes nobody is asked.\n")
+    assert done.stderr.endswith("Nothing was changed. Use --yes to skip this question.\n")
     assert shell.changes() == before
 
 

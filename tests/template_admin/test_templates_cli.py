@@ -56,7 +56,7 @@ def test_it_asks_before_one_is_removed(ada: Shell) -> None:
 
     assert ended.code == 1
     assert "This removes the template Equipment" in ended.err
-    assert ended.err.endswith("Nothing was changed. With --yes nobody is asked.\n")
+    assert ended.err.endswith("Nothing was changed. Use --yes to skip this question.\n")
     assert ada.run("template", "delete", "Equipment", typed="").code == 1
 
 

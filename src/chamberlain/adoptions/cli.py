@@ -1,4 +1,4 @@
-"""Adoption: what was in the directory before is taken under management, and given back."""
+"""Commands of adoptions: preview, confirm, undo, list and show."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _OF_GROUPS = frozenset({"group", "team"})
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Whom to take, as it is written; `template` is a name or an id."""
+    """The rule of an adoption. `template` is a name or an id."""
 
     kind: str
     template: str
@@ -29,7 +29,7 @@ class Rule:
     ids: tuple[str, ...]
 
     def body(self, service: Service) -> dict[str, object]:
-        """The rule as the API takes it."""
+        """Return the rule as JSON."""
         shelf = COLLAB if self.kind in _OF_GROUPS else MAIL
         chosen = {"q": self.prefix, "domain": self.domain, "ids": list(self.ids) or None}
         return {
@@ -40,7 +40,7 @@ class Rule:
 
 
 def show_preview(call: Call, rule: Rule) -> None:
-    """Show who would be taken."""
+    """Show a preview."""
     with call.service(Area.ADMIN) as service:
         preview = service.post(operations.CREATE_ADOPTION, body=rule.body(service), dry_run=True)
     if call.as_json:
@@ -51,7 +51,7 @@ def show_preview(call: Call, rule: Rule) -> None:
 
 
 def _confirm(call: Call, rule: Rule, digest: str | None, key: str | None, *, yes: bool) -> None:
-    """Take what was shown; without a digest, show it first and ask."""
+    """Confirm an adoption. Without a digest, show the preview first and ask."""
     with call.service(Area.ADMIN) as service:
         body = rule.body(service)
         if digest is None:
@@ -64,7 +64,7 @@ def _confirm(call: Call, rule: Rule, digest: str | None, key: str | None, *, yes
 
 
 def _undo(call: Call, adoption_id: str, comment: str | None, key: str | None, *, yes: bool) -> None:
-    """Give all of one back, and show it."""
+    """Undo an adoption, and show it."""
     agreed("Take marks and records of this adoption away again?", yes=yes)
     body = {} if comment is None else {"comment": comment}
     with call.service(Area.ADMIN) as service:
@@ -72,7 +72,7 @@ def _undo(call: Call, adoption_id: str, comment: str | None, key: str | None, *,
 
 
 def _show_adoptions(call: Call, most: int | None) -> None:
-    """Show what was confirmed."""
+    """Show adoptions."""
     columns = (
         Column("ID", "id"),
         Column("STATE", "state"),
@@ -115,12 +115,13 @@ def _lines(preview: Record) -> Iterator[Record]:
 
 adoptions = typer.Typer()
 
-Kind = Annotated[str, typer.Option(help="shared, equipment, room, group or team.")]
-Template = Annotated[str, typer.Option(help="The template to manage them by, by name or id.")]
-Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="Only those whose name or address begins so.")]
-Domain = Annotated[str | None, typer.Option(help="Only those whose address is at this domain.")]
+Kind = Annotated[str, typer.Option(help="Kind: shared, equipment, room, group or team.")]
+Template = Annotated[str, typer.Option(help="Template of the adopted objects, by name or id.")]
+Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="Only names or addresses with this prefix.")]
+Domain = Annotated[str | None, typer.Option(help="Only addresses in this domain.")]
 Ids = Annotated[
-    list[str] | None, typer.Option("--id", metavar="ID", help="Only this one, by its id in the directory; repeatable.")
+    list[str] | None,
+    typer.Option("--id", metavar="ID", help="Only this object, by its id in the directory; repeatable."),
 ]
 
 
@@ -129,7 +130,7 @@ Ids = Annotated[
 def preview(
     call: Call, *, kind: Kind, template: Template, prefix: Prefix = None, domain: Domain = None, id_: Ids = None
 ) -> None:
-    """Show who would be taken, and what stands against the others. Nothing is changed."""
+    """Preview an adoption: candidates, and conflicts of the others."""
 
     show_preview(call, Rule(kind, template, prefix, domain, tuple(id_ or ())))
 
@@ -144,13 +145,11 @@ def confirm(
     prefix: Prefix = None,
     domain: Domain = None,
     id_: Ids = None,
-    digest: Annotated[
-        str | None, typer.Option(help="The digest that the preview has shown; without it one is shown now, and asked.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    digest: Annotated[str | None, typer.Option(help="Digest of a preview. Default: show a preview and ask.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     idempotency_key: Key = None,
 ) -> None:
-    """Take those whom the preview shows."""
+    """Adopt the objects of a preview."""
 
     rule = Rule(kind, template, prefix, domain, tuple(id_ or ()))
     _confirm(call, rule, digest, idempotency_key, yes=yes)
@@ -160,13 +159,13 @@ def confirm(
 @calls
 def undo(
     call: Call,
-    adoption: Annotated[str, typer.Argument(metavar="ID", help="The id of the adoption, as `adoption list` shows it.")],
+    adoption: Annotated[str, typer.Argument(metavar="ID", help="Id of the adoption, as shown by `adoption list`.")],
     *,
-    comment: Annotated[str | None, typer.Option(help="What to say to it.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    comment: Annotated[str | None, typer.Option(help="Comment for the audit trail.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     idempotency_key: Key = None,
 ) -> None:
-    """Give all of an adoption back: marks and records go, everything else in the directory stays as it is."""
+    """Undo an adoption: remove its marks and records. The directory objects stay."""
     agreed("Take marks and records of this adoption away again?", yes=yes)
     body = {} if comment is None else {"comment": comment}
     with call.service(Area.ADMIN) as service:
@@ -177,9 +176,9 @@ def undo(
 @calls
 def show_adoption(
     call: Call,
-    adoption: Annotated[str, typer.Argument(metavar="ID", help="The id of the adoption, as `adoption list` shows it.")],
+    adoption: Annotated[str, typer.Argument(metavar="ID", help="Id of the adoption, as shown by `adoption list`.")],
 ) -> None:
-    """Show an adoption: how far it has come, and what could not be taken."""
+    """Show the progress of an adoption, and its conflicts."""
     from chamberlain.cli.calls import Area
     from chamberlain.cli.listing import show_one
     from chamberlain_client.operations import READ_ADOPTION
@@ -190,6 +189,6 @@ def show_adoption(
 @adoptions.command("list")
 @calls
 def list_adoptions(call: Call, *, limit: Limit = 50, everything: All = False) -> None:
-    """List adoptions, the newest first."""
+    """List adoptions, newest first."""
 
     _show_adoptions(call, most(limit, everything=everything))

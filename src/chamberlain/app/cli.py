@@ -1,4 +1,4 @@
-"""All commands on one screen. What a command needs is imported when it runs, so that `--help` is quick."""
+"""All commands. A command imports its code when it runs, so that `--help` is quick."""
 
 import gc
 from pathlib import Path
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="chamberlain",
-    help="Creates mailboxes, groups and teams from templates, and assigns the rules for guests.",
+    help="Provision mailboxes, groups and teams from templates, and assign guest rules.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
 # The groups of commands by the name of their table in a module: name, module and help.
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "mailboxes": ("mailbox", "chamberlain.mailboxes.cli", "Ask for mailboxes, and look at them."),
-    "groups": ("group", "chamberlain.guests.cli", "Ask for groups, look at them, assign guest rules."),
-    "teams": ("team", "chamberlain.groups.cli", "Ask for teams. A team is a group: `group` shows it."),
-    "sites": ("site", "chamberlain.guests.cli", "Look at managed sites, and assign guest rules to them."),
-    "requests": ("request", "chamberlain.requests.cli", "Follow what was asked for, and decide on it."),
-    "templates": ("template", "chamberlain.template_admin.cli", "Look at templates, and write them."),
+    "mailboxes": ("mailbox", "chamberlain.mailboxes.cli", "Request and show mailboxes."),
+    "groups": ("group", "chamberlain.guests.cli", "Request and show groups, and assign guest rules."),
+    "teams": ("team", "chamberlain.groups.cli", "Request teams. A team is a group: `group` shows it."),
+    "sites": ("site", "chamberlain.guests.cli", "Show managed sites, and assign guest rules."),
+    "requests": ("request", "chamberlain.requests.cli", "List, follow, approve, cancel and retry requests."),
+    "templates": ("template", "chamberlain.template_admin.cli", "Show, create, replace and delete templates."),
     "policies": (
         "policy",
         "chamberlain.guests.policies.cli",
-        "Look at guest policies, and write them. For administrators.",
+        "Show, create, replace and delete guest policies. For administrators.",
     ),
-    "findings": ("finding", "chamberlain.guests.findings.cli", "What is against the rules, and what becomes of it."),
-    "drift": ("drift", "chamberlain.drift.cli", "What was changed in the directory behind the service's back."),
+    "findings": ("finding", "chamberlain.guests.findings.cli", "List, accept and confirm findings."),
+    "drift": ("drift", "chamberlain.drift.cli", "Check for changes that others made in the directory."),
     "adoptions": (
         "adoption",
         "chamberlain.adoptions.cli",
@@ -42,20 +42,22 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "deliveries": (
         "delivery",
         "chamberlain.webhooks.cli",
-        "What webhooks were told, and telling it again. For administrators.",
+        "List deliveries of webhooks, and send them again. For administrators.",
     ),
-    "webhooks": ("webhook", "chamberlain.webhooks.cli", "Try webhooks, and renew their secrets. For administrators."),
-    "tenants": ("tenant", "chamberlain.app.commands.tenants", "Show, suspend, export and delete tenants."),
+    "webhooks": ("webhook", "chamberlain.webhooks.cli", "Test webhooks, and rotate their secrets. For administrators."),
+    "tenants": ("tenant", "chamberlain.app.commands.tenants", "List, suspend, resume, export and delete tenants."),
     "audit": ("audit", "chamberlain.app.commands.audit", "List and verify the audit trail."),
-    "jobs": ("jobs", "chamberlain.app.commands.jobs", "Show and release jobs that are held."),
-    "keys": ("keys", "chamberlain.app.commands.keys", "Show, rotate and drop the keys that seal what is stored."),
-    "retention": ("retention", "chamberlain.app.commands.retention", "Let retention go on after a gap in time."),
+    "jobs": ("jobs", "chamberlain.app.commands.jobs", "List and release held jobs."),
+    "keys": ("keys", "chamberlain.app.commands.keys", "List, add, rotate and drop encryption keys."),
+    "retention": ("retention", "chamberlain.app.commands.retention", "Resume retention after a clock fault."),
 }
 
-Port = Annotated[int | None, typer.Option(help="Port of the http listener; https is on the next one. Default 8365.")]
+Port = Annotated[int | None, typer.Option(help="Port of the HTTP listener; HTTPS uses the next port. Default 8365.")]
 Host = Annotated[str | None, typer.Option(help="Address to listen on. Default 127.0.0.1.")]
 
-Files = Annotated[list[Path], typer.Argument(metavar="FILES", help="Configuration files, together one configuration.")]
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILES", help="Configuration files. Together they are one configuration.")
+]
 
 
 def group_of(attribute: str) -> typer.Typer:
@@ -65,7 +67,7 @@ def group_of(attribute: str) -> typer.Typer:
 
 
 def main() -> None:
-    """The entry point of the command."""
+    """Run the command line."""
     app()
 
 
@@ -75,9 +77,9 @@ def serve(
     port: Port = None,
     data_dir: DataDir = None,
     *,
-    worker: Annotated[bool, typer.Option(help="Also work on the queue in this process.")] = True,
+    worker: Annotated[bool, typer.Option(help="Also run a worker in this process.")] = True,
 ) -> None:
-    """Run the service: the API, and a worker unless told otherwise."""
+    """Run the API and a worker."""
     _rest_while_building()
     from chamberlain.app.serve import run_serve
 
@@ -86,7 +88,7 @@ def serve(
 
 @app.command()
 def worker(data_dir: DataDir = None) -> None:
-    """Work on the queue of an outside database, without an API."""
+    """Run a worker on an external database, without the API."""
     _rest_while_building()
     from chamberlain.app.serve import run_worker
 
@@ -97,17 +99,17 @@ def worker(data_dir: DataDir = None) -> None:
 def migrate(
     data_dir: DataDir = None,
     *,
-    show: Annotated[bool, typer.Option("--print", help="Print the SQL, roles included, and change nothing.")] = False,
-    example: Annotated[bool, typer.Option("--example", help="Load the example estate if there is no tenant.")] = False,
+    show: Annotated[bool, typer.Option("--print", help="Print the SQL, including roles, and change nothing.")] = False,
+    example: Annotated[bool, typer.Option("--example", help="Load the sample data if there is no tenant.")] = False,
     before: Annotated[
-        bool, typer.Option("--before", help="Only what comes before new processes, while old ones run on.")
+        bool, typer.Option("--before", help="Run only the migrations that must precede new processes.")
     ] = False,
 ) -> None:
-    """Bring an outside database up to date, as its owner (CHAMBERLAIN_DATABASE_OWNER_URL)."""
+    """Migrate an external database, as its owner (CHAMBERLAIN_DATABASE_OWNER_URL)."""
     from chamberlain.app.maintenance import print_migrations, run_migrations, run_migrations_before
 
     if (show, example, before).count(True) > 1:
-        raise typer.BadParameter("Name one of --print, --example and --before; none of them goes with another.")
+        raise typer.BadParameter("Use only one of --print, --example and --before.")
     if show:
         print_migrations()
     elif before:
@@ -118,13 +120,13 @@ def migrate(
 
 @app.command()
 def token(
-    scope: Annotated[list[str], typer.Option(help="What the token is for; may be given several times.")],
-    user: Annotated[str | None, typer.Option(help="Mail address of the user it speaks for.")] = None,
-    client: Annotated[str | None, typer.Option(help="Name or id of the program it speaks for.")] = None,
+    scope: Annotated[list[str], typer.Option(help="Scope of the token; repeatable.")],
+    user: Annotated[str | None, typer.Option(help="Mail address of the user.")] = None,
+    client: Annotated[str | None, typer.Option(help="Name or id of the application.")] = None,
     port: Port = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Print an access token of the embedded identity platform, for scripts on this machine."""
+    """Print an access token of the embedded identity platform, for local scripts."""
     from chamberlain.cli.tokens import print_token
 
     print_token(settings_of(port=port, data_dir=data_dir), user=user, client=client, scopes=scope)
@@ -136,20 +138,20 @@ def login(
     call: "Call",
     *,
     issuer: Annotated[
-        str | None, typer.Option(metavar="URL", help="The identity platform; without it the one that comes along.")
+        str | None, typer.Option(metavar="URL", help="Identity platform. Default: the embedded one.")
     ] = None,
-    tenant: Annotated[
-        str | None, typer.Option(metavar="ID", help="The tenant, at the identity platform that comes along.")
+    tenant: Annotated[str | None, typer.Option(metavar="ID", help="Tenant, at the embedded identity platform.")] = None,
+    client_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Client id of this program at the issuer.")
     ] = None,
-    client_id: Annotated[str | None, typer.Option(metavar="ID", help="What this program is called there.")] = None,
     scope: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="What to ask for: the names of one resource; may be given repeatedly."),
+        typer.Option(metavar="NAMES", help="Scopes of one resource; repeatable."),
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser", help="With a browser on this machine, without a code.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Even if somebody is signed in already.")] = False,
+    browser: Annotated[bool, typer.Option("--browser", help="Use a browser on this machine, without a code.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Sign in even if you are signed in already.")] = False,
 ) -> None:
-    """Sign in, with a code that is typed in in any browser. It is remembered."""
+    """Sign in with a code that you enter in any browser. The sign-in is saved."""
     from chamberlain.cli.login import Wanted, login
 
     wanted = Wanted(issuer, tenant, client_id, tuple(scope or ()))
@@ -159,7 +161,7 @@ def login(
 @app.command()
 @calls
 def logout(call: "Call") -> None:
-    """Forget who is signed in."""
+    """Sign out, and delete the saved sign-in."""
     from chamberlain.cli.login import logout
 
     logout(call)
@@ -168,7 +170,7 @@ def logout(call: "Call") -> None:
 @app.command()
 @calls
 def whoami(call: "Call") -> None:
-    """Show who is signed in, where, until when, and what for."""
+    """Show the saved sign-in: user, server, expiry and scopes."""
     from chamberlain.cli.login import whoami
 
     whoami(call)
@@ -180,8 +182,10 @@ for noun in list(COMMANDS)[:12]:
 
 @app.command()
 def plan(files: Files, data_dir: DataDir = None) -> None:
-    """Show what configuration files would create, change and remove. The exit code is 0 when that is nothing, 2 when it
-    is something, 1 when it cannot be done."""
+    """Show the changes that configuration files would make.
+
+    Exits 0 without changes, 2 with changes, 1 on errors.
+    """
     from chamberlain.app.commands.configuration import show_plan
 
     show_plan(settings_of(data_dir=data_dir), files)
@@ -192,9 +196,9 @@ def apply(
     files: Files,
     data_dir: DataDir = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask when something is removed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before something is removed.")] = False,
 ) -> None:
-    """Bring tenants, templates and policies to what configuration files say: all of it, or nothing."""
+    """Apply configuration files to tenants, templates and policies, all or nothing."""
     from chamberlain.app.commands.configuration import apply_files
 
     apply_files(settings_of(data_dir=data_dir), files, yes=yes)
@@ -202,11 +206,13 @@ def apply(
 
 @app.command()
 def export(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to write it; else it is printed.")] = None,
-    tenant: Annotated[str | None, typer.Option(help="The id of the only tenant to be in it.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="File to write. Default: standard output.")
+    ] = None,
+    tenant: Annotated[str | None, typer.Option(help="Export only this tenant, by id.")] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write a configuration file with tenants, templates and policies as they are."""
+    """Write the current tenants, templates and policies as a configuration file."""
     from chamberlain.app.commands.configuration import export_files
     from chamberlain.app.commands.tenants import tenant_id_of
 
@@ -220,12 +226,12 @@ app.add_typer(group_of("audit"))
 @app.command()
 def erase(
     user: Annotated[str, typer.Option(help="The id of the user.")],
-    tenant: Annotated[str | None, typer.Option(help="The id of the only tenant to look in.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only in this tenant, by id.")] = None,
     data_dir: DataDir = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Empty what is kept of a user who is to be forgotten: names, bodies of requests, rows of the audit trail."""
+    """Erase a user from names, bodies of requests and the audit trail."""
     from chamberlain.app.commands.audit import erase as erase_user
     from chamberlain.app.commands.tenants import tenant_id_of
 
@@ -240,8 +246,10 @@ def doctor(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Look at database, migrations, keys, issuers, clocks, directory, webhooks and settings, and say what to do. The
-    exit code is 1 when there is a fault."""
+    """Check database, migrations, keys, issuers, clocks, directory, webhooks and settings.
+
+    Exits 1 if there is a fault.
+    """
     from chamberlain.app.doctor.cli import examine_installation
 
     examine_installation(settings_of(host=host, port=port, data_dir=data_dir), as_json=as_json)
@@ -252,10 +260,10 @@ app.add_typer(group_of("jobs"))
 
 @app.command()
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it; it must not be there yet.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write. It must not exist.")],
     data_dir: DataDir = None,
 ) -> None:
-    """Write a backup of the embedded database, beside the running service. The keys are not in it."""
+    """Back up the embedded database while the service runs. The keys are not included."""
     from chamberlain.app.backup import take
 
     take(settings_of(data_dir=data_dir), file)
@@ -263,10 +271,10 @@ def backup(
 
 @app.command()
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup file.")],
     data_dir: DataDir = None,
 ) -> None:
-    """Put a backup into a data directory that has no database yet."""
+    """Restore a backup into a data folder without a database."""
     from chamberlain.app.backup import restore as restore_backup
 
     restore_backup(settings_of(data_dir=data_dir), file)
@@ -277,6 +285,5 @@ app.add_typer(group_of("retention"))
 
 
 def _rest_while_building() -> None:
-    """What is imported and built now stays until the end: to look whether it is garbage is an eighth of a start. The
-    process has the collector go on when all is built."""
+    """Disable garbage collection during the start, which takes an eighth of it. The process enables it later."""
     gc.disable()

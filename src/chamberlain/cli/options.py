@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have."""
+"""Options and arguments that several commands share."""
 
 import inspect
 import re
@@ -21,68 +21,62 @@ def _visible(value: str | None) -> str | None:
     return value
 
 
-Limit = Annotated[int, typer.Option(min=1, help="How many at most.")]
-All = Annotated[bool, typer.Option("--all", help="All there are, whatever --limit says.")]
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number of items.")]
+All = Annotated[bool, typer.Option("--all", help="All items, without a limit.")]
 Body = Annotated[
-    str | None, typer.Option(metavar="FILE", help="The body as JSON, `-` for standard input; options come before it.")
+    str | None, typer.Option(metavar="FILE", help="Body as JSON, `-` for standard input. Options override it.")
 ]
-Document = Annotated[
-    str, typer.Option("--body", metavar="FILE", help="The whole of it as JSON; `-` is standard input.")
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
+Document = Annotated[str, typer.Option("--body", metavar="FILE", help="Body as JSON, `-` for standard input.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the result without writing.")]
 Key = Annotated[
     str | None,
     typer.Option(
         "--idempotency-key",
         metavar="KEY",
         callback=_visible,
-        help="The same command with the same key is carried out once.",
+        help="Idempotency key: a repeated command with the same key runs once.",
     ),
 ]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait until it is done, and show how it comes along.")]
-Timeout = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="How long to wait, with --wait.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until the request finishes, and show its progress.")]
+Timeout = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="With --wait: timeout.")]
 IfMatch = Annotated[
     str | None,
-    typer.Option(metavar="ETAG", callback=_visible, help="Only if it is still as it was when it had this ETag."),
+    typer.Option(metavar="ETAG", callback=_visible, help="Change it only if its ETag is still this one."),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Comment = Annotated[str | None, typer.Option(help="A sentence for all who may read the request.")]
-Metadata = Annotated[
-    list[str] | None, typer.Option(metavar="KEY=VALUE", help="A value of metadata; may be given repeatedly.")
-]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Comment = Annotated[str | None, typer.Option(help="Comment for all users who may read the request.")]
+Metadata = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Metadata value; repeatable.")]
 
 
 # Of groups and teams.
-GroupName = Annotated[str | None, typer.Option("--display-name", help="What people see; the template may add to it.")]
+GroupName = Annotated[str | None, typer.Option("--display-name", help="Display name. The template may change it.")]
 GroupTemplate = Annotated[str | None, typer.Option("--template", help="By name or id.")]
-Description = Annotated[str | None, typer.Option(help="What it is for.")]
+Description = Annotated[str | None, typer.Option(help="Description.")]
 MemberShip = Annotated[
-    str | None, typer.Option("--membership", help="private, public or dynamic. Without it what the template says.")
+    str | None, typer.Option("--membership", help="private, public or dynamic. Default: as in the template.")
 ]
-People = Annotated[
-    list[str] | None, typer.Option(metavar="USER", help="By id or mail address; may be given repeatedly.")
-]
-Label = Annotated[str | None, typer.Option(metavar="ID", help="The sensitivity label.")]
+People = Annotated[list[str] | None, typer.Option(metavar="USER", help="User, by id or mail address; repeatable.")]
+Label = Annotated[str | None, typer.Option(metavar="ID", help="Sensitivity label.")]
 
 # Of guest rules.
-Assigned = Annotated[bool | None, typer.Option(help="Only those that have guest rules, or that have none.")]
-GuestTemplate = Annotated[str | None, typer.Option("--template", help="A guest template, by name or id.")]
-GuestPolicy = Annotated[str | None, typer.Option("--policy", help="A guest policy, by name or id.")]
-NoTemplate = Annotated[bool, typer.Option("--no-template", help="Take the guest template away.")]
-NoPolicy = Annotated[bool, typer.Option("--no-policy", help="Take the guest policy away.")]
-Query = Annotated[str | None, typer.Option("--query", "-q", help="How the name or an address begins.")]
+Assigned = Annotated[bool | None, typer.Option(help="Only with guest rules, or only without.")]
+GuestTemplate = Annotated[str | None, typer.Option("--template", help="Guest template, by name or id.")]
+GuestPolicy = Annotated[str | None, typer.Option("--policy", help="Guest policy, by name or id.")]
+NoTemplate = Annotated[bool, typer.Option("--no-template", help="Clear the guest template.")]
+NoPolicy = Annotated[bool, typer.Option("--no-policy", help="Clear the guest policy.")]
+Query = Annotated[str | None, typer.Option("--query", "-q", help="Prefix of the name or of an address.")]
 
 # Seconds that are enough for what needs no approval, unless the directory is in trouble.
 PATIENCE = 120.0
 
 
 def most(limit: int, *, everything: bool) -> int | None:
-    """How many items are wanted; `None` is all."""
+    """Return the maximum number of items, or None for all."""
     return None if everything else limit
 
 
 def takes_options(declared: Callable[..., object]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each field of a dataclass; the function gets the dataclass as `options`."""
+    """Add an option for each field of a dataclass. The command gets the dataclass as `options`."""
     added = list(inspect.signature(declared).parameters.values())
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -104,7 +98,7 @@ DataDir = Annotated[Path | None, typer.Option(help="Folder for the embedded data
 
 
 def settings_of(**options: object) -> "Settings":
-    """The settings, with what the command line says before what the environment says; a bad one ends the command."""
+    """Read the settings. The command line overrides the environment. An invalid value ends the command."""
 
     from chamberlain.cli.errors import ExitCode
     from chamberlain.settings import SettingsInvalid, read_settings
@@ -118,10 +112,10 @@ def settings_of(**options: object) -> "Settings":
 
 _COMMON: dict[str, object] = {
     "server": Annotated[str | None, typer.Option(metavar="URL", help="Address of the service.")],
-    "port": Annotated[int | None, typer.Option(help="Port of the service, when it runs on this machine.")],
-    "data_dir": Annotated[Path | None, typer.Option(help="Data folder of the service, when it runs on this machine.")],
-    "ca": Annotated[Path | None, typer.Option(metavar="FILE", help="Certificates to trust beside the system's.")],
-    "as_json": Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else on standard output.")],
+    "port": Annotated[int | None, typer.Option(help="Port of the service on this machine.")],
+    "data_dir": Annotated[Path | None, typer.Option(help="Data folder of the service on this machine.")],
+    "ca": Annotated[Path | None, typer.Option(metavar="FILE", help="Additional CA certificates to trust.")],
+    "as_json": Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")],
 }
 
 
@@ -129,7 +123,7 @@ _DEFAULTS: dict[str, object] = dict.fromkeys(_COMMON, None) | {"as_json": False}
 
 
 def calls(command: Callable[..., None]) -> Callable[..., None]:
-    """Make a command of a function whose first parameter is what it calls the service with.
+    """Make a command of a function whose first parameter is the connection to the service.
 
     The command has the options of all such commands beside those of the function, and its exit codes.
     """
@@ -165,7 +159,7 @@ def calls(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _require_text(*given: object) -> None:
-    """Nothing, when all that was typed can be sent. Bytes that are no text come from the shell as half characters."""
+    """Raise Misused for arguments that are no valid UTF-8. The shell passes them as lone surrogates."""
 
     from chamberlain.cli.errors import Misused
 

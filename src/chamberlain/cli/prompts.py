@@ -1,4 +1,4 @@
-"""Asking before something goes that nobody brings back."""
+"""Confirmation prompt for destructive commands."""
 
 import typer
 
@@ -8,7 +8,7 @@ from chamberlain.cli.refusals import ended
 
 
 def agreed(question: str, *, yes: bool) -> None:
-    """Ask, unless it was answered by an option; who does not agree ends the command."""
+    """Ask for confirmation, unless `yes` is set. A refusal ends the command."""
     if yes:
         return
     try:
@@ -16,4 +16,4 @@ def agreed(question: str, *, yes: bool) -> None:
     except typer.Abort:
         answer = False
     if not answer:
-        raise ended(ExitCode.FAILED, "Nothing was changed. With --yes nobody is asked.")
+        raise ended(ExitCode.FAILED, "Nothing was changed. Use --yes to skip this question.")

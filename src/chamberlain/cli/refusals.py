@@ -16,7 +16,7 @@ _SIGN_IN = "Sign in: chamberlain login."
 
 @contextmanager
 def told_refusals() -> Iterator[None]:
-    """Let what is nobody's bug end the command with its own sentences and an exit code that a script can use."""
+    """End the command for expected errors, with their sentences and an exit code that a script can use."""
     try:
         yield
     except errors.Refused as refused:
@@ -63,7 +63,7 @@ def _sentences(refused: errors.Refused) -> Iterator[str]:
     if refused.faults_are_truncated:
         yield "  There are more faults."
     if refused.conflicting_id is not None:
-        yield f"What stands in the way is {refused.conflicting_id}."
+        yield f"It conflicts with {refused.conflicting_id}."
     if refused.status == 401:
         # The token that is kept has not ended by its own clock, so without the option it would be kept.
         yield "Sign in again: chamberlain login --again."

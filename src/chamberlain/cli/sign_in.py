@@ -99,20 +99,20 @@ _AWAY = 60.0
 # How long somebody may take to sign in with a browser, in seconds.
 _BROWSER_WITHIN = 600.0
 
-# What MSAL gives: an answer as it came from the provider, whose members may be anything.
+# An answer of the provider, as MSAL passes it on. Its members may have any type.
 Answer = Mapping[str, Any]
 
 
 class SignInFailed(Exception):
-    """The provider has refused; the message is its sentence, and what to do."""
+    """The provider refused. The message has its reason and the cure."""
 
 
 class SignInEnded(Exception):
-    """Nobody is signed in, or not any more."""
+    """No user is signed in, or the sign-in has expired."""
 
 
 class ProviderUnreachable(Exception):
-    """The provider does not answer, or is none."""
+    """The provider does not answer, or is no OpenID provider."""
 
 
 class _Cache(Protocol):
@@ -260,7 +260,7 @@ def _with_browser(application: _Application, scopes: Sequence[str], show: Callab
         webbrowser.open(flow["auth_uri"])
         came_back = loopback.wait(flow["state"], _BROWSER_WITHIN)
     if came_back is None:
-        raise SignInFailed("Nobody has signed in with the browser in time.")
+        raise SignInFailed("The sign-in in the browser timed out.")
     return application.acquire_token_by_auth_code_flow(flow, came_back)
 
 

@@ -64,7 +64,7 @@ class SignIns:
         return self._profiles().last
 
     def profile(self, server: str) -> Profile | None:
-        """Who is signed in at a server."""
+        """Return the sign-in at a server."""
         return self._profiles().servers.get(server)
 
     def remember(self, profile: Profile) -> None:
@@ -119,7 +119,7 @@ class SignIns:
         unfinished = self._folder / f".{name}.{os.getpid()}"
         with self._told():
             try:
-                # One that is there already may be somebody else's, or open to others.
+                # A file that exists may belong to another user, or be readable for others.
                 unfinished.unlink(missing_ok=True)
                 descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Drift: what was changed in the directory behind the service's back is looked for."""
+"""Commands of drift checks."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ drift = typer.Typer()
 
 @drift.callback()
 def _group() -> None:
-    """A group of commands, also as long as there is one alone."""
+    """Keep this a group of commands although it has only one."""
 
 
 @drift.command("check")
@@ -22,17 +22,17 @@ def _group() -> None:
 def check_drift(
     call: Call,
     *,
-    comment: Annotated[str | None, typer.Option(help="A sentence for the audit trail.")] = None,
+    comment: Annotated[str | None, typer.Option(help="Comment for the audit trail.")] = None,
     idempotency_key: Key = None,
 ) -> None:
-    """Compare what was asked for with the directory now; `finding list` shows what differs. For administrators."""
+    """Start a drift check. `finding list` shows the differences. For administrators."""
     body = {} if comment is None else {"comment": comment}
     with call.service(Area.ADMIN) as service:
         show(call, service.post(operations.CHECK_DRIFT, body=body, key=idempotency_key))
 
 
 def check(call: Call, comment: str | None, key: str | None) -> None:
-    """Ask for one, and show when those before it began and ended."""
+    """Start a drift check, and show the previous ones."""
     body = {} if comment is None else {"comment": comment}
     with call.service(Area.ADMIN) as service:
         show(call, service.post(operations.CHECK_DRIFT, body=body, key=key))

@@ -1,4 +1,4 @@
-"""Teams: asked for."""
+"""Commands that request groups and teams."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from chamberlain_client import operations
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOptions:
-    """The properties, and how it is asked for."""
+    """Options of a group or team, and of its submission."""
 
     display_name: GroupName = None
     template: GroupTemplate = None
@@ -55,7 +55,7 @@ _MEMBERSHIPS = {"private": 0, "public": 1, "dynamic": 2}
 
 
 def submit_group(call: Call, kind: str, options: GroupOptions) -> None:
-    """Ask for it, and show what came of it; `kind` is group or team."""
+    """Request a group or team, and show the result."""
     if options.membership is not None and options.membership not in _MEMBERSHIPS:
         raise Misused(f"--membership {options.membership} is not known: {', '.join(_MEMBERSHIPS)} are.")
     metadata = metadata_of(options.metadata or ())
@@ -82,7 +82,7 @@ def _properties(service: Service, kind: str, options: GroupOptions) -> dict[str,
 
 
 def _with_group(_: Service, answer: Record, request: Record) -> Record:
-    """The answer as the API gives it to who waits in the call."""
+    """Build the response that the API gives to `Prefer: wait`."""
     group = {name: value_at(request, f"result.{name}") for name in ("id", "displayName", "mail")}
     return {**answer, "group": group}
 
@@ -94,6 +94,6 @@ teams = typer.Typer()
 @calls
 @takes_options(GroupOptions)
 def create_team(call: Call, *, options: GroupOptions) -> None:
-    """Ask for a team. Whoever asks is an owner, and needs a licence for teams."""
+    """Request a team. You become an owner, and need a licence for teams."""
 
     submit_group(call, "team", options)

@@ -1,4 +1,4 @@
-"""Groups and sites under management: listed, shown, and given guest rules."""
+"""Commands of managed groups and sites: list, show and assign guest rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from chamberlain_client.operations import Operation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedListOptions:
-    """Which groups or sites are listed, and how many."""
+    """Filters of the list of groups or sites."""
 
     assigned: Assigned = None
     template: GuestTemplate = None
@@ -49,7 +49,7 @@ class ManagedListOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentOptions:
-    """What is to be assigned, by name or id, what is to be taken away, and whether its effects are waited for."""
+    """Options of an assignment. Template and policy are given by name or id."""
 
     template: GuestTemplate = None
     policy: GuestPolicy = None
@@ -60,13 +60,13 @@ class AssignmentOptions:
     timeout: Timeout = PATIENCE
 
 
-# What clears a field (docs/reference/groups-and-sites.md).
+# This UUID clears a field (docs/reference/groups-and-sites.md).
 _NONE = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(frozen=True, slots=True)
 class Managed:
-    """What is managed, by its noun, and the operations on it."""
+    """Operations on managed groups or sites."""
 
     noun: str
     list: Operation
@@ -74,7 +74,7 @@ class Managed:
     change: Operation
 
     def id_of(self, service: Service, written: str) -> str:
-        """The id of the one that was written down by id, name or address."""
+        """Find the id of a group or site by id, name or address."""
         return id_of_managed(service, written, self.list, self.noun)
 
 
@@ -83,7 +83,7 @@ SITE = Managed("site", operations.LIST_MANAGED_SITES, operations.READ_MANAGED_SI
 
 
 def list_managed(call: Call, operation: Operation, options: ManagedListOptions, columns: Sequence[Column]) -> None:
-    """Show groups or sites, by what is assigned to them."""
+    """List groups or sites with their assignments."""
     with call.service(Area.ADMIN) as service:
         rules = {"templateId": _template(service, options.template), "policyId": _policy(service, options.policy)}
     filters = {"assigned": options.assigned, "q": options.query, **rules}
@@ -94,13 +94,13 @@ def list_managed(call: Call, operation: Operation, options: ManagedListOptions, 
 
 
 def show_managed(call: Call, written: str, managed: Managed) -> None:
-    """Show one of them."""
+    """Show one group or site."""
     with call.service(Area.ADMIN) as service:
         show(call, service.read(managed.read, managed.id_of(service, written)))
 
 
 def show_group_of_request(call: Call, request_id: str, prefix: str) -> None:
-    """Show what the directory has of a request, by the extension attribute with the tenant's prefix."""
+    """Show the directory object of a request, by the extension attribute of the tenant."""
     with call.service(Area.COLLAB) as service:
         found = service.find_group(request_id, prefix)
     if found is None:
@@ -110,7 +110,7 @@ def show_group_of_request(call: Call, request_id: str, prefix: str) -> None:
 
 
 def assign(call: Call, written: str, options: AssignmentOptions, managed: Managed) -> None:
-    """Change what is assigned, show the record, and wait for the effects where that is wanted."""
+    """Change the assignment, show the record, and optionally wait for the effects."""
     with call.service(Area.ADMIN) as service:
         id_ = managed.id_of(service, written)
         before = service.read(managed.read, id_)
@@ -128,7 +128,7 @@ def assign(call: Call, written: str, options: AssignmentOptions, managed: Manage
 
 def _body(service: Service, wanted: AssignmentOptions) -> Record:
     if (wanted.template and wanted.no_template) or (wanted.policy and wanted.no_policy):
-        raise Misused("What is assigned cannot be taken away in the same call.")
+        raise Misused("Do not assign and clear the same field in one command.")
     template = _NONE if wanted.no_template else _template(service, wanted.template)
     policy = _NONE if wanted.no_policy else _policy(service, wanted.policy)
     body = {name: value for name, value in (("templateId", template), ("policyId", policy)) if value is not None}
@@ -153,7 +153,7 @@ groups = typer.Typer()
 @calls
 @takes_options(GroupOptions)
 def create_group(call: Call, *, options: GroupOptions) -> None:
-    """Ask for a group. Whoever asks is an owner."""
+    """Request a group. You become an owner."""
     from chamberlain.groups.cli import submit_group
 
     submit_group(call, "group", options)
@@ -163,7 +163,7 @@ def create_group(call: Call, *, options: GroupOptions) -> None:
 @calls
 @takes_options(ManagedListOptions)
 def list_groups(call: Call, *, options: ManagedListOptions) -> None:
-    """List the groups of the directory by name, with the guest rules that they have. For administrators."""
+    """List the groups of the directory with their guest rules. For administrators."""
 
     list_managed(call, GROUP.list, options, (Column("MAIL", "mail"), Column("TEAM", "isTeam")))
 
@@ -173,16 +173,16 @@ def list_groups(call: Call, *, options: ManagedListOptions) -> None:
 def show_group(
     call: Call,
     group: Annotated[
-        str | None, typer.Argument(metavar="GROUP", help="By name, mail address or id. For administrators.")
+        str | None, typer.Argument(metavar="GROUP", help="Group, by name, mail address or id. For administrators.")
     ] = None,
     request: Annotated[
-        str | None, typer.Option(metavar="ID", help="Look into the directory for what this request has made.")
+        str | None, typer.Option(metavar="ID", help="Show the directory object of this request.")
     ] = None,
     extension_prefix: Annotated[
-        str, typer.Option(metavar="NAME", help="The tenant's, with --request, where it has another one.")
+        str, typer.Option(metavar="NAME", help="With --request: prefix of the tenant's extension attributes.")
     ] = "chamberlain",
 ) -> None:
-    """Show a group with its guest rules and their effects; or, as the directory shows it, the group of a request."""
+    """Show a group with its guest rules and their effects, or the group of a request."""
 
     if (group is None) == (request is None):
         raise Misused("Name either the GROUP, or the --request that has made it.")
@@ -198,10 +198,10 @@ def show_group(
 def assign_to_group(
     call: Call,
     *,
-    group: Annotated[str, typer.Argument(metavar="GROUP", help="By name, mail address or id.")],
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="Group, by name, mail address or id.")],
     options: AssignmentOptions,
 ) -> None:
-    """Assign a guest template and a guest policy to a group, or take them away. What is not named stays."""
+    """Assign or clear the guest template and the guest policy of a group."""
     with call.service(Area.ADMIN) as service:
         id_ = GROUP.id_of(service, group)
         before = service.read(GROUP.read, id_)
@@ -219,14 +219,14 @@ def assign_to_group(
 
 sites = typer.Typer()
 
-Site = Annotated[str, typer.Argument(metavar="SITE", help="By name, address, or the id of its security group.")]
+Site = Annotated[str, typer.Argument(metavar="SITE", help="Site, by name, address, or id of its security group.")]
 
 
 @sites.command("list")
 @calls
 @takes_options(ManagedListOptions)
 def list_sites(call: Call, *, options: ManagedListOptions) -> None:
-    """List managed sites by name, with the guest rules that they have. For administrators."""
+    """List managed sites with their guest rules. For administrators."""
 
     list_managed(call, SITE.list, options, (Column("SITE", "siteUrl"), Column("SHARING", "sharingCapability")))
 
@@ -243,7 +243,7 @@ def show_site(call: Call, site: Site) -> None:
 @calls
 @takes_options(AssignmentOptions)
 def assign_to_site(call: Call, *, site: Site, options: AssignmentOptions) -> None:
-    """Assign a guest template and a guest policy to a site, or take them away. What is not named stays."""
+    """Assign or clear the guest template and the guest policy of a site."""
     with call.service(Area.ADMIN) as service:
         id_ = SITE.id_of(service, site)
         before = service.read(SITE.read, id_)

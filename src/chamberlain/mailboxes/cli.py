@@ -1,4 +1,4 @@
-"""Mailboxes: asked for, listed and shown."""
+"""Commands of mailboxes: request, list, show and import."""
 
 import inspect
 import re
@@ -32,13 +32,13 @@ class Property:
 
     @property
     def parameter(self) -> str:
-        """The option's name as Python spells it."""
+        """Return the name of the option in Python."""
         spelled = self.option or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", self.name)
         return spelled.lower().replace("-", "_")
 
 
 def takes(properties: Sequence[Property]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each; the function gets those that were given as `properties`."""
+    """Add an option for each property. The command gets the given ones as `properties`."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -50,7 +50,7 @@ def takes(properties: Sequence[Property]) -> Callable[[Callable[..., None]], Cal
         signature = inspect.signature(command)
         own = [each for each in signature.parameters.values() if each.name != "properties"]
         added = [_parameter(each) for each in properties]
-        # What is read of a function to make a command of it.
+        # The framework reads the signature.
         run.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]  # As wraps() does.
         return run
 
@@ -58,7 +58,7 @@ def takes(properties: Sequence[Property]) -> Callable[[Callable[..., None]], Cal
 
 
 def object_of(properties: Mapping[str, object]) -> dict[str, object]:
-    """The object that has these properties, those with a dot in objects of their own."""
+    """Build the JSON object of these properties; names with a dot are nested."""
     body = {name: value for name, value in properties.items() if "." not in name}
     for outer in dict.fromkeys(name.partition(".")[0] for name in properties if "." in name):
         inner = {name.partition(".")[2]: value for name, value in properties.items() if name.startswith(f"{outer}.")}
@@ -87,37 +87,41 @@ mailboxes = typer.Typer()
 # Seconds that are enough for some thousands of mailboxes.
 IMPORT_PATIENCE = 600.0
 
-_REPEATED = "May be given repeatedly."
+_REPEATED = "Repeatable."
 PROPERTIES = (
-    Property("name", "What its address is made of; no other mailbox has it."),
-    Property("displayName", "What people see."),
-    Property("capacity", "MB, or the people that a room holds.", int),
-    Property("officeLocation", "Where a room is."),
-    Property("isWheelChairAccessible", "Whether a room is.", bool, "wheel-chair-accessible"),
-    Property("roomMailboxMetadata.hasConferencePhone", "What a room has.", bool, "conference-phone"),
-    Property("roomMailboxMetadata.hasWhiteboard", "What a room has.", bool, "whiteboard"),
-    Property("roomMailboxMetadata.hasVideoConferencing", "What a room has.", bool, "video-conferencing"),
-    Property("alias", "A second address of a shared mailbox."),
-    Property("autoMapping", "Whether a shared mailbox shows up by itself.", bool),
-    Property("domain", "What its address ends with."),
-    Property("hideFromGAL", "Whether the address book leaves it out.", bool, "hide-from-gal"),
-    Property("automaticReply", "What whoever writes to it is answered."),
-    Property("isAllowAutomaticReplyOverride", "Whether that may be changed.", bool, "allow-automatic-reply-override"),
+    Property("name", "Unique name. The address is made from it."),
+    Property("displayName", "Display name."),
+    Property("capacity", "Quota in MB, or the number of people in a room.", int),
+    Property("officeLocation", "Location of the room."),
+    Property("isWheelChairAccessible", "The room is wheelchair accessible.", bool, "wheel-chair-accessible"),
+    Property("roomMailboxMetadata.hasConferencePhone", "The room has a conference phone.", bool, "conference-phone"),
+    Property("roomMailboxMetadata.hasWhiteboard", "The room has a whiteboard.", bool, "whiteboard"),
+    Property(
+        "roomMailboxMetadata.hasVideoConferencing", "The room has video conferencing.", bool, "video-conferencing"
+    ),
+    Property("alias", "Second address of a shared mailbox."),
+    Property("autoMapping", "The shared mailbox appears automatically in mail clients.", bool),
+    Property("domain", "Domain of the address."),
+    Property("hideFromGAL", "Hide it from the address book.", bool, "hide-from-gal"),
+    Property("automaticReply", "Text of the automatic reply."),
+    Property(
+        "isAllowAutomaticReplyOverride", "The automatic reply may be changed.", bool, "allow-automatic-reply-override"
+    ),
     Property("tags", _REPEATED, list, "tag"),
-    Property("streetAddress", "Where it belongs."),
-    Property("postalCode", "Where it belongs."),
-    Property("city", "Where it belongs."),
-    Property("country", "Where it belongs."),
-    Property("companyName", "Whose it is."),
-    Property("department", "Whose it is."),
-    Property("phone", "How one calls there."),
+    Property("streetAddress", "Street address."),
+    Property("postalCode", "Postal code."),
+    Property("city", "City."),
+    Property("country", "Country."),
+    Property("companyName", "Company."),
+    Property("department", "Department."),
+    Property("phone", "Phone number."),
     Property("businessPhones", _REPEATED, list, "business-phone"),
-    Property("audioDeviceName", "What equipment or a room is known by."),
-    Property("displayDeviceName", "What equipment or a room is known by."),
-    Property("videoDeviceName", "What equipment or a room is known by."),
-    Property("state", "A word of your own; kept as it is."),
-    Property("notes", "For whoever looks after it."),
-    Property("reason", "Why it is asked for."),
+    Property("audioDeviceName", "Name of the audio device."),
+    Property("displayDeviceName", "Name of the display."),
+    Property("videoDeviceName", "Name of the video device."),
+    Property("state", "Free text that is stored as it is."),
+    Property("notes", "Notes for administrators."),
+    Property("reason", "Reason of the request."),
 )
 
 User = Annotated[str | None, typer.Option(metavar="USER", help="A user of the tenant, by id or mail address.")]
@@ -129,10 +133,14 @@ User = Annotated[str | None, typer.Option(metavar="USER", help="A user of the te
 def create_mailbox(
     call: Call,
     *,
-    template: Annotated[str | None, typer.Option(help="By name or id. Without it the default of the type.")] = None,
+    template: Annotated[
+        str | None, typer.Option(help="Template, by name or id. Default: the default template of the type.")
+    ] = None,
     permission: Annotated[
         list[str] | None,
-        typer.Option(metavar="USER=LEVEL", help="None, SendAs or FullAccess; users by id or mail address."),
+        typer.Option(
+            metavar="USER=LEVEL", help="Permission of a user (id or mail address): None, SendAs or FullAccess."
+        ),
     ] = None,
     primary_owner: User = None,
     secondary_owner: User = None,
@@ -144,7 +152,7 @@ def create_mailbox(
     wait: Wait = False,
     timeout: Timeout = PATIENCE,
 ) -> None:
-    """Ask for a shared mailbox, for equipment or for a room; the template decides which."""
+    """Request a shared mailbox, equipment or a room, as the template defines."""
     from chamberlain.cli.bodies import body_of, metadata_of, permissions_of
     from chamberlain.cli.calls import Area
     from chamberlain.cli.names import id_of_name, user_id
@@ -180,13 +188,13 @@ def create_mailbox(
 def list_mailboxes(
     call: Call,
     *,
-    type: Annotated[str | None, typer.Option(help="shared, equipment or room.")] = None,  # noqa: A002 - The API's word.
-    state: Annotated[str | None, typer.Option(help="A provisioning state, such as active or failed.")] = None,
-    query: Annotated[str | None, typer.Option("--query", "-q", help="How the name or an address begins.")] = None,
+    type: Annotated[str | None, typer.Option(help="Type: shared, equipment or room.")] = None,  # noqa: A002 - The API's word.
+    state: Annotated[str | None, typer.Option(help="Provisioning state, such as active or failed.")] = None,
+    query: Annotated[str | None, typer.Option("--query", "-q", help="Prefix of the name or of an address.")] = None,
     limit: Limit = 50,
     everything: All = False,
 ) -> None:
-    """List mailboxes, the newest first: those that one may read."""
+    """List the mailboxes that you may read, newest first."""
     from chamberlain.cli.calls import Area
     from chamberlain.cli.listing import show_list
     from chamberlain.cli.output import Column
@@ -206,7 +214,7 @@ def list_mailboxes(
 
 @mailboxes.command("show")
 @calls
-def show_mailbox(call: Call, mailbox: Annotated[str, typer.Argument(metavar="ID", help="Its id.")]) -> None:
+def show_mailbox(call: Call, mailbox: Annotated[str, typer.Argument(metavar="ID", help="Id of the mailbox.")]) -> None:
     """Show a mailbox and its state."""
     from chamberlain.cli.calls import Area
     from chamberlain.cli.listing import show_one
@@ -219,22 +227,24 @@ def show_mailbox(call: Call, mailbox: Annotated[str, typer.Argument(metavar="ID"
 @calls
 def import_mailboxes(
     call: Call,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV in UTF-8; its first row names properties.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="CSV file in UTF-8. The first row has the names of the properties.")
+    ],
     *,
     template: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A template, by name or id, for rows without one.")
+        str | None, typer.Option(metavar="NAME", help="Template for rows without one, by name or id.")
     ] = None,
     dry_run: DryRun = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all mailboxes are active.")] = False,
     timeout: Timeout = IMPORT_PATIENCE,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write what has become of each row: .csv or .ndjson.")
+        Path | None, typer.Option(metavar="FILE", help="Write the result of each row to this file: .csv or .ndjson.")
     ] = None,
     journal: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to keep which rows are done; else beside the file.")
+        Path | None, typer.Option(metavar="FILE", help="Checkpoint file. Default: beside the CSV file.")
     ] = None,
 ) -> None:
-    """Ask for a mailbox for each row of a file. What was stopped goes on with the same command."""
+    """Request a mailbox for each row of a CSV file. Repeat the command to resume."""
     from chamberlain.mailboxes.import_.cli import import_mailboxes
     from chamberlain.mailboxes.import_.results import ImportOptions
 

@@ -1,4 +1,4 @@
-"""Requests: listed, shown, watched, decided, cancelled, retried."""
+"""Commands of requests: list, show, watch, approve, reject, cancel and retry."""
 
 import asyncio
 import sys
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Something that shows what happens, for as long as a block runs."""
+    """Show progress while a block runs."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None: ...
     def show(self, happening: Happening) -> None:
-        """Show what has happened."""
+        """Show an event."""
 
 
 def progress() -> Progress:
-    """What fits where standard error leads."""
+    """Return the progress display for standard error."""
     return _OnTerminal() if sys.stderr.isatty() else _InLines()
 
 
 def told(happening: Happening) -> str:
-    """What has happened, in one line."""
+    """Format an event as one line."""
     match happening:
         case StateChanged(request=request):
             reason = f": {request.waiting.reason}" if request.waiting else ""
-            blocked = ", and nobody was found who may decide" if request.blocked else ""
+            blocked = ", without an approver" if request.blocked else ""
             return one_line(f"{request.display_name}: {request.state}{blocked}{reason}")
         case StepChanged(step=step):
             return one_line(_of_step(step))
@@ -68,14 +68,14 @@ class _InLines:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Nothing to put away."""
+        """Do nothing."""
 
     def show(self, happening: Happening) -> None:
         say(told(happening))
 
 
 class _OnTerminal:
-    """The state on top, below it every step and level of approval as it is now."""
+    """Draw the state, the steps and the levels of approval."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -110,8 +110,10 @@ class _OnTerminal:
 
 
 def wait_for(call: Call, request_id: str, within: float | None) -> Record:
-    """The request, when it has succeeded. Any other end, and none in time, ends the command; as JSON its id at least is
-    there, however the waiting ends."""
+    """Wait until a request succeeds, and return it.
+
+    Any other end, or a timeout, ends the command. JSON output always has the id.
+    """
     try:
         watch(call, request_id, within)
         request = read_request(call, request_id)
@@ -126,13 +128,13 @@ def wait_for(call: Call, request_id: str, within: float | None) -> Record:
 
 
 def read_request(call: Call, request_id: str) -> Record:
-    """The request as it is now."""
+    """Read a request."""
     with call.service(Area.REQUESTS) as service:
         return service.read(operations.READ_REQUEST, request_id)
 
 
 def must_have_succeeded(request: Record) -> None:
-    """End the command when the request has ended in another way, and say why."""
+    """End the command unless the request has succeeded, and print the reason."""
     if request["state"] != "succeeded":
         raise ended(ExitCode.FAILED, *_why(request))
 
@@ -140,18 +142,18 @@ def must_have_succeeded(request: Record) -> None:
 def watch(
     call: Call, request_id: str, within: float | None, *, also: Callable[[Happening], None] | None = None
 ) -> None:
-    """Show what happens to a request until it has ended. After so many seconds without an end the command ends."""
+    """Show the events of a request until it ends, or until the timeout in seconds."""
     hint = f"chamberlain request watch {request_id}"
     try:
         asyncio.run(_watch(call, request_id, within, also))
     except TimeoutError as error:
-        sentence = f"Request {request_id} is not finished within {within:g} s, and goes on. Look again: {hint}"
+        sentence = f"Request {request_id} has not finished within {within:g} s. It continues. Follow it: {hint}"
         raise ended(ExitCode.NOT_FINISHED, sentence) from error
     except KeyboardInterrupt as error:
-        sentence = f"Nobody waits any more, and request {request_id} goes on. Look again: {hint}"
+        sentence = f"Stopped waiting. Request {request_id} continues. Follow it: {hint}"
         raise ended(ExitCode.INTERRUPTED, sentence) from error
     except (Unreachable, Unavailable, Unauthenticated, SignInEnded):
-        say(f"Nobody looks on any more, whatever becomes of request {request_id}. Look again: {hint}")
+        say(f"Stopped following request {request_id}. Follow it: {hint}")
         raise
 
 
@@ -161,7 +163,7 @@ async def _watch(call: Call, request_id: str, within: float | None, also: Callab
             async for happening in requests.watch(request_id):
                 shown.show(happening)
                 if isinstance(happening, StateChanged) and happening.request.state == "pendingApproval":
-                    # Who has to decide is no event before somebody has.
+                    # Open decisions have no event of their own.
                     request = await requests.get(request_id)
                     for approval in request.approvals:
                         if approval.state in {"pending", "blocked"}:
@@ -178,13 +180,13 @@ def _why(request: Record) -> tuple[str, ...]:
     lines = [f"  {fault['pointer'] or '/'}: {fault['detail']}" for fault in faults] if isinstance(faults, list) else []
     actions = request.get("actions")
     if isinstance(actions, list) and "retry" in actions:
-        lines.append(f"When its cause is mended: chamberlain request retry {request_id}")
+        lines.append(f"After you have fixed the cause: chamberlain request retry {request_id}")
     return told, *lines
 
 
 def hint_at(request_id: object) -> None:
-    """Say how one can see what becomes of a request."""
-    say(f"To see how it comes along: chamberlain request watch {request_id}")
+    """Print the command that follows a request."""
+    say(f"To follow it: chamberlain request watch {request_id}")
 
 
 def _show_event(happening: Happening) -> None:
@@ -207,14 +209,14 @@ Request = Annotated[str, typer.Argument(metavar="ID", help="The id of the reques
 def list_requests(
     call: Call,
     *,
-    state: Annotated[str | None, typer.Option(help="Such as waiting, failed or pendingApproval.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Such as room, team or assignment.")] = None,
-    mine: Annotated[bool, typer.Option("--mine", help="Only one's own, for administrators too.")] = False,
-    to_decide: Annotated[bool, typer.Option("--to-decide", help="Only those that one has to decide on.")] = False,
+    state: Annotated[str | None, typer.Option(help="State, such as waiting, failed or pendingApproval.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Kind, such as room, team or assignment.")] = None,
+    mine: Annotated[bool, typer.Option("--mine", help="Only your own, for administrators too.")] = False,
+    to_decide: Annotated[bool, typer.Option("--to-decide", help="Only those that wait for your decision.")] = False,
     limit: Limit = 50,
     everything: All = False,
 ) -> None:
-    """List requests, the newest first: one's own; for administrators all."""
+    """List your requests, newest first. Administrators see all."""
     from chamberlain.cli.calls import Area
     from chamberlain.cli.listing import show_list
     from chamberlain.cli.output import Column
@@ -236,7 +238,7 @@ def list_requests(
 @requests.command("show")
 @calls
 def show_request(call: Call, request: Request) -> None:
-    """Show a request: its state, its steps and approvals, why it waits or has failed."""
+    """Show the state, steps and approvals of a request, and why it waits or failed."""
     from chamberlain.cli.calls import Area
     from chamberlain.cli.listing import show_one
     from chamberlain_client.operations import READ_REQUEST
@@ -250,10 +252,10 @@ def watch_request(
     call: Call,
     request: Request,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="How long to look on. Without it to the end.")
+        float | None, typer.Option(metavar="SECONDS", min=0, help="Stop after this time. Default: follow to the end.")
     ] = None,
 ) -> None:
-    """Look on until a request has ended, and end as it does: with 0 when it has succeeded."""
+    """Follow a request until it finishes. Exits 0 if it succeeded."""
     watch(call, request, timeout, also=_show_event if call.as_json else None)
     found_request = read_request(call, request)
     if not call.as_json:
@@ -264,7 +266,7 @@ def watch_request(
 @requests.command("approve")
 @calls
 def approve_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
-    """Say yes, as an approver whose turn it is."""
+    """Approve a request that waits for your decision."""
     from chamberlain_client.operations import APPROVE_REQUEST
 
     body = {} if comment is None else {"comment": comment}
@@ -275,7 +277,7 @@ def approve_request(call: Call, request: Request, comment: Comment = None, idemp
 @requests.command("reject")
 @calls
 def reject_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
-    """Say no, as an approver whose turn it is. That ends the request."""
+    """Reject a request that waits for your decision."""
     from chamberlain_client.operations import REJECT_REQUEST
 
     body = {} if comment is None else {"comment": comment}
@@ -286,7 +288,7 @@ def reject_request(call: Call, request: Request, comment: Comment = None, idempo
 @requests.command("cancel")
 @calls
 def cancel_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
-    """End a request that is not through."""
+    """Cancel an unfinished request."""
     from chamberlain_client.operations import CANCEL_REQUEST
 
     body = {} if comment is None else {"comment": comment}
@@ -297,7 +299,7 @@ def cancel_request(call: Call, request: Request, comment: Comment = None, idempo
 @requests.command("retry")
 @calls
 def retry_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
-    """Let a request that has failed go on where it failed."""
+    """Retry a failed request from the step that failed."""
     from chamberlain_client.operations import RETRY_REQUEST
 
     body = {} if comment is None else {"comment": comment}
@@ -307,7 +309,7 @@ def retry_request(call: Call, request: Request, comment: Comment = None, idempot
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How it is asked for. `timeout` is how many seconds it is waited, when it is."""
+    """Options of a submission. `timeout` is in seconds."""
 
     dry_run: bool
     key: str | None
@@ -324,7 +326,7 @@ def submit(
     manner: Manner,
     finished: Callable[[Service, Record, Record], Record],
 ) -> None:
-    """Send the body, and show the answer; with waiting, what `finished` makes of the answer and the ended request."""
+    """Send the body, and show the response, or after waiting the result of `finished`."""
     with call.service(area) as service:
         body = make_body(service)
         answer = service.post(operation, body=body, key=manner.key, dry_run=manner.dry_run)
@@ -349,7 +351,7 @@ def _show_rehearsal(call: Call, rehearsal: Record) -> None:
 
 
 def act(call: Call, operation: Operation, request_id: str, comment: str | None, key: str | None) -> None:
-    """Do it, and show the thing as it is then."""
+    """Run an action, and show the resource afterwards."""
     body = {} if comment is None else {"comment": comment}
     with call.service(Area.REQUESTS) as service:
         show(call, service.post(operation, request_id, body=body, key=key))

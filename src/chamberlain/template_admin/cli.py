@@ -1,4 +1,4 @@
-"""Templates: listed, shown, written."""
+"""Commands of templates: list, show, create, replace and delete."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from chamberlain_client.operations import Operation
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The calls of one of the two lists."""
+    """Operations of one of the two areas."""
 
     area: Area
     offer: Operation
@@ -61,7 +61,7 @@ _MAILBOX_KINDS = {"shared", "equipment", "room"}
 
 
 def find_template(service: Service, written: str) -> tuple[Shelf, Record]:
-    """The template of this id or name, as administrators see it, and the list that it stands in."""
+    """Find a template by id or name, with its area."""
     template_id = id_of_name(service, written, (MAIL.list, COLLAB.list), "template")
     for shelf in (MAIL, COLLAB):
         try:
@@ -76,7 +76,7 @@ def _listed(call: Call, shelf: Shelf, *, administer: bool) -> Iterator[Record]:
         try:
             yield from service.items(shelf.list if administer else shelf.offer, {}, None)
         except Forbidden:
-            # Whoever may ask for mailboxes alone sees their templates, and the other way round.
+            # Users with permission for one area see only the templates of that area.
             if administer or shelf is COLLAB:
                 raise
 
@@ -91,12 +91,12 @@ Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="By name or id
 def list_templates(
     call: Call,
     *,
-    kind: Annotated[str | None, typer.Option(help="shared, equipment, room, group, team or guest.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Kind: shared, equipment, room, group, team or guest.")] = None,
     administer: Annotated[
-        bool, typer.Option("--admin", help="Those of guests and those that are not active too. For administrators.")
+        bool, typer.Option("--admin", help="Include guest templates and inactive ones. For administrators.")
     ] = False,
 ) -> None:
-    """List the templates of mailboxes, groups and teams that one may use."""
+    """List the templates of mailboxes, groups and teams that you may use."""
     columns = [Column("ID", "id"), Column("KIND", "kind"), Column("NAME", "name")]
     columns.append(Column("ACTIVE", "active") if administer else Column("APPROVAL", "approvalRequired"))
     columns.append(Column("DESCRIPTION", "description"))
@@ -107,7 +107,7 @@ def list_templates(
 @templates.command("show")
 @calls
 def show_template(call: Call, template: Template) -> None:
-    """Show a template with all that it says. For administrators."""
+    """Show all properties of a template. For administrators."""
     with call.service(Area.ADMIN) as service:
         _, found_template = find_template(service, template)
         show(call, found_template)
@@ -116,7 +116,7 @@ def show_template(call: Call, template: Template) -> None:
 @templates.command("create")
 @calls
 def create_template(call: Call, *, body: Document, idempotency_key: Key = None) -> None:
-    """Make a template of a file; its `kind` says of what. For administrators."""
+    """Create a template from a JSON file. For administrators."""
     document, _ = read_document(body)
     shelf = MAIL if document.get("kind") in _MAILBOX_KINDS else COLLAB
     with call.service(Area.ADMIN) as service:
@@ -126,7 +126,7 @@ def create_template(call: Call, *, body: Document, idempotency_key: Key = None) 
 @templates.command("replace")
 @calls
 def replace_template(call: Call, template: Template, *, body: Document, if_match: IfMatch = None) -> None:
-    """Put the content of a file in the place of what a template says. For administrators."""
+    """Replace a template by a JSON file. For administrators."""
     document, etag = read_document(body)
     with call.service(Area.ADMIN) as service:
         shelf, found_template = find_template(service, template)
@@ -136,7 +136,7 @@ def replace_template(call: Call, template: Template, *, body: Document, if_match
 @templates.command("delete")
 @calls
 def delete_template(call: Call, template: Template, *, if_match: IfMatch = None, yes: Yes = False) -> None:
-    """Remove a template. Asks first. For administrators."""
+    """Delete a template, after confirmation. For administrators."""
     with call.service(Area.ADMIN) as service:
         shelf, found_template = find_template(service, template)
         agreed(f"This removes the template {found_template['name']} ({found_template['id']}). Do it?", yes=yes)

@@ -1,4 +1,4 @@
-"""Webhooks of templates: tried, and given a new secret."""
+"""Commands of webhooks and their deliveries."""
 
 from datetime import datetime
 from typing import Annotated
@@ -16,13 +16,13 @@ from chamberlain_client import operations
 
 webhooks = typer.Typer()
 
-Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="The template that it belongs to, by name or id.")]
+Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template of the webhook, by name or id.")]
 
 
 @webhooks.command("test")
 @calls
 def try_webhook(call: Call, template: Template, *, idempotency_key: Key = None) -> None:
-    """Call it once with an event of no meaning, and show what it answers; 1 when that is no success."""
+    """Send a test event, and show the response. Exits 1 without success."""
     with call.service(Area.ADMIN) as service:
         shelf, found = find_template(service, template)
         attempt = service.post(shelf.test_webhook, str(found["id"]), body={}, key=idempotency_key)
@@ -36,7 +36,7 @@ def try_webhook(call: Call, template: Template, *, idempotency_key: Key = None) 
 @webhooks.command("rotate")
 @calls
 def rotate_webhook(call: Call, template: Template, *, idempotency_key: Key = None) -> None:
-    """Make a new secret, and show it: this once. The old one is good for another 24 hours."""
+    """Rotate the secret, and show it once. The old one is valid for another 24 hours."""
     with call.service(Area.ADMIN) as service:
         shelf, found = find_template(service, template)
         show(call, service.post(shelf.rotate_webhook, str(found["id"]), body={}, key=idempotency_key))
@@ -46,7 +46,7 @@ def rotate_webhook(call: Call, template: Template, *, idempotency_key: Key = Non
 def _show_deliveries(
     call: Call, state: str | None, template: str | None, request: str | None, most: int | None
 ) -> None:
-    """Show what webhooks were told."""
+    """Show deliveries."""
     columns = (
         Column("ID", "id"),
         Column("STATE", "state"),
@@ -61,13 +61,13 @@ def _show_deliveries(
 
 
 def redeliver_one(call: Call, delivery_id: str, key: str | None) -> None:
-    """Tell one again, and show it."""
+    """Send a delivery again, and show it."""
     with call.service(Area.ADMIN) as service:
         show(call, service.post(operations.REDELIVER_DELIVERY, delivery_id, body={}, key=key))
 
 
 def redeliver_span(call: Call, since: datetime, until: datetime, template: str | None, key: str | None) -> None:
-    """Tell all of a span of time again, and show how many they are."""
+    """Send all deliveries of a period again, and show their number."""
     with call.service(Area.ADMIN) as service:
         body: dict[str, object] = {"from": written_time(since), "to": written_time(until)}
         if template is not None:
@@ -81,8 +81,8 @@ def _template(service: Service, written: str | None) -> str | None:
 
 deliveries = typer.Typer()
 
-OfTemplate = Annotated[str | None, typer.Option(help="Only for the webhook of this template, by name or id.")]
-Time = Annotated[datetime | None, typer.Option(metavar="TIME", help="Such as 2026-11-20T09:30:00; the time is UTC.")]
+OfTemplate = Annotated[str | None, typer.Option(help="Only deliveries of this template, by name or id.")]
+Time = Annotated[datetime | None, typer.Option(metavar="TIME", help="UTC time, such as 2026-11-20T09:30:00.")]
 
 
 @deliveries.command("list")
@@ -90,13 +90,13 @@ Time = Annotated[datetime | None, typer.Option(metavar="TIME", help="Such as 202
 def list_deliveries(
     call: Call,
     *,
-    state: Annotated[str | None, typer.Option(help="pending, succeeded, failed or cancelled.")] = None,
+    state: Annotated[str | None, typer.Option(help="State: pending, succeeded, failed or cancelled.")] = None,
     template: OfTemplate = None,
-    request: Annotated[str | None, typer.Option(metavar="ID", help="Only those of a request.")] = None,
+    request: Annotated[str | None, typer.Option(metavar="ID", help="Only deliveries of this request.")] = None,
     limit: Limit = 50,
     everything: All = False,
 ) -> None:
-    """List deliveries, the newest first."""
+    """List deliveries, newest first."""
 
     _show_deliveries(call, state, template, request, most(limit, everything=everything))
 
@@ -105,16 +105,19 @@ def list_deliveries(
 @calls
 def redeliver(
     call: Call,
-    delivery: Annotated[str | None, typer.Argument(metavar="ID", help="The id of one delivery.")] = None,
+    delivery: Annotated[str | None, typer.Argument(metavar="ID", help="Id of a delivery.")] = None,
     *,
     from_: Annotated[
-        datetime | None, typer.Option("--from", metavar="TIME", help="Instead of the ID: all since then.")
+        datetime | None,
+        typer.Option("--from", metavar="TIME", help="In place of the ID: all deliveries since this time."),
     ] = None,
-    to: Annotated[datetime | None, typer.Option(metavar="TIME", help="With --from: all before then.")] = None,
+    to: Annotated[
+        datetime | None, typer.Option(metavar="TIME", help="With --from: only deliveries before this time.")
+    ] = None,
     template: OfTemplate = None,
     idempotency_key: Key = None,
 ) -> None:
-    """Tell it again: one delivery, or all of a span of time."""
+    """Send one delivery again, or all of a period."""
     from chamberlain.cli.errors import Misused
 
     if delivery is not None and (from_, to, template) == (None, None, None):
@@ -126,7 +129,7 @@ def redeliver(
 
 
 def _rotate(call: Call, template: str, key: str | None) -> None:
-    """Give it a new secret, and show that."""
+    """Rotate the secret of a webhook, and print the new one."""
     with call.service(Area.ADMIN) as service:
         shelf, found = find_template(service, template)
         show(call, service.post(shelf.rotate_webhook, str(found["id"]), body={}, key=key))

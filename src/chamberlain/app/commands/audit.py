@@ -1,4 +1,4 @@
-"""The audit trail at the command line: listed over HTTP, and verified by whoever has the database."""
+"""Commands of the audit trail: list over HTTP, verify and erase in the database."""
 
 import asyncio
 import sys
@@ -49,7 +49,7 @@ async def erase_user(settings: Settings, user_id: UserId, tenant_id: TenantId | 
 
 
 def verify(settings: Settings, tenant_id: TenantId | None, written_head: str | None) -> None:
-    """Print each fault and a line for each tenant; any fault ends the command with 1."""
+    """Print each fault and a line per tenant. Exits 1 with faults."""
     kept = None if written_head is None else _head(written_head, tenant_id)
     with told_faults():
         verdicts = asyncio.run(verify_trail(settings, tenant_id, kept, _tell))
@@ -92,7 +92,7 @@ def print_audit(
     until: datetime | None,
     most: int | None,
 ) -> None:
-    """Show what was done, by whom, to what."""
+    """Print rows of the audit trail."""
     columns = (
         Column("AT", "at"),
         Column("ACTION", "action"),
@@ -120,15 +120,15 @@ audit = typer.Typer()
 def list_audit(
     call: Call,
     *,
-    subject: Annotated[str | None, typer.Option(metavar="ID", help="Only what was done to this.")] = None,
-    actor: Annotated[str | None, typer.Option(metavar="ID", help="Only what this one has done.")] = None,
-    action: Annotated[str | None, typer.Option(help="Only this, such as group.assign.")] = None,
-    from_: Annotated[datetime | None, typer.Option("--from", metavar="TIME", help="Only since then; UTC.")] = None,
-    to: Annotated[datetime | None, typer.Option(metavar="TIME", help="Only before then; UTC.")] = None,
+    subject: Annotated[str | None, typer.Option(metavar="ID", help="Only changes of this object.")] = None,
+    actor: Annotated[str | None, typer.Option(metavar="ID", help="Only changes by this actor.")] = None,
+    action: Annotated[str | None, typer.Option(help="Only this action, such as group.assign.")] = None,
+    from_: Annotated[datetime | None, typer.Option("--from", metavar="TIME", help="Only since this UTC time.")] = None,
+    to: Annotated[datetime | None, typer.Option(metavar="TIME", help="Only before this UTC time.")] = None,
     limit: Limit = 50,
     everything: All = False,
 ) -> None:
-    """List what was done, the newest first. For administrators."""
+    """List rows of the audit trail, newest first. For administrators."""
 
     at_most = most(limit, everything=everything)
     print_audit(call, subject=subject, actor=actor, action=action, since=from_, until=to, most=at_most)
@@ -136,12 +136,16 @@ def list_audit(
 
 @audit.command("verify")
 def verify_audit(
-    tenant: Annotated[str | None, typer.Option(help="The id of the only tenant to look at.")] = None,
-    head: Annotated[str | None, typer.Option(metavar="POSITION:DIGEST", help="A head that was kept elsewhere.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only this tenant, by id.")] = None,
+    head: Annotated[
+        str | None, typer.Option(metavar="POSITION:DIGEST", help="A head of the chain that you kept elsewhere.")
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Find rows of the audit trail that were changed, removed, inserted or cut off. The exit code is 1 when there are
-    any."""
+    """Verify the audit trail: find rows that were changed, removed, inserted or cut off.
+
+    Exits 1 if there are any.
+    """
 
     from chamberlain.app.commands.tenants import tenant_id_of
 
@@ -149,7 +153,7 @@ def verify_audit(
 
 
 def erase(settings: Settings, written_user: str, tenant_id: TenantId | None, *, yes: bool) -> None:
-    """Empty what is kept of a user, and say what that was."""
+    """Erase a user, and print the erased records."""
     if not WRITTEN_ID.fullmatch(written_user):
         raise failed(f"{written_user} is no id of a user. The directory shows it; it is a UUID.")
     user_id = UserId(UUID(written_user))

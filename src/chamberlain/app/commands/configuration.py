@@ -1,4 +1,4 @@
-"""Applying configuration files, all or nothing."""
+"""Commands of configuration files: plan, apply and export."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ from chamberlain.settings import Settings
 
 
 def read_files(paths: Sequence[Path]) -> Configuration:
-    """What the files say together; one that cannot be used ends the command."""
+    """Read the files. An invalid file ends the command."""
     with told_faults():
         return read_configurations([_read(path) for path in paths])
 
@@ -39,23 +39,24 @@ def _read(path: Path) -> ConfigurationFile:
 
 
 async def plan_configuration(settings: Settings, configuration: Configuration) -> Plan:
-    """What would be done; nothing is, so that there has to be a database. Raises CannotStart, and what the use case
-    raises."""
+    """Plan the changes without making them. Requires a database. Raises CannotStart and errors of the service."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
             return await ConfigurationService(database).plan(configuration)
 
 
 async def plan_to_apply(settings: Settings, configuration: Configuration) -> Plan:
-    """What is about to be done; an embedded database is made where there is none yet. Raises CannotStart, and what the
-    use case raises."""
+    """Plan the changes. Creates an embedded database if there is none.
+
+    Raises CannotStart and errors of the service.
+    """
     with expected_faults():
         async with opened_or_made(settings) as database:
             return await ConfigurationService(database).plan(configuration)
 
 
 async def apply_configuration(settings: Settings, configuration: Configuration, agreed: Plan) -> Plan:
-    """What was done. Raises CannotStart, and what the use case raises."""
+    """Apply the plan, and return it. Raises CannotStart and errors of the service."""
     with expected_faults():
         async with opened_or_made(settings) as database:
             service = ConfigurationService(database)
@@ -63,7 +64,7 @@ async def apply_configuration(settings: Settings, configuration: Configuration, 
 
 
 async def export_configuration(settings: Settings, tenant_id: TenantId | None) -> str:
-    """A configuration file. Raises CannotStart, and what the use case raises."""
+    """Export a configuration file. Raises CannotStart and errors of the service."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
             return await ConfigurationService(database).export(tenant_id)
@@ -79,7 +80,7 @@ _ABOUT_PREFIXES = (
 
 
 def show_plan(settings: Settings, paths: Sequence[Path]) -> None:
-    """Print what would be done; the exit code says whether there is anything."""
+    """Print the plan. Exits 2 with changes."""
     configuration = read_files(paths)
     with told_faults():
         plan = asyncio.run(plan_configuration(settings, configuration))
@@ -90,7 +91,7 @@ def show_plan(settings: Settings, paths: Sequence[Path]) -> None:
 
 
 def print_plan(plan: Plan) -> None:
-    """Print every change, tenant by tenant."""
+    """Print the changes of each tenant."""
     for tenant_id, changes in groupby(plan.changes, key=lambda change: change.tenant_id):
         print(f"Tenant {tenant_id}")
         for change in changes:
@@ -101,7 +102,7 @@ def print_plan(plan: Plan) -> None:
 
 
 def print_sections(configuration: Configuration) -> None:
-    """Say of sections that were read and are no part of a plan that they are not."""
+    """Print a note about sections that are not part of a plan."""
     if configuration.directory or configuration.clients:
         print("The sections directory and clients are for the embedded products and are no part of this.")
 
@@ -121,7 +122,7 @@ def _written(value: Json) -> str:
 
 
 def apply_files(settings: Settings, paths: Sequence[Path], *, yes: bool) -> None:
-    """Carry out the plan and print it; somebody has to agree when something is taken away."""
+    """Apply the plan and print it. Removals require confirmation."""
     configuration = read_files(paths)
     with told_faults():
         plan = asyncio.run(plan_to_apply(settings, configuration))
@@ -153,7 +154,7 @@ def _called(loss: PlannedChange) -> str:
 
 
 def export_files(settings: Settings, tenant_id: TenantId | None, path: Path | None) -> None:
-    """Write the file, or print it where none is named. The file is there whole, or as it was before."""
+    """Write the file atomically, or print it without a file name."""
     with told_faults():
         text = asyncio.run(export_configuration(settings, tenant_id))
     if path is None:

@@ -1,4 +1,4 @@
-"""Jobs that are held, at the command line: shown and released by whoever has the database."""
+"""Commands of held jobs: list and release."""
 
 import asyncio
 import sys
@@ -47,7 +47,7 @@ def print_jobs(settings: Settings) -> None:
 
 
 def release(settings: Settings, name: str) -> None:
-    """Let a job run again, and print it."""
+    """Release a job, and print it."""
     job_id = job_id_of(UUID(name)) if WRITTEN_ID.fullmatch(name) else None
     if job_id is None:
         raise _failed(f"{name} is no job. `chamberlain jobs list` shows those that are held.")
@@ -74,16 +74,16 @@ jobs = typer.Typer()
 
 @jobs.command("list")
 def list_jobs(data_dir: DataDir = None) -> None:
-    """Print the jobs of all tenants that wait for a person, oldest first."""
+    """List the held jobs of all tenants, oldest first."""
 
     print_jobs(settings_of(data_dir=data_dir))
 
 
 @jobs.command("release")
 def release_job(
-    job: Annotated[str, typer.Argument(metavar="ID", help="The id of the job, as `jobs list` shows it.")],
+    job: Annotated[str, typer.Argument(metavar="ID", help="Id of the job, as shown by `jobs list`.")],
     data_dir: DataDir = None,
 ) -> None:
-    """Let a held job run again, when its cause is mended."""
+    """Release a held job, after you have fixed the cause."""
 
     release(settings_of(data_dir=data_dir), job)

@@ -1,4 +1,4 @@
-"""The keys that seal what is stored, for whoever has the database and the keys file, beside the running service."""
+"""Commands of encryption keys, for the machine with the keys file."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -22,38 +22,37 @@ from chamberlain.settings import Settings
 
 
 class IdentityKeys:
-    """The platform's own keys, as the worker's role sees them."""
+    """Secrets of the embedded identity platform, read as the worker's role."""
 
     def __init__(self, database: Database) -> None:
         self._pool = database.pool
 
     async def count(self) -> Mapping[str, int]:
-        """How many are sealed with which key. Raises Unavailable."""
+        """Count the secrets of each key. Raises Unavailable."""
         with identity_unavailable():
             return await signing_keys.sealing_keys(self._pool)
 
     async def reseal(self, keyring: Keyring) -> tuple[int, int]:
-        """Seal all of them anew; gives how many were sealed and how many could not be opened. Raises Unavailable."""
+        """Encrypt all secrets again. Returns the numbers of encrypted and unreadable ones. Raises Unavailable."""
         with identity_unavailable():
             return await signing_keys.reseal(self._pool, keyring, KeysUnusable)
 
 
 async def read_keys(settings: Settings) -> Sequence[KeyUse]:
-    """The keys, and what is sealed with each. Raises CannotStart."""
+    """List the keys and their uses. Raises CannotStart."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
             return await KeyService(database, _keys_file(settings), IdentityKeys(database)).list()
 
 
 def add_in_file(settings: Settings) -> str:
-    """The id of a new key that does not seal yet. Raises CannotStart."""
+    """Add a key that does not encrypt yet, and return its id. Raises CannotStart."""
     with expected_faults():
         return app_keys.add_key(_keys_file(settings))
 
 
 async def rotate_in_file(settings: Settings, key_id: str | None) -> Rotation:
-    """Have this key, or a new one, seal from now on, and seal all that is stored anew. Raises CannotStart and
-    NotFound."""
+    """Encrypt all stored secrets with this key, or a new one. Raises CannotStart and NotFound."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
             keys = KeyService(database, _keys_file(settings), IdentityKeys(database))
@@ -61,7 +60,7 @@ async def rotate_in_file(settings: Settings, key_id: str | None) -> Rotation:
 
 
 async def drop_in_file(settings: Settings, key_id: str) -> None:
-    """Take a key out of the file. Raises CannotStart, NotFound and Conflict."""
+    """Remove a key from the file. Raises CannotStart, NotFound and Conflict."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
             keys = KeyService(database, _keys_file(settings), IdentityKeys(database))
@@ -69,7 +68,7 @@ async def drop_in_file(settings: Settings, key_id: str) -> None:
 
 
 def _keys_file(settings: Settings) -> KeysFile:
-    """The file that there is: a command that makes one would hide that the right one was not named."""
+    """Find the keys file. It is not created here, because a wrong path would go unnoticed."""
     if not settings.keys_file.exists():
         raise KeysUnusable(
             f"There is no keys file {settings.keys_file}. Name the --data-dir of the service, or CHAMBERLAIN_KEYS_FILE."
@@ -78,7 +77,7 @@ def _keys_file(settings: Settings) -> KeysFile:
 
 
 def print_keys(settings: Settings) -> None:
-    """Print one line for each; a key that something is sealed with and that is missing ends the command with 1."""
+    """Print one line per key. Exits 1 if a key in use is missing."""
     with told_faults():
         uses = asyncio.run(read_keys(settings))
     for use in uses:
@@ -88,7 +87,7 @@ def print_keys(settings: Settings) -> None:
 
 
 def add(settings: Settings) -> None:
-    """Make a key that opens and does not seal yet, and say what to do with it."""
+    """Add a key that only decrypts for now, and print the next steps."""
     with told_faults():
         name = add_in_file(settings)
     print(f"{name} is in {settings.keys_file} and does not seal yet.")
@@ -96,7 +95,7 @@ def add(settings: Settings) -> None:
 
 
 def rotate(settings: Settings, key_id: str | None) -> None:
-    """Have another key seal, and say what is left to do."""
+    """Rotate to another key, and print the next steps."""
     with told_faults():
         rotation = asyncio.run(rotate_in_file(settings, key_id))
     print(f"{rotation.after} seals from now on; {_secrets(rotation.resealed)} sealed anew with it.")
@@ -109,7 +108,7 @@ def rotate(settings: Settings, key_id: str | None) -> None:
 
 
 def drop(settings: Settings, key_id: str) -> None:
-    """Take a key out of the file."""
+    """Remove a key from the file."""
     with told_faults():
         asyncio.run(drop_in_file(settings, key_id))
     print(f"{key_id} is no longer in {settings.keys_file}. Take it out of the files of other machines as well.")
@@ -127,35 +126,35 @@ def _secrets(number: int) -> str:
 
 keys = typer.Typer()
 
-KeyArgument = Annotated[str, typer.Argument(metavar="ID", help="The id of the key, as `keys list` shows it.")]
+KeyArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as shown by `keys list`.")]
 
 
 @keys.command("list")
 def list_keys(data_dir: DataDir = None) -> None:
-    """Print the keys of the keys file, and how much is sealed with each. The exit code is 1 when one is missing."""
+    """List the keys and the number of secrets of each. Exits 1 if a key is missing."""
 
     print_keys(settings_of(data_dir=data_dir))
 
 
 @keys.command("add")
 def add_key(data_dir: DataDir = None) -> None:
-    """Make a key that does not seal yet, to be brought to every machine first."""
+    """Add a key that does not encrypt yet. Copy it to every machine first."""
 
     add(settings_of(data_dir=data_dir))
 
 
 @keys.command("rotate")
 def rotate_keys(
-    to: Annotated[str | None, typer.Option(metavar="ID", help="A key of the file; without it a new one.")] = None,
+    to: Annotated[str | None, typer.Option(metavar="ID", help="Key of the file. Default: a new key.")] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Have another key seal from now on, and seal what is stored anew with it, beside the running service."""
+    """Encrypt all stored secrets with another key, while the service runs."""
 
     rotate(settings_of(data_dir=data_dir), to)
 
 
 @keys.command("drop")
 def drop_key(key: KeyArgument, data_dir: DataDir = None) -> None:
-    """Take a key out of the keys file. Refused while something is sealed with it."""
+    """Remove a key from the keys file. Refused while a secret needs it."""
 
     drop(settings_of(data_dir=data_dir), key)

@@ -48,7 +48,7 @@ retention = typer.Typer()
 
 @retention.callback()
 def _group() -> None:
-    """Let retention go on after a gap in time."""
+    """Resume retention after a clock fault."""
 
 
 @retention.command("confirm")

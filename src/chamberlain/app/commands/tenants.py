@@ -1,4 +1,4 @@
-"""Tenants, for whoever has the database: listed, suspended, resumed, exported and deleted."""
+"""Commands of tenants: list, suspend, resume, export and delete."""
 
 import asyncio
 import json
@@ -96,14 +96,14 @@ async def delete_in_database(settings: Settings, tenant_id: TenantId) -> Sequenc
 
 
 def tenant_id_of(written: str) -> TenantId:
-    """The id as somebody has written it; one that is none ends the command."""
+    """Parse a tenant id. An invalid one ends the command."""
     if not WRITTEN_ID.fullmatch(written):
         raise failed(f"{written} is no id of a tenant. `chamberlain tenant list` shows those that there are.")
     return TenantId(UUID(written))
 
 
 def print_tenants(settings: Settings) -> None:
-    """Print one line for each."""
+    """Print one line per tenant."""
     with told_faults():
         found = asyncio.run(read_tenants(settings))
     for tenant in found:
@@ -114,7 +114,7 @@ def print_tenants(settings: Settings) -> None:
 
 
 def list_deleted(settings: Settings) -> None:
-    """Print one line for each that was deleted: when, which, the last head of its audit trail, and by whom."""
+    """Print one line per deleted tenant, with the last head of its audit trail."""
     with told_faults():
         found = asyncio.run(list_deleted_tenants(settings))
     for each in found:
@@ -125,7 +125,7 @@ def list_deleted(settings: Settings) -> None:
 
 
 def suspend(settings: Settings, tenant_id: TenantId) -> None:
-    """Serve it no longer."""
+    """Suspend a tenant, and print it."""
     with told_faults():
         before = asyncio.run(suspend_in_database(settings, tenant_id))
     if before.suspended:
@@ -135,14 +135,14 @@ def suspend(settings: Settings, tenant_id: TenantId) -> None:
 
 
 def resume(settings: Settings, tenant_id: TenantId) -> None:
-    """Serve it again."""
+    """Resume a tenant, and print it."""
     with told_faults():
         before = asyncio.run(resume_in_database(settings, tenant_id))
     print(f"{before.name} is served again." if before.suspended else f"{before.name} is not suspended.")
 
 
 def export(settings: Settings, tenant_id: TenantId, path: Path | None) -> None:
-    """Write every row as a line of JSON, or print it where no file is named. The file is there whole or not at all."""
+    """Write every row as a line of JSON, atomically to a file or to standard output."""
     if path is None:
         _export(settings, tenant_id, print)
         return
@@ -162,7 +162,7 @@ def export(settings: Settings, tenant_id: TenantId, path: Path | None) -> None:
 
 
 def delete(settings: Settings, tenant_id: TenantId) -> None:
-    """Remove everything of it, when its name is typed."""
+    """Delete a tenant after its name was typed."""
     with told_faults():
         tenant = asyncio.run(deletable_tenant(settings, tenant_id))
     _ask(tenant)
@@ -193,7 +193,7 @@ def _ask(tenant: Tenant) -> None:
         raise failed("That is not its name. Nothing was removed.")
 
 
-TenantArgument = Annotated[str, typer.Argument(metavar="ID", help="The id of the tenant, as `tenant list` shows it.")]
+TenantArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the tenant, as shown by `tenant list`.")]
 
 tenants = typer.Typer()
 
@@ -202,9 +202,9 @@ tenants = typer.Typer()
 def list_tenants(
     data_dir: DataDir = None,
     *,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted, in their stead.")] = False,
+    deleted: Annotated[bool, typer.Option("--deleted", help="List deleted tenants only.")] = False,
 ) -> None:
-    """Print all tenants, the oldest first."""
+    """List all tenants, oldest first."""
 
     if deleted:
         list_deleted(settings_of(data_dir=data_dir))
@@ -214,14 +214,14 @@ def list_tenants(
 
 @tenants.command("suspend")
 def suspend_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
-    """Serve a tenant no longer: its tokens are refused, its jobs rest, and nothing of it goes."""
+    """Suspend a tenant: refuse its tokens and pause its jobs. Nothing is deleted."""
 
     suspend(settings_of(data_dir=data_dir), tenant_id_of(tenant))
 
 
 @tenants.command("resume")
 def resume_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
-    """Serve a suspended tenant again."""
+    """Resume a suspended tenant."""
 
     resume(settings_of(data_dir=data_dir), tenant_id_of(tenant))
 
@@ -229,16 +229,18 @@ def resume_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
 @tenants.command("export")
 def export_tenant(
     tenant: TenantArgument,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to write it; else it is printed.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="File to write. Default: standard output.")
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write everything that is kept of a tenant, as lines of JSON and without secrets."""
+    """Export all rows of a tenant as lines of JSON, without secrets."""
 
     export(settings_of(data_dir=data_dir), tenant_id_of(tenant), file)
 
 
 @tenants.command("delete")
 def delete_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
-    """Remove everything of a suspended tenant, for good. Asks for its name."""
+    """Delete a suspended tenant permanently. Asks for its name."""
 
     delete(settings_of(data_dir=data_dir), tenant_id_of(tenant))

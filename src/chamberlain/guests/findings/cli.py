@@ -1,4 +1,4 @@
-"""Findings: listed, accepted and confirmed."""
+"""Commands of findings: list, accept and confirm."""
 
 from datetime import datetime
 from typing import Annotated
@@ -13,7 +13,7 @@ from chamberlain_client import operations
 
 
 def _show_findings(call: Call, state: str | None, kind: str | None, subject: str | None, most: int | None) -> None:
-    """Show what was found."""
+    """Show findings."""
     columns = (
         Column("ID", "id"),
         Column("STATE", "state"),
@@ -28,7 +28,7 @@ def _show_findings(call: Call, state: str | None, kind: str | None, subject: str
 
 
 def accept(call: Call, finding_id: str, reason: str, until: datetime | None, key: str | None) -> None:
-    """Let one stand, and show it."""
+    """Accept a finding, and show it."""
     body = {"reason": reason} if until is None else {"reason": reason, "until": written_time(until)}
     with call.service(Area.ADMIN) as service:
         show(call, service.post(operations.ACCEPT_FINDING, finding_id, body=body, key=key))
@@ -36,9 +36,7 @@ def accept(call: Call, finding_id: str, reason: str, until: datetime | None, key
 
 findings = typer.Typer()
 
-Finding = Annotated[
-    str, typer.Argument(metavar="ID", help="The id of the finding, as `finding list` shows it or a mail names it.")
-]
+Finding = Annotated[str, typer.Argument(metavar="ID", help="Id of the finding, from `finding list` or an e-mail.")]
 
 
 @findings.command("list")
@@ -46,13 +44,15 @@ Finding = Annotated[
 def list_findings(
     call: Call,
     *,
-    state: Annotated[str | None, typer.Option(help="open, repaired, accepted or gone.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Such as guestAgainstRule, guestExpired or reviewDue.")] = None,
-    subject: Annotated[str | None, typer.Option(metavar="ID", help="Only about this group, site or mailbox.")] = None,
+    state: Annotated[str | None, typer.Option(help="State: open, repaired, accepted or gone.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Kind, such as guestAgainstRule, guestExpired or reviewDue.")] = None,
+    subject: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only findings of this group, site or mailbox.")
+    ] = None,
     limit: Limit = 50,
     everything: All = False,
 ) -> None:
-    """List findings, the newest first. For administrators."""
+    """List findings, newest first. For administrators."""
 
     _show_findings(call, state, kind, subject, most(limit, everything=everything))
 
@@ -63,13 +63,13 @@ def accept_finding(
     call: Call,
     finding: Finding,
     *,
-    reason: Annotated[str, typer.Option(help="Why it may stand.")],
+    reason: Annotated[str, typer.Option(help="Reason of the acceptance.")],
     until: Annotated[
-        datetime | None, typer.Option(metavar="TIME", help="When it is open again; UTC. Without it never.")
+        datetime | None, typer.Option(metavar="TIME", help="UTC time when it reopens. Default: never.")
     ] = None,
     idempotency_key: Key = None,
 ) -> None:
-    """Let a finding stand, for good or until a moment. For administrators."""
+    """Accept a finding, permanently or until a time. For administrators."""
     body = {"reason": reason} if until is None else {"reason": reason, "until": written_time(until)}
     with call.service(Area.ADMIN) as service:
         show(call, service.post(operations.ACCEPT_FINDING, finding, body=body, key=idempotency_key))
@@ -81,10 +81,10 @@ def confirm_finding(
     call: Call,
     finding: Finding,
     *,
-    comment: Annotated[str | None, typer.Option(help="A sentence for the audit trail.")] = None,
+    comment: Annotated[str | None, typer.Option(help="Comment for the audit trail.")] = None,
     idempotency_key: Key = None,
 ) -> None:
-    """Say in a review that the guest stays. For administrators, and for owners where the policy leaves it to them."""
+    """Confirm in a review that a guest stays. For administrators, and for owners if the policy allows it."""
     from chamberlain.requests.cli import act
     from chamberlain_client.operations import CONFIRM_FINDING
 

@@ -1,4 +1,4 @@
-"""Guest policies: listed, shown, written."""
+"""Commands of guest policies: list, show, create, replace, simulate and delete."""
 
 from typing import Annotated, Any
 
@@ -46,7 +46,7 @@ Policy = Annotated[str, typer.Argument(metavar="POLICY", help="By name or id.")]
 @policies.command("list")
 @calls
 def list_policies(call: Call) -> None:
-    """List all of them."""
+    """List all guest policies."""
     columns = (
         Column("ID", "id"),
         Column("NAME", "name"),
@@ -67,7 +67,7 @@ def show_policy(call: Call, policy: Policy) -> None:
 @policies.command("create")
 @calls
 def create_policy(call: Call, *, body: Document, idempotency_key: Key = None) -> None:
-    """Make a policy of a file."""
+    """Create a policy from a JSON file."""
     document, _ = read_document(body)
     with call.service(Area.ADMIN) as service:
         show(call, service.post(operations.CREATE_POLICY, body=document, key=idempotency_key))
@@ -76,7 +76,7 @@ def create_policy(call: Call, *, body: Document, idempotency_key: Key = None) ->
 @policies.command("replace")
 @calls
 def replace_policy(call: Call, policy: Policy, *, body: Document, if_match: IfMatch = None) -> None:
-    """Put the content of a file in the place of what a policy says."""
+    """Replace a policy by a JSON file."""
     document, etag = read_document(body)
     with call.service(Area.ADMIN) as service:
         policy_id = _id(service, policy)
@@ -91,14 +91,14 @@ def simulate_policy(
     *,
     group: Annotated[
         list[str] | None,
-        typer.Option(metavar="GROUP", help="Only this group, by name, mail address or id; may be given repeatedly."),
+        typer.Option(metavar="GROUP", help="Only this group, by name, mail address or id; repeatable."),
     ] = None,
     site: Annotated[
         list[str] | None,
-        typer.Option(metavar="SITE", help="Only this site, by name, address or id; may be given repeatedly."),
+        typer.Option(metavar="SITE", help="Only this site, by name, address or id; repeatable."),
     ] = None,
 ) -> None:
-    """Show what a policy would do from now on, to some groups and sites or to all. Nothing is done."""
+    """Simulate a policy on some groups and sites, or on all. Nothing is changed."""
     chosen = (("groupIds", GROUP, group), ("siteIds", SITE, site))
     with call.service(Area.ADMIN) as service:
         body = {name: [managed.id_of(service, each) for each in named] for name, managed, named in chosen if named}
@@ -116,7 +116,7 @@ def simulate_policy(
 @policies.command("delete")
 @calls
 def delete_policy(call: Call, policy: Policy, *, if_match: IfMatch = None, yes: Yes = False) -> None:
-    """Remove a policy. Asks first."""
+    """Delete a policy, after confirmation."""
     with call.service(Area.ADMIN) as service:
         found_policy = service.read(operations.READ_POLICY, _id(service, policy))
         agreed(f"This removes the policy {found_policy['name']} ({found_policy['id']}). Do it?", yes=yes)

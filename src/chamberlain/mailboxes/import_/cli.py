@@ -23,7 +23,7 @@ from chamberlain.mailboxes.import_.sender import Dispatch, KeyedRow, RowSender, 
 from chamberlain.mailboxes.import_.summary import Account, bar, stopped_by_interrupt
 from chamberlain_client.operations import LIST_OFFERED_MAILBOX_TEMPLATES
 
-# What somebody reads at a terminal.
+# A terminal shows this many rows.
 _MOST_TOLD = 100
 
 
