@@ -114,7 +114,7 @@ def test_what_was_asked_for_is_told_though_nobody_can_look_on(nobody: Shell, rep
         ended = nobody.with_token("e30.e30.e30").run(*create, "--server", server.url)
 
     assert (ended.code, ended.json) == (code, {"requestId": NOTHING})
-    assert f"Look again: chamberlain request watch {NOTHING}" in ended.err
+    assert f"chamberlain request watch {NOTHING}" in ended.err
 
 
 def test_ctrl_c_ends_the_waiting_alone(ada: Shell) -> None:

@@ -120,7 +120,7 @@ def test_it_assigns_to_sites(ada: Shell) -> None:
     ("options", "sentence"),
     [
         ((), "Say what to assign or to take away"),
-        (("--template", "Partners", "--no-template"), "cannot be taken away in the same call"),
+        (("--template", "Partners", "--no-template"), "Do not assign and clear the same field"),
     ],
 )
 def test_it_rejects_an_assignment_that_makes_no_sense(ada: Shell, options: tuple[str, ...], sentence: str) -> None:

@@ -146,7 +146,7 @@ def _ask(plan: Plan) -> None:
         print()
         agreed = False
     if not agreed:
-        raise failed("Nothing was changed. With --yes nobody is asked.")
+        raise failed("Nothing was changed. Use --yes to skip this question.")
 
 
 def _called(loss: PlannedChange) -> str:
