@@ -15,7 +15,7 @@ from chamberlain_client.wire import Model, OpenIntEnum, OpenStrEnum, Versioned
 
 
 class ActorType(OpenStrEnum):
-    """Who can have done something."""
+    """Type of an actor."""
 
     USER = "user"
     APPLICATION = "application"

@@ -1,4 +1,4 @@
-"""Who calls: what a bearer token proved, and how somebody is named in records."""
+"""Callers, actors and issuers."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from chamberlain.core.values import value
 
 
 class ActorType(StrEnum):
-    """Who can have done something."""
+    """Type of an actor."""
 
     USER = "user"
     APPLICATION = "application"
@@ -21,9 +21,10 @@ class ActorType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a bearer token speaks for, with permissions as absolute names (audience, slash, name).
+    """The user or application of a bearer token.
 
-    `id` is the object id of the user, or of the application. A caller is never of type system.
+    Permissions are absolute names: audience, slash, name. `id` is the object id of the user or application. A caller is
+    never of type system.
     """
 
     tenant_id: TenantId
@@ -35,33 +36,33 @@ class Caller:
 
     @property
     def user_id(self) -> UserId | None:
-        """The user, or None when an application calls for itself."""
+        """Return the user, or None for an application."""
         return UserId(self.id) if self.type is ActorType.USER else None
 
 
 @value(frozen=True, slots=True)
 class Actor:
-    """Somebody as records name them; `id` is None for the service itself."""
+    """An actor as records name it; `id` is None for the service itself."""
 
     type: ActorType
     id: UUID | None
     display_name: str
 
 
-# What nobody asked for at the moment in which it was done.
+# For changes without a caller.
 SERVICE = Actor(ActorType.SYSTEM, None, "Chamberlain")
 
 
-# What the programs of a tenant are called, as far as the identity platform tells.
+# Names of client programs of a tenant, as the identity platform has them.
 ClientNames = Callable[[TenantId], Awaitable[Mapping[ClientId, str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """A registered pair of `iss` and `tid`; `tid` is None for an issuer that serves one tenant and leaves it out.
+    """A registered pair of `iss` and `tid`.
 
-    `audiences` turns an identifier, which some platforms put into `aud`, into the address of the audience that it
-    stands for.
+    `tid` is None for an issuer of one tenant that omits it. `audiences` maps identifiers, which some platforms put into
+    `aud`, to audiences.
     """
 
     tenant_id: TenantId
@@ -72,8 +73,10 @@ class Issuer:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """How a change of something that is there comes in; `if_match` are the versions that the caller has seen, None
-    when any will do, and `client_address` is the caller's."""
+    """Conditions and origin of an edit.
+
+    `if_match` has the accepted versions, None for any. `client_address` is that of the caller.
+    """
 
     if_match: frozenset[str] | None
     trace_id: TraceId
@@ -82,8 +85,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """Who changes something, by which client, on which trace, from which address; None for a change that does not come
-    over HTTP."""
+    """Actor, client, trace and address of a change.
+
+    The address is None for changes outside HTTP.
+    """
 
     actor: Actor
     client_id: ClientId | None
@@ -92,7 +97,7 @@ class Editor:
 
 
 def require_match(etag: str, edit: Edit, noun: str) -> None:
-    """Raises Stale when the caller has seen another version of the thing than the one that there is."""
+    """Raise Stale unless the edit accepts this version (optimistic lock)."""
     if edit.if_match is not None and etag not in edit.if_match:
         detail = f"The {noun} has changed since you read it. Read it again, and send your change for that version."
         raise Stale("etagStale", detail)

@@ -1,7 +1,7 @@
-"""Who may do what: the table of the API description as data, and the one question that is asked of it.
+"""Permissions of each operation: the table of the API description as data.
 
-Permissions are absolute names: an audience, a slash and a name. None is ever inferred from another: an administrator
-without the permission may do nothing, and the permission to configure is none to create.
+Permissions are absolute names: an audience, a slash and a name. None implies another: an administrator without the
+permission may do nothing, and the permission to configure does not allow to create.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from chamberlain.core.errors import Forbidden
 
 
 class Operation(Enum):
-    """What somebody can ask for, as far as permissions tell it apart."""
+    """Operations as far as their permissions differ."""
 
     CREATE_GROUP = auto()
     CREATE_MAILBOX = auto()
@@ -36,7 +36,7 @@ class Operation(Enum):
 
 
 class Extent(Enum):
-    """How far a permission goes: to what is the caller's own in the sense of the operation, or to all of the tenant."""
+    """Extent of a permission: the caller's own objects, or all of the tenant."""
 
     OWN = auto()
     ALL = auto()
@@ -44,7 +44,10 @@ class Extent(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScopePrefixes:
-    """What permission names begin with; without a directory of ours that asks for tokens, `graph_audience` is None."""
+    """Prefixes of permission names.
+
+    `graph_audience` is None without an embedded directory that requires tokens.
+    """
 
     scope_prefix: str
     insiders_scope_prefix: str
@@ -53,18 +56,18 @@ class ScopePrefixes:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What the permissions of a caller give: by themselves, and if the caller is an administrator of the tenant."""
+    """Extents of a caller's permissions, for all callers and for administrators."""
 
     plain: Extent | None
     for_administrator: Extent | None
 
     @property
     def asks_for_administrator(self) -> bool:
-        """Whether it matters that somebody looks up if the caller is an administrator."""
+        """Return whether the extent depends on the caller being an administrator."""
         return self.for_administrator is not None
 
     def extent(self, *, is_administrator: bool) -> Extent:
-        """How far the caller may go, or Forbidden where only an administrator may go on."""
+        """Return the extent. Raises Forbidden if only administrators have one."""
         if is_administrator and self.for_administrator is not None:
             return self.for_administrator
         if self.plain is None:
@@ -76,7 +79,10 @@ class Allowance:
 
 
 def require(caller: Caller, operation: Operation, prefixes: ScopePrefixes) -> Allowance:
-    """What the caller's permissions allow, or Forbidden with the names that would do."""
+    """Return the allowance of the caller's permissions.
+
+    Raises Forbidden with the names that would suffice.
+    """
     grants = _resolve(operation, caller.type, prefixes)
     if grants is None:
         raise Forbidden(
@@ -88,7 +94,7 @@ def require(caller: Caller, operation: Operation, prefixes: ScopePrefixes) -> Al
 
 
 class _Base(Enum):
-    """What a name of the table begins with."""
+    """Prefix of a permission name."""
 
     SCOPE = auto()
     EITHER_SCOPE = auto()
@@ -103,22 +109,23 @@ class _Permission:
     administrators_only: bool = False
 
     def own(self) -> "_Permission":
-        """The same permission where it reaches no further than what is the caller's own."""
+        """Return the same permission for own objects only."""
         return _Permission(self.base, self.name, Extent.OWN, self.administrators_only)
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Permissions of which one suffices; None for applications where they are not supported."""
+    """Sufficient permissions; None for applications where they are not supported."""
 
     delegated: tuple[_Permission, ...]
     application: tuple[_Permission, ...] | None
 
 
-# The description names the insiders prefix for groups; both are accepted, and a token that creates must do for reading.
+# The API description names the insiders prefix for groups. Both are accepted, and the permission to create also
+# allows to read.
 _COLLAB = _Permission(_Base.EITHER_SCOPE, "collab/App.ReadWrite.All")
 _MAIL = _Permission(_Base.SCOPE, "mail/App.ReadWrite.All")
-# By delegation it counts only for an administrator of the tenant.
+# Delegated, it counts for administrators of the tenant only.
 _CONFIG = _Permission(_Base.SCOPE, "admin/Config.ReadWrite.All", administrators_only=True)
 _MAIL_MANAGE = _Permission(_Base.SCOPE, "admin/Mail.Manage.ReadWrite.All")
 _MAIL_CONFIG = _Permission(_Base.SCOPE, "admin/Mail.Config.ReadWrite.All")
@@ -149,12 +156,12 @@ _TABLE: Mapping[Operation, _Row] = MappingProxyType(
         Operation.READ_MAILBOXES: _Row((_MAIL.own(), _CONFIG), (_MAIL_MANAGE, _MAIL_CONFIG)),
         Operation.READ_REQUESTS: _REQUESTS,
         Operation.CANCEL_OR_RETRY_REQUEST: _REQUESTS,
-        # Own is here what the caller has to decide: not even an administrator decides without being an approver.
+        # Own are here the caller's decisions: even an administrator has to be an approver.
         Operation.DECIDE_REQUEST: _Row((_COLLAB.own(), _MAIL.own(), _CONFIG.own()), None),
         Operation.NAME_APPROVERS: _Row((_CONFIG,), None),
         Operation.READ_MAILBOX_TEMPLATES: _Row((_MAIL, _CONFIG), (_MAIL_MANAGE, _MAIL_CONFIG)),
         Operation.READ_COLLAB_TEMPLATES: _Row((_COLLAB, _CONFIG), None),
-        # Own is here a group that the caller owns, where the policy lets owners confirm.
+        # Own is here a group that the caller owns, if the policy lets owners confirm.
         Operation.CONFIRM_FINDING: _Row((_CONFIG, _COLLAB.own()), _SERVICE),
         Operation.READ_DIRECTORY_GROUPS: _Row(_DIRECTORY_GROUPS, _DIRECTORY_GROUPS),
     }
@@ -163,14 +170,17 @@ _TABLE: Mapping[Operation, _Row] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class _Grants:
-    """One cell of the table with absolute names; `only` is the answer where all of them give the same."""
+    """One cell of the table with absolute names.
+
+    `only` is the allowance if all of them give the same.
+    """
 
     by_name: Mapping[str, _Permission]
     names: frozenset[str]
     only: Allowance | None
 
 
-# Called for every request, with few different arguments: the table is turned into names once.
+# Called for every request, with few different arguments: cache the absolute names.
 @lru_cache(maxsize=1024)
 def _resolve(operation: Operation, caller_type: ActorType, prefixes: ScopePrefixes) -> _Grants | None:
     row = _TABLE[operation]
@@ -203,7 +213,7 @@ def _allowance_of(permission: _Permission) -> Allowance:
 
 
 def _allowance(held: frozenset[str], grants: _Grants) -> Allowance:
-    """The widest that the permissions give, with and without being an administrator."""
+    """Return the widest extents, for all callers and for administrators."""
     plain: Extent | None = None
     for_administrator: Extent | None = None
     for name in grants.names & held:

@@ -33,13 +33,13 @@ from itertools import chain, islice
 from chamberlain.core.outages import Outage
 from chamberlain.core.text import one_line
 
-# Faults of one body that an answer lists at most. No caller fixes more at once, and each costs processor time.
+# Most faults in a response. Callers fix no more at once, and each costs processor time.
 MOST_FAULTS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a body: where (a JSON Pointer, RFC 6901), which (a stable code) and how to mend it."""
+    """One fault of a body: JSON Pointer (RFC 6901), stable code and fix."""
 
     pointer: str
     code: str
@@ -47,19 +47,19 @@ class Fault:
 
 
 def first_faults(*groups: Iterable[Fault]) -> tuple[Fault, ...]:
-    """Take as many faults as a refusal needs, which is one more than it lists.
+    """Take as many faults as a refusal needs.
 
-    Generators of faults are not run further than that.
+    That is one more than it lists. Generators stop there.
     """
     return tuple(islice(chain.from_iterable(groups), MOST_FAULTS + 1))
 
 
 class ChamberlainError(Exception):
-    """The root of the family."""
+    """Base class of all expected errors."""
 
 
 class Refusal(ChamberlainError):
-    """What a caller gets told, with a stable code and a sentence."""
+    """A rejected call, with a stable code and a sentence."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -68,11 +68,14 @@ class Refusal(ChamberlainError):
 
 
 class Unauthenticated(Refusal):
-    """No token, or one that does not prove anything."""
+    """The token is missing or invalid."""
 
 
 class Forbidden(Refusal):
-    """The caller is known but may not; `sufficient` names the permissions that would do, if any would."""
+    """The caller lacks the right.
+
+    `sufficient` names the permissions that would suffice, if any.
+    """
 
     def __init__(self, code: str, detail: str, *, sufficient: Sequence[str] = ()) -> None:
         super().__init__(code, detail)
@@ -84,10 +87,10 @@ class Malformed(Refusal):
 
 
 class BodyInvalid(Refusal):
-    """Faults of form in a body, of which the first 100 are listed.
+    """Validation errors of a body.
 
-    A generator of faults stops there. `are_truncated` says that there are more; a caller that passes on the faults of
-    another refusal passes it on as well.
+    The first 100 are listed. A generator of faults stops there. `are_truncated` says that there are more; a caller that
+    copies the faults of another refusal copies it as well.
     """
 
     def __init__(self, faults: Iterable[Fault], *, are_truncated: bool = False) -> None:
@@ -99,7 +102,10 @@ class BodyInvalid(Refusal):
 
 
 class NotPossible(Refusal):
-    """Reasons against a well-formed body, of which the first 100 are listed as in BodyInvalid."""
+    """Rule violations of a valid body.
+
+    The first 100 are listed as in BodyInvalid.
+    """
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         taken = first_faults(faults)
@@ -121,18 +127,21 @@ class KeyReused(Refusal):
 
 
 class NotFound(Refusal):
-    """No such thing, as far as this caller may know."""
+    """The object does not exist, or is invisible to this caller."""
 
     def __init__(self, detail: str) -> None:
         super().__init__("notFound", detail)
 
 
 class Stale(Refusal):
-    """The caller has read another version of it than the one that there is."""
+    """The object has changed since the caller read it (optimistic lock)."""
 
 
 class Conflict(Refusal):
-    """Something stands in the way; `conflicting_id` names it when the caller may read it."""
+    """Another object or state conflicts.
+
+    `conflicting_id` names it if the caller may read it.
+    """
 
     def __init__(
         self, code: str, detail: str, *, conflicting_id: str | None = None, after: timedelta | None = None
@@ -143,13 +152,16 @@ class Conflict(Refusal):
 
     @classmethod
     def in_progress(cls) -> "Conflict":
-        """The first call with an idempotency key is not through yet."""
+        """The first call with an idempotency key is still in progress."""
         detail = "The first request with this Idempotency-Key is still in progress. Send it again after a second."
         return cls("idempotencyKeyInProgress", detail, after=timedelta(seconds=1))
 
 
 class LimitReached(Refusal):
-    """More than is granted; `limit` names what was reached, `after` says when there is room again."""
+    """A quota is exhausted.
+
+    `limit` names it, `after` is the time until a retry can succeed.
+    """
 
     def __init__(self, code: str, detail: str, *, limit: str, after: timedelta) -> None:
         super().__init__(code, detail)
@@ -158,7 +170,10 @@ class LimitReached(Refusal):
 
 
 class Unavailable(Refusal):
-    """The service cannot answer now, through no fault of the caller; `after` is a fair time to come back."""
+    """A temporary failure of the service.
+
+    `after` is a fair time until the retry.
+    """
 
     def __init__(self, code: str, detail: str, *, after: timedelta = timedelta(seconds=1)) -> None:
         super().__init__(code, detail)
@@ -166,7 +181,7 @@ class Unavailable(Refusal):
 
 
 class DatabaseUnavailable(Unavailable):
-    """The database cannot be used now; `outage` is the cause."""
+    """The database is unavailable, for the cause in `outage`."""
 
     def __init__(self, outage: Outage) -> None:
         super().__init__("databaseUnavailable", f"{outage.seen} Send the request again.")
@@ -174,12 +189,17 @@ class DatabaseUnavailable(Unavailable):
 
 
 class OutsideFault(ChamberlainError):
-    """The outside world did not do what was asked. Its sentence may come from there, and is kept and shown: it is made
-    one line."""
+    """A failure of a directory or another server.
+
+    Its sentence may come from there. It is stored and shown, so it is made one line.
+    """
 
 
 class TryAgain(OutsideFault):
-    """It may work later: not before `after`, for the reason given."""
+    """A temporary failure.
+
+    A retry may succeed after `after`.
+    """
 
     def __init__(self, after: timedelta, reason: str) -> None:
         self.reason = one_line(reason)
@@ -188,7 +208,7 @@ class TryAgain(OutsideFault):
 
 
 class Rejected(OutsideFault):
-    """It will never work as asked: a stable code and a sentence that a person can act on."""
+    """A permanent failure, with a stable code and a sentence to act on."""
 
     def __init__(self, code: str, detail: str) -> None:
         self.detail = one_line(detail)
@@ -197,7 +217,7 @@ class Rejected(OutsideFault):
 
 
 class OperatorFault(ChamberlainError):
-    """An operator has to correct the installation or a file. The message says how."""
+    """A fault that an operator has to fix in the installation or a file."""
 
 
 class CannotStart(OperatorFault):

@@ -1,4 +1,7 @@
-"""Field types of bodies and configuration files."""
+"""Field types of bodies and configuration files.
+
+Each carries the error code and the sentence that validation reports.
+"""
 
 from typing import Annotated
 from uuid import UUID
@@ -10,11 +13,11 @@ from chamberlain.core.validation import ID_SENTENCE
 
 
 class Shape(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """One JSON object: camelCase outside, snake_case inside, and a misspelt property is refused."""
+    """A JSON object: camelCase outside, snake_case inside, unknown properties rejected."""
 
 
-# The control characters of Unicode (category Cc), and the same without tab and line breaks. No shape takes a text that
-# may hold them: PostgreSQL stores no NUL, and JSON that holds one cannot be queried.
+# The control characters of Unicode (category Cc), and the same without tab and line breaks. No field accepts them:
+# PostgreSQL stores no NUL, and JSON with one cannot be queried.
 CONTROL = r"\u0000-\u001f\u007f-\u009f"
 
 
@@ -31,30 +34,36 @@ _LINES_SENTENCE = "may not hold control characters other than line breaks and ta
 
 
 def shaped(pattern: str, sentence: str, maximum: int | None = None, *, minimum: int | None = None) -> Meta:
-    """Text that meets a pattern from its beginning to its end; the sentence begins behind the name of the field."""
+    """Constrain a text to a pattern.
+
+    The pattern covers the whole text. The sentence follows the name of the field.
+    """
     extra = {"code": "invalidText", "sentence": sentence}
     return Meta(min_length=minimum, max_length=maximum, pattern=f"^{pattern}{_END}", extra=extra)
 
 
 def name(maximum: int) -> Meta:
-    """A line of text that is not blank."""
+    """Constrain a text to one line that is not blank."""
     sentence = "must be one line of text, not blank and without control characters"
     return shaped(f"{_NOT_BLANK}[^{CONTROL}]*", sentence, maximum)
 
 
 def line(maximum: int, minimum: int | None = None) -> Meta:
-    """Text without line breaks."""
+    """Constrain a text to one line."""
     sentence = "may not hold control characters, nor line breaks and tabs"
     return shaped(f"[^{CONTROL}]*", sentence, maximum, minimum=minimum)
 
 
 def lines(maximum: int, minimum: int | None = None) -> Meta:
-    """Text that may have line breaks and tabs."""
+    """Constrain a text that may have line breaks and tabs."""
     return shaped(f"[^{_CONTROL_BUT_LINES}]*", _LINES_SENTENCE, maximum, minimum=minimum)
 
 
 def weighed_lines(kibibytes: int) -> Meta:
-    """The same, bounded by its size in UTF-8; no text of that size has more characters than bytes."""
+    """Constrain a text by its size in UTF-8.
+
+    No text of that size has more characters than bytes.
+    """
     extra = {"code": "invalidText", "sentence": _LINES_SENTENCE, "bytes": kibibytes * 1024}
     return Meta(
         max_length=kibibytes * 1024,
@@ -67,7 +76,7 @@ def weighed_lines(kibibytes: int) -> Meta:
 Name = Annotated[str, name(256)]
 
 
-# No address: one is made of it.
+# Not an address: the service makes one from it.
 MailboxName = Annotated[
     str,
     shaped(f"{_NOT_BLANK}[^@{CONTROL}]*", "must be one line of text, not blank, without @ and control characters", 64),
@@ -80,8 +89,8 @@ Line = Annotated[str, line(256)]
 Description = Annotated[str, lines(1024)]
 
 
-# Only the hyphenated form, in either letter case. Kept as text where every microsecond counts: the decoder's own UUID
-# takes other forms too, so that a type with UUIDs is always looked at field by field.
+# The hyphenated form only, in either letter case. The decoder's own UUID accepts other forms, so types with UUIDs are
+# always validated field by field.
 Id = Annotated[
     str,
     Meta(
@@ -92,7 +101,7 @@ Id = Annotated[
 ]
 
 
-# Users and groups by their ids, as an audience or the administrators of a tenant name them.
+# Ids of users and groups, such as the administrators of a tenant.
 ManyIds = Annotated[tuple[UUID, ...], Meta(max_length=1000)]
 
 
@@ -112,12 +121,12 @@ _LOWER_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 Domain = Annotated[str, shaped(rf"(?:{_LABEL}\.)+{_LABEL}", "must be a domain such as example.org", 253)]
 
 
-# For domains that are compared with what the service made itself.
+# For domains that are compared with domains of the service.
 LowerDomain = Annotated[
     str,
     shaped(rf"(?:{_LOWER_LABEL}\.)+{_LOWER_LABEL}", "must be a domain in lower case such as example.org", 253),
 ]
 
 
-# What the service adds. It may be sent, so that what was read can be changed and put back, and is ignored.
+# Properties of the service. Clients may send them back as read; they are ignored.
 ADDED_BY_THE_SERVICE = frozenset({"tenantId", "createdAt", "createdBy", "updatedAt"})

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class HealthState(StrEnum):
-    """How something stands: a fault is in the way of somebody's work, a warning may come to be."""
+    """A fault prevents work; a warning may become one."""
 
     OK = "ok"
     WARNING = "warning"
@@ -15,7 +15,10 @@ class HealthState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """One thing that was looked at. `seen` and `cure` are sentences; nothing is to be done where all is well."""
+    """The result of one health check.
+
+    `seen` and `cure` are sentences. A healthy result has no cure.
+    """
 
     name: str
     state: HealthState
@@ -24,20 +27,20 @@ class HealthCheck:
 
 
 def healthy(name: str, seen: str) -> HealthCheck:
-    """Nothing is to be done."""
+    """Report a healthy result."""
     return HealthCheck(name, HealthState.OK, seen)
 
 
 def warning(name: str, seen: str, cure: str) -> HealthCheck:
-    """It works, and somebody should know."""
+    """Report a result that needs attention."""
     return HealthCheck(name, HealthState.WARNING, seen, cure)
 
 
 def fault(name: str, seen: str, cure: str) -> HealthCheck:
-    """Something does not work, or will not."""
+    """Report a fault."""
     return HealthCheck(name, HealthState.FAULT, seen, cure)
 
 
 def has_fault(checkups: Collection[HealthCheck]) -> bool:
-    """Whether somebody has to do something."""
+    """Return whether any check found a fault."""
     return any(each.state is HealthState.FAULT for each in checkups)

@@ -1,4 +1,4 @@
-"""Idempotency keys, and calls that carry one."""
+"""Idempotency keys, and the calls that carry them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,10 @@ from chamberlain.core.values import value
 
 @value(frozen=True, slots=True)
 class IdempotencyKey:
-    """A caller's key, and the digest of what was asked under it: method, path, query and the body as a JSON value."""
+    """A caller's idempotency key.
+
+    The digest covers method, path, query and the body as a JSON value.
+    """
 
     key: str
     digest: bytes
@@ -17,8 +20,7 @@ class IdempotencyKey:
 
 @value(frozen=True, slots=True)
 class Submission:
-    """How a request came in: its body as it was sent (JSON), the key if one was sent, the trace it belongs to, and the
-    address of the caller."""
+    """A submission: raw JSON body, idempotency key, trace id and client address."""
 
     body: bytes
     idempotency: IdempotencyKey | None
@@ -28,9 +30,9 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """How an action comes in: what the caller says to it, the key if one was sent, and the trace it belongs to.
+    """An action on an object: comment, idempotency key and trace id.
 
-    `client_address` is the caller's, None for what does not come over HTTP.
+    `client_address` is None for actions outside HTTP.
     """
 
     comment: str | None
@@ -40,13 +42,16 @@ class Act:
 
     @property
     def said(self) -> Mapping[str, str]:
-        """What the audit trail keeps of it."""
+        """Return the part for the audit trail."""
         return {} if self.comment is None else {"comment": self.comment}
 
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """The body of an answer as it was sent, and whether that was in answer to an earlier call with the same key."""
+    """The body of a response.
+
+    `replayed` is true for a retry with the same idempotency key.
+    """
 
     body: bytes
     replayed: bool = False

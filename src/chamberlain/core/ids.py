@@ -1,4 +1,4 @@
-"""The kinds of identifiers, so that one is never taken for another."""
+"""Types of identifiers."""
 
 import re
 from typing import NewType
@@ -17,10 +17,10 @@ NoticeId = NewType("NoticeId", UUID)
 DeliveryId = NewType("DeliveryId", UUID)
 AdoptionId = NewType("AdoptionId", UUID)
 
-# The identity platform names its clients; most use UUIDs, the standard asks for a string only (RFC 6749, 2.2).
+# Client ids of the identity platform. Most are UUIDs; the standard requires a string only (RFC 6749, 2.2).
 ClientId = NewType("ClientId", str)
-# One for each call that comes in: 32 hexadecimal digits, the trace id of W3C Trace Context.
+# One per call: 32 hexadecimal digits, the trace id of W3C Trace Context.
 TraceId = NewType("TraceId", str)
 
-# The one way in which a UUID is written, in either letter case; the UUID class would take others as well.
+# The hyphenated form of a UUID in either letter case. The UUID class accepts other forms as well.
 WRITTEN_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")

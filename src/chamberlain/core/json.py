@@ -1,6 +1,6 @@
-"""Bodies: from the bytes of a call, or of a stored row, to the JSON object that they are.
+"""Parse JSON objects of calls and of stored rows.
 
-Two members of one name in an object: the last one counts, as JSON libraries do it (RFC 8259 leaves it open).
+Of duplicate members the last one counts, as in other JSON libraries (RFC 8259 leaves it open).
 """
 
 from typing import Generic, TypeVar
@@ -12,7 +12,7 @@ from chamberlain.core.text import replace_unreadable
 
 
 def number(text: str) -> int | float:
-    """The number that a text with a point or an exponent stands for."""
+    """Parse a number; a whole one becomes an int."""
     value = float(text)
     return int(value) if value.is_integer() else value
 
@@ -25,7 +25,7 @@ def parse_object(raw: bytes) -> dict[str, object]:
 def parse_with_whole_numbers(raw: bytes) -> dict[str, object]:
     """Parse a JSON object in which 2.0 is 2, as its digest needs it. Raises Malformed.
 
-    It calls Python for each number, which takes 60 ms for a body full of them. Use it for bodies that were validated.
+    It calls Python for each number, which takes 60 ms for a body full of them. Use it for validated bodies.
     """
     return _object(_WHOLE_NUMBERS, raw)
 
@@ -58,7 +58,10 @@ _WHOLE_NUMBERS = msgspec.json.Decoder(object, float_hook=number)
 
 
 def _where(error: msgspec.DecodeError) -> str:
-    """What the decoder says without its preamble: `invalid character (byte 19)`, `input data was truncated`."""
+    """Return the decoder's message without its prefix.
+
+    Examples: `invalid character (byte 19)`, `input data was truncated`.
+    """
     said = str(error).removeprefix("JSON is malformed: ")
     return said[0].lower() + said[1:]
 
@@ -67,9 +70,9 @@ Value = TypeVar("Value")
 
 
 class StoredDecoder(Generic[Value]):
-    """Decodes one type. Control characters that an earlier version let in become U+FFFD.
+    """Decode one type; control characters of earlier versions become U+FFFD.
 
-    One bad text must not hide the rows beside it: lists, `export` and `apply` need all rows of a tenant.
+    One bad text must not hide other rows: lists, `export` and `apply` need all rows of a tenant.
     """
 
     def __init__(self, type_: type[Value]) -> None:
@@ -77,7 +80,7 @@ class StoredDecoder(Generic[Value]):
         self._decode = msgspec.json.Decoder(type_).decode
 
     def decode(self, content: bytes | str) -> Value:
-        """Raise msgspec.ValidationError where more is wrong than characters."""
+        """Decode a stored value. Raises msgspec.ValidationError for other faults."""
         try:
             return self._decode(content)
         except msgspec.ValidationError:

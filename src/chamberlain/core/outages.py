@@ -1,7 +1,7 @@
-"""Why a database cannot be used: one list of causes, and how errors of the driver and the system map to them.
+"""Causes of database outages, and their mapping from errors.
 
-Imports nothing of Chamberlain, so that the service and the embedded products report the same causes. The sentences
-contain nothing of the error's own text: callers may see them.
+Imports nothing of Chamberlain, so that the service and the embedded products report the same causes. Callers may see
+the sentences, so they contain nothing of the error's own text.
 """
 
 import errno
@@ -45,12 +45,12 @@ class Outage(StrEnum):
 
     @property
     def passes_by_itself(self) -> bool:
-        """Whether a retry may succeed without a change of settings, roles or databases."""
+        """Return whether a retry may succeed without a change by an operator."""
         return self not in _PERMANENT
 
     @property
     def allows_reads(self) -> bool:
-        """Whether statements that only read may succeed at the same time."""
+        """Return whether statements that only read may succeed meanwhile."""
         return self in _WRITES_ONLY
 
 
@@ -127,7 +127,7 @@ _WRITES_ONLY = frozenset(
     {Outage.DISK_FULL, Outage.OUT_OF_MEMORY, Outage.LIMIT_EXCEEDED, Outage.DATABASE_DESCRIPTORS, Outage.IO_ERROR}
 )
 
-# PostgreSQL's codes (its manual, appendix A), and classes of them where every code has the same cause.
+# PostgreSQL's codes (its manual, appendix A), and classes of codes with one cause.
 _SQLSTATES: Mapping[str, Outage] = MappingProxyType(
     {
         "53100": Outage.DISK_FULL,
@@ -187,7 +187,7 @@ def outage_of(error: BaseException) -> Outage:
         return Outage.NETWORK if number < 0 else _NUMBERS.get(number, Outage.OTHER)
     if isinstance(error, TimeoutError):
         return Outage.NO_ANSWER
-    # An error of the driver without a code: the connection has ended under it, often by an error of the system.
+    # The driver lost its connection, often by an error of the system.
     if error.__cause__ is not None:
         return outage_of(error.__cause__)
     return Outage.LOST if isinstance(error, Exception) else Outage.OTHER

@@ -1,4 +1,4 @@
-"""Pages: lists are read in pieces, each beginning behind the last item of the one before."""
+"""Pagination by key: each page starts after the last item of the previous one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,10 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """An item's place in a list that is newest first: when it was made, and its id among those of the same moment."""
+    """Position in a list sorted by time, newest first.
+
+    The id orders items of the same time.
+    """
 
     created_at: datetime
     id: UUID
@@ -19,7 +22,10 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class NamePosition:
-    """An item's place in a list that is sorted by name: the name in the form that is sorted by, and the id."""
+    """Position in a list sorted by name.
+
+    `name` is the sort key.
+    """
 
     name: str
     id: UUID
@@ -27,7 +33,7 @@ class NamePosition:
 
 @dataclass(frozen=True, slots=True)
 class PageWanted:
-    """At most `limit` items (1 to 200), behind this position, or from the beginning."""
+    """Request for at most `limit` items (1 to 200) after a position."""
 
     limit: int
     after: Position | None
@@ -35,7 +41,7 @@ class PageWanted:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """Some items, and the position of the last one when there are more behind it."""
+    """One page; `next` is None on the last."""
 
     items: Sequence[Item]
     next: Position | None
@@ -43,7 +49,7 @@ class Page(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class NamedPageWanted:
-    """As PageWanted, of a list that is sorted by name."""
+    """Request for a page of a list sorted by name."""
 
     limit: int
     after: NamePosition | None
@@ -51,7 +57,7 @@ class NamedPageWanted:
 
 @dataclass(frozen=True, slots=True)
 class NamedPage(Generic[Item]):
-    """As Page, of a list that is sorted by name."""
+    """One page of a list sorted by name."""
 
     items: Sequence[Item]
     next: NamePosition | None
@@ -59,14 +65,17 @@ class NamedPage(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class FeedPosition:
-    """A place in a feed that is oldest first and goes on: everything up to this number was read. 0 is nothing yet."""
+    """Position in a feed, oldest first.
+
+    Everything up to this number was read; 0 is the beginning.
+    """
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class FeedWanted:
-    """At most `limit` items (1 to 200) of a feed, behind this position."""
+    """Request for at most `limit` events (1 to 200) after a position."""
 
     limit: int
     after: FeedPosition
@@ -74,7 +83,10 @@ class FeedWanted:
 
 @dataclass(frozen=True, slots=True)
 class FeedPage(Generic[Item]):
-    """Some items of a feed, and where to go on, now or later. When there are fewer than wanted, there were no more."""
+    """One page of a feed.
+
+    `next` continues it, now or later. Fewer items than requested mean that there are no more.
+    """
 
     items: Sequence[Item]
     next: FeedPosition

@@ -1,4 +1,4 @@
-"""Moments in bodies, as RFC 3339 writes them."""
+"""Timestamps in bodies, in the format of RFC 3339."""
 
 import re
 from datetime import UTC, datetime
@@ -11,13 +11,13 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]
 
 
 def read_time(text: str) -> datetime | None:
-    """A time as RFC 3339 writes it, in UTC and to the microsecond; None when it is none."""
+    """Parse a timestamp of RFC 3339 to UTC; None if it is invalid."""
     if not _TIME.fullmatch(text):
         return None
     try:
         return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError):
-        # No such day, or one before the first of the calendar.
+        # No such day, or a day before the calendar begins.
         return None
 
 
@@ -28,5 +28,5 @@ Moment = Annotated[str, shaped(f"{_DATE}[Tt]{_CLOCK}(?:\\.[0-9]{{1,9}})?{_ZONE}"
 
 
 def read_moment(text: str, name: str) -> datetime | Fault:
-    """The time that a member of this name says; a fault for a day that there is not."""
+    """Parse the timestamp of a property; a fault for a day that does not exist."""
     return read_time(text) or Fault(f"/{name}", "invalidText", f"{name} {_SENTENCE}.")

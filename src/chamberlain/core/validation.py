@@ -1,8 +1,7 @@
-"""Reading a value as what a type says: either the value, or every fault with its JSON Pointer, its code and its cure.
+"""Validate values against types, and report each fault with pointer, code and fix.
 
-The type alone decides; there is no second list of bounds anywhere. In it, `X | None = None` takes null as "not sent",
-as any member with a default does; a member that may be left out and has no default (`X | UnsetType = UNSET`, for a
-PATCH) refuses null.
+The type alone decides; there is no second list of bounds. `X | None = None` accepts null as absent, as any property
+with a default does. An optional property without a default (`X | UnsetType = UNSET`, for a PATCH) rejects null.
 """
 
 import difflib
@@ -21,7 +20,7 @@ from chamberlain.core.json import parse_object
 
 
 def walk_types(form: inspect.Type) -> Iterator[inspect.Type]:
-    """A type and all types that it is made of."""
+    """List a type and all types it contains."""
     yield form
     for inner in _directly_within(form):
         yield from walk_types(inner)
@@ -44,29 +43,29 @@ def _directly_within(form: inspect.Type) -> Sequence[inspect.Type]:
 
 
 def has_extra_constraint(form: inspect.Type) -> bool:
-    """Whether something is asked of a value that the strict decoder cannot check, and `breaks` can."""
+    """Return whether a type has a constraint that only `violates` can validate."""
     return isinstance(form, inspect.Metadata) and bool(_BEYOND_DECODER & (form.extra or {}).keys())
 
 
 def violates(value: object, extra: Mapping[str, object]) -> bool:
-    """Whether a value does not meet what is asked of it beyond what the decoder checks."""
+    """Return whether a value violates the constraints beyond the decoder's."""
     bytes_allowed = extra.get("bytes")
     if isinstance(bytes_allowed, int) and exceeds_bytes(value, bytes_allowed):
         return True
     return "ids" in extra and isinstance(value, dict) and next(duplicate_ids(value), None) is not None
 
 
-# How many bytes a text may have, or an object as JSON; and that the keys of an object are ids of users.
+# Most bytes of a text, or of an object as JSON; object keys that are ids of users.
 _BEYOND_DECODER = frozenset({"bytes", "ids"})
 
 
 def exceeds_bytes(value: object, bytes_allowed: int) -> bool:
-    """Whether a value is larger than so many bytes of text, or of compact JSON."""
+    """Return whether a text, or a value as compact JSON, exceeds a size."""
     return len(value.encode() if isinstance(value, str) else json.encode(value)) > bytes_allowed
 
 
 def duplicate_ids(value: Mapping[str, object]) -> Iterator[str]:
-    """Keys that are ids which stand there before, in the other letter case."""
+    """List keys that repeat an earlier id in another letter case."""
     seen: set[str] = set()
     for key in value:
         small = key.lower()
@@ -76,18 +75,20 @@ def duplicate_ids(value: Mapping[str, object]) -> Iterator[str]:
 
 
 def join_pointer(pointer: str, name: str | int) -> str:
-    """The pointer of a member or an item (RFC 6901, 3: tilde and slash are escaped)."""
+    """Append a name or an index to a pointer, escaped (RFC 6901, 3)."""
     return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
 
 
 def split_pointer(pointer: str) -> list[str]:
-    """The names and places that a pointer goes through, as they are written in the document."""
+    """Split a pointer into unescaped names and indexes."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 def duplicate_faults(values: Iterable[Hashable], pointer: str, *, member: str | None = None) -> Iterator[Fault]:
-    """A fault for each value that stands there before. `pointer` is the place of the list; `member` is where in an item
-    the value is, if the item is more than that."""
+    """Report duplicate items of the list at `pointer`.
+
+    `member` is the path of the value in an item.
+    """
     seen: dict[Hashable, int] = {}
     for place, value in enumerate(values):
         first = seen.setdefault(value, place)
@@ -98,11 +99,11 @@ def duplicate_faults(values: Iterable[Hashable], pointer: str, *, member: str | 
 
 
 def duplicate_word_faults(words: Iterable[str], pointer: str) -> Iterator[Fault]:
-    """The same for words that others read without regard to capitals."""
+    """Report duplicate words without regard to letter case."""
     return duplicate_faults([word.casefold() for word in words], pointer)
 
 
-# What a JSON value is called.
+# Names of JSON types in messages.
 _KINDS: tuple[tuple[type, str], ...] = (
     (bool, "true or false"),
     (str, "a string"),
@@ -111,47 +112,45 @@ _KINDS: tuple[tuple[type, str], ...] = (
     (list, "an array"),
     (dict, "an object"),
 )
-# Names longer than any of ours are not worth comparing with them.
+# No property has a longer name.
 _LONGEST_MISSPELLING = 64
 _MOST_COMPARED = 20
-# Characters of a text that is too long, up to which it is matched with its pattern as well. Half a megabyte takes some
-# patterns 40 ms.
+# Longer texts are not matched against patterns. Half a megabyte takes some patterns 40 ms.
 _MOST_SEARCHED = 16_384
 
-# What is asked of an id, whether its type is a text or a UUID.
+# For ids of type text and of type UUID.
 ID_SENTENCE = "must be a UUID such as e57a7e00-0000-4000-8000-000000000001"
 
 
 def list_faults(value: object, form: inspect.Type, pointer: str = "") -> Sequence[Fault]:
     """List the faults of a decoded value against a type, in the order of the type.
 
-    The search ends one fault after those that an answer lists, so that the caller sees that there are more.
-    `pointer` is the place of the value in the body. Sentences name places from the value on.
+    The search ends one fault after those that a response lists, so that the caller sees that there are more. `pointer`
+    is the place of the value in the body. Sentences name places relative to the value.
     """
     faults = first_faults(_faults(value, form, "", {}))
     return tuple(Fault(pointer + fault.pointer, fault.code, fault.detail) for fault in faults)
 
 
 def require_known(form: inspect.Type) -> None:
-    """Raise TypeError for a type that no rule below knows, before a body needs it."""
+    """Raise TypeError for a type without a validation rule."""
     said: Mapping[str, object] = {}
     for part in walk_types(form):
         match part:
             case inspect.StrType(pattern=str()) if not {"code", "sentence"} <= set(said):
                 raise TypeError(f"Nothing is said about texts that do not meet {part}.")
             case inspect.IntType(gt=None, lt=None, multiple_of=None) | inspect.Metadata() | inspect.UnionType():
-                pass  # What is in the latter comes by itself.
+                pass  # Their parts are validated on their own.
             case inspect.IntType():
                 raise TypeError(f"Only ge and le are explained of {part}.")
             case _:
                 _expected(part)
-        # Its type comes right behind it.
+        # The type of a Metadata follows it.
         said = (isinstance(part, inspect.Metadata) and part.extra) or {}
 
 
 def _faults(value: object, form: inspect.Type, pointer: str, extra: Mapping[str, object]) -> Iterator[Fault]:
-    # The kinds of types belong to msgspec, so the last case is not for a forgotten value but for a body that asks for
-    # more.
+    # msgspec defines the kinds of types, so the last case is for values that need no more validation.
     match form:
         case inspect.Metadata():
             yield from _faults(value, form.type, pointer, form.extra or {})
@@ -170,7 +169,7 @@ def _faults(value: object, form: inspect.Type, pointer: str, extra: Mapping[str,
 
 
 def _plain(value: object, form: inspect.Type, pointer: str, extra: Mapping[str, object]) -> Iterator[Fault]:
-    """The faults of a value that nothing else is in."""
+    """List the faults of a scalar."""
     match form:
         case inspect.StrType():
             yield from _text(cast("str", value), form, pointer, extra)
@@ -181,11 +180,11 @@ def _plain(value: object, form: inspect.Type, pointer: str, extra: Mapping[str, 
         case inspect.EnumType() | inspect.LiteralType():
             yield from _choice(value, form, pointer)
         case _:
-            pass  # Nothing more is asked of it than its kind.
+            pass  # Valid by its JSON type.
 
 
 def _fits(value: object, form: inspect.Type) -> bool:
-    """Whether a value is of the JSON kind that a type asks for; its bounds are another matter."""
+    """Return whether the JSON type of a value matches; bounds are validated later."""
     match form:
         case inspect.Metadata():
             return _fits(value, form.type)
@@ -195,7 +194,7 @@ def _fits(value: object, form: inspect.Type) -> bool:
 
 def _kind(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
-        # Callers may write 2.0 for 2.
+        # Clients may write 2.0 for 2.
         return "a whole number"
     return next((name for kind, name in _KINDS if isinstance(value, kind)), "null")
 
@@ -241,7 +240,7 @@ def _one_of(value: object, forms: Sequence[inspect.Type], pointer: str) -> Itera
 def _tagged(
     value: dict[str, object], forms: Mapping[str | int | None, inspect.StructType], name: str, pointer: str
 ) -> Iterator[Fault]:
-    """An object of one of several types says itself of which."""
+    """Validate an object of a tagged union."""
     tag = value.get(name)
     place = join_pointer(pointer, name)
     if _is_nothing(tag):
@@ -265,14 +264,14 @@ def _text(value: str, form: inspect.StrType, pointer: str, extra: Mapping[str, o
     if form.pattern is not None and not is_too_long and not re.search(form.pattern, value):
         yield Fault(pointer, str(extra["code"]), f"{_called(pointer)} {extra['sentence']}.")
     bytes_allowed = extra.get("bytes")
-    # With more characters than that, it has been named already.
+    # A text with more characters has a fault already.
     if isinstance(bytes_allowed, int) and len(value) <= bytes_allowed and exceeds_bytes(value, bytes_allowed):
         detail = f"{_called(pointer)} may have at most {bytes_allowed // 1024} KiB of text in UTF-8."
         yield Fault(pointer, "outOfBounds", detail)
 
 
 def _id(value: str, pointer: str) -> Iterator[Fault]:
-    # The decoder would take other ways to write one as well.
+    # The decoder accepts other forms as well.
     if WRITTEN_ID.fullmatch(value) is None:
         yield Fault(pointer, "malformedId", f"{_called(pointer)} {ID_SENTENCE}.")
 
@@ -301,7 +300,7 @@ def _choice(value: object, form: inspect.EnumType | inspect.LiteralType, pointer
 
 def _items(value: list[object], form: inspect.ListType | inspect.VarTupleType, pointer: str) -> Iterator[Fault]:
     yield from _length(len(value), (form.min_length, form.max_length), pointer, "item")
-    # Those beyond the bound are too many, whatever they hold.
+    # Items beyond the bound are too many, whatever their content.
     passes = _quick_check(form.item_type)
     for index, item in enumerate(islice(value, form.max_length)):
         if not passes(item):
@@ -330,7 +329,7 @@ def _entries(
 
 
 def _quick_check(form: inspect.Type) -> Callable[[object], bool]:
-    """Return a check that passes values which certainly have no fault.
+    """Return a check that passes values without faults.
 
     It knows texts, ids and choices. A body with 10,000 ids and one fault takes a tenth of the time with it.
     """
@@ -357,7 +356,7 @@ def _properties(value: dict[str, object], form: inspect.StructType, pointer: str
         return
     names = [*(field.encode_name for field in form.fields), *filter(None, (form.tag_field,))]
     for place, unknown in enumerate(name for name in value if name not in names):
-        # Comparing names is dear; who has so many unknown ones has not misspelt them.
+        # Comparing names is slow, and a body with many unknown ones has no typing errors.
         advice = _advice(unknown, names if place < _MOST_COMPARED else [])
         detail = f"There is no property {_shortened(unknown)}. {advice}"
         yield Fault(join_pointer(pointer, unknown), "unknownProperty", detail)
@@ -379,7 +378,10 @@ def _is_nothing(sent: object) -> bool:
 
 
 def _has_default(field: inspect.Field) -> bool:
-    """Whether null can stand for the default. msgspec shows UNSET as a default that is not there."""
+    """Return whether null may replace the default.
+
+    msgspec shows UNSET as a missing default.
+    """
     return field.default is not NODEFAULT or field.default_factory is not NODEFAULT
 
 

@@ -1,4 +1,7 @@
-"""The address of an outside database: whether the driver takes it, told without the password that stands in it."""
+"""Validate the address of an external database.
+
+Messages do not contain the password of the address.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 ADDRESS: Final = "an address such as postgresql://role:password@host:5432/database"
 _WRITTEN: Final = f"{ADDRESS}. In a password / is written as %2F, # as %23, ? as %3F, @ as %40, [ as %5B and % as %25"
-# What the driver takes for each; it ends with a traceback at anything else.
+# The values that the driver accepts; it ends with a traceback at any other.
 _PROTOCOLS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 _WORDS: Mapping[str, Sequence[str]] = {
     "sslmode": ("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
@@ -16,13 +19,15 @@ _WORDS: Mapping[str, Sequence[str]] = {
     "ssl_max_protocol_version": _PROTOCOLS,
     "target_session_attrs": ("any", "primary", "standby", "prefer-standby", "read-write", "read-only"),
 }
-# Whose values may hold what separates a role from its host.
+# Their values may contain the separator of role and host.
 _OF_ROLES = frozenset({"user", "password"})
 
 
 def wanted_instead(address: str) -> str | None:
-    """What an address that the driver cannot use should be, as the end of the sentence "expected ..."; None of one that
-    it can. It has nothing of the address in it."""
+    """Return the expected form of an invalid address; None for a valid one.
+
+    The text ends the sentence "expected ...". It contains nothing of the address.
+    """
     try:
         parts = urlsplit(address)
         options = {name: values[-1] for name, values in _options(parts.query).items()}
@@ -40,7 +45,7 @@ def _options(query: str) -> Mapping[str, Sequence[str]]:
 
 
 def _is_place(netloc: str) -> bool:
-    """Whether it names hosts, or nothing but a role: the driver looks for a socket of this machine then."""
+    """Return whether it names hosts, or only a role and so a local socket."""
     hosts = netloc.rpartition("@")[2]
     return netloc.count("@") <= 1 and (not hosts or _are_hosts(hosts))
 
@@ -66,10 +71,10 @@ def _are_options(options: Mapping[str, str]) -> bool:
         return False
     if ports is not None and not all(_is_port(each) for each in ports.split(",")):
         return False
-    # One for all, or one for each.
+    # One port for all hosts, or one for each.
     if hosts is not None and ports is not None and ports.count(",") not in {0, hosts.count(",")}:
         return False
-    # Else it is the rest of a password that has a question mark in it.
+    # Otherwise it is a part of a password with a question mark.
     return not any("@" in value for name, value in options.items() if name not in _OF_ROLES)
 
 

@@ -1,7 +1,6 @@
-"""Columns of texts, each sent as one text that PostgreSQL takes apart.
+"""Encode columns of texts as one text each, which PostgreSQL splits.
 
-The driver asks each element of an array whether it is an array itself, which takes as long as all else about a short
-text.
+The driver tests whether each element of an array is an array, which takes as long as all other work on a short text.
 """
 
 from collections.abc import Sequence

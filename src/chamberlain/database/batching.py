@@ -1,7 +1,7 @@
-"""What arrives together goes together: calls that come in while one batch is under way form the next one.
+"""Batch concurrent calls: calls during one batch form the next one.
 
-The first call starts a flush at the end of the current tick of the event loop, so nobody waits who is alone, and
-there is no timer. Used for submissions, for questions to the directory, and wherever one statement can serve many
+The first call starts a flush at the end of the current tick of the event loop. So a single call does not wait, and
+there is no timer. Used for submissions, for lookups in the directory, and wherever one statement can serve many
 callers.
 """
 
@@ -22,7 +22,10 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """An error for several callers. Each raises it as it was found: else it would gather the frames of all of them."""
+    """An error for several callers.
+
+    Each raises it with its original traceback. Otherwise it would collect the frames of all of them.
+    """
 
     error: BaseException
     found_at: TracebackType | None
@@ -30,24 +33,26 @@ class _Failure:
 
 @dataclass(slots=True)
 class _Load:
-    """How much of one owner waits, or may wait."""
+    """Number and weight of the pending items of one owner, or their limit."""
 
     items: int = 0
     weight: int = 0
 
 
 class Batcher(Generic[Item, Answer]):
-    """Turns single calls into batches, one batch at a time, or `at_once` of them beside each other: then whoever comes
-    when as many wait as are under way in any has another one go. Fewer would make small batches, which cost more for
-    each.
+    """Turn single calls into batches.
 
-    `flush` answers a batch in its order. When it raises one of `divisible`, one item is taken to be the cause: the
-    batch is halved until that item is alone and gets the error itself. Any other error goes to everybody in the
-    batch. `causes` says of an item that was alone with its error what may have brought that about: the items of its
-    batch that have one of these as well get the same error, without being tried. More than `most` items never travel
-    together, nor do several that weigh more than `most_weight` together, as `weigh` says. With `pending_limit` items
-    waiting, or items that weigh `pending_weight_limit`, further ones are refused with Unavailable; so is somebody's
-    item, as `owner` says, while half of either limit is theirs.
+    One batch runs at a time, or up to `at_once` of them. Another batch starts when as many items wait as any running
+    batch has. Smaller batches cost more for each item.
+
+    `flush` returns the answers of a batch in its order. When it raises one of `divisible`, one item is taken to be the
+    cause: the batch is halved until that item is alone and gets the error. Any other error goes to all items of the
+    batch. `causes` names the possible causes of the error of a single item. Items of its batch with one of these causes
+    get the same error without a retry.
+
+    A batch has at most `most` items, and weighs at most `most_weight` by `weigh`, unless it is a single item.
+    Unavailable is raised while `pending_limit` items or a weight of `pending_weight_limit` are pending, or half of
+    either limit for one `owner`.
     """
 
     def __init__(
@@ -79,12 +84,12 @@ class Batcher(Generic[Item, Answer]):
         # Each with its weight and its owner.
         self._pending: deque[tuple[Item, asyncio.Future[Answer | _Failure], int, Hashable]] = deque()
         self._pending_weight = 0
-        # Of those of whom anything waits.
+        # Owners with pending items.
         self._loads: dict[Hashable, _Load] = {}
         self._flights: set[_Flight[Item, Answer]] = set()
 
     async def submit(self, item: Item) -> Answer:
-        """The answer to this one item, after the batch it travelled in is through."""
+        """Return the answer to one item, after its batch."""
         owner = self._owner(item)
         if self._is_full(owner):
             raise Unavailable("overloaded", "Too much is waiting already. Send the request again after a second.")
@@ -98,13 +103,13 @@ class Batcher(Generic[Item, Answer]):
         try:
             raise outcome.error.with_traceback(outcome.found_at)
         finally:
-            # The error leads to this frame, which would lead to the error: garbage that only the collector finds.
+            # The error refers to this frame, and the frame to the error: only the collector would free them.
             del future, outcome
 
     async def close(self) -> None:
-        """Wait until everything that was submitted has its answer."""
+        """Wait until every item has its answer."""
         while self._flights:
-            # Whoever is through has landed before this goes on: that is called first.
+            # The callback of a finished batch runs before this continues.
             await asyncio.wait({flight.work for flight in self._flights})
 
     def _is_full(self, owner: Hashable) -> bool:
@@ -133,9 +138,9 @@ class Batcher(Generic[Item, Answer]):
             del self._loads[owner]
 
     def _start(self) -> None:
-        """Have the next batch leave at the end of this turn of the loop, with all who wait then."""
+        """Start the next batch at the end of this tick, with all items pending then."""
         flight: _Flight[Item, Answer] = _Flight(self._pending_limit)
-        # A task of its own keeps its error until it is asked for; so every kind of error reaches those who wait.
+        # A separate task keeps its error until it is read, so every kind of error reaches the callers.
         work = asyncio.create_task(self._depart(flight))
         work.add_done_callback(partial(self._land, flight))
         flight.work = work
@@ -151,32 +156,32 @@ class Batcher(Generic[Item, Answer]):
             flight.work = halves = asyncio.create_task(self._settle_halves(flight.batch, {}))
             halves.add_done_callback(partial(self._land_halves, flight))
         else:
-            # The next batch is on its way before those of this one go on: the database need not wait for them.
+            # The next batch starts before the callers of this one continue: the database need not wait for them.
             _tell(self._end(flight), work)
 
     def _land_halves(self, flight: "_Flight[Item, Answer]", halves: asyncio.Task[None]) -> None:
         batch = self._end(flight)
-        # Those of whom nothing was found out; all others were told.
+        # Items without a result; all others have theirs.
         if halves.cancelled() or halves.exception() is not None:
             _tell_failure(batch, halves)
 
     def _end(self, flight: "_Flight[Item, Answer]") -> "_Batch[Item, Answer]":
-        """Have the next batch leave, if anybody waits; who travelled in this one."""
+        """Start the next batch if items are pending, and return the items of this one."""
         self._flights.remove(flight)
         if self._pending:
             self._start()
-        # An error leads to the frame of its flight. That leads to nothing any more, not to the error again either.
+        # An error refers to the frame of its flight. So the flight must not refer to the error.
         batch, flight.batch = flight.batch, ()
         del flight.work
         return batch
 
     def _take(self) -> "_Batch[Item, Answer]":
-        """As many of those who wait as may travel together, and one in any case."""
+        """Take as many pending items as fit into a batch, and at least one."""
         batch: list[tuple[Item, asyncio.Future[Answer | _Failure]]] = []
         room = self._most_weight
         while self._pending and len(batch) < self._most:
             item, future, weight, _ = self._pending[0]
-            # Who has gone away meanwhile wants no answer, and nothing is done for nobody.
+            # A caller that was cancelled needs no answer.
             if not future.done():
                 room -= weight
                 if room < 0 and batch:
@@ -197,7 +202,10 @@ class Batcher(Generic[Item, Answer]):
         return len(batch) > 1 and not work.cancelled() and isinstance(work.exception(), self._divisible)
 
     async def _settle_halves(self, batch: "_Batch[Item, Answer]", found: "dict[Hashable, BaseException]") -> None:
-        """`found` are the causes that were found in other parts of the batch, each with its error."""
+        """Retry both halves.
+
+        `found` has the causes found in other parts of the batch, each with its error.
+        """
         middle = len(batch) // 2
         for half in (batch[:middle], batch[middle:]):
             if not (untold := self._tell_of_causes(half, found)):
@@ -217,7 +225,7 @@ class Batcher(Generic[Item, Answer]):
     def _tell_of_causes(
         self, batch: "_Batch[Item, Answer]", found: "dict[Hashable, BaseException]"
     ) -> "_Batch[Item, Answer]":
-        """Those of whom nothing is known yet, after the others were told what is."""
+        """Fail the items with a known cause, and return the others."""
         untold: list[tuple[Item, asyncio.Future[Answer | _Failure]]] = []
         for item, future in batch:
             errors = (error for cause, error in found.items() if cause in self._causes(item, error))
@@ -233,7 +241,10 @@ _Batch: TypeAlias = Sequence[tuple[Item, asyncio.Future[Answer | _Failure]]]
 
 @dataclass(slots=True, eq=False)
 class _Flight(Generic[Item, Answer]):
-    """A batch that is under way. Until it has taken those who travel in it, it is as large as all who may wait."""
+    """A running batch.
+
+    Until it has taken its items, its size is that of all that may be pending.
+    """
 
     size: int
     batch: "_Batch[Item, Answer]" = ()
@@ -241,7 +252,7 @@ class _Flight(Generic[Item, Answer]):
 
 
 def _tell(batch: "_Batch[Item, Answer]", work: asyncio.Task[Sequence[Answer]]) -> None:
-    """Let everybody go on who waits for a batch that is through."""
+    """Resolve the futures of a finished batch."""
     if work.cancelled() or work.exception() is not None:
         _tell_failure(batch, work)
         return
@@ -251,7 +262,7 @@ def _tell(batch: "_Batch[Item, Answer]", work: asyncio.Task[Sequence[Answer]]) -
 
 
 def _tell_failure(batch: "_Batch[Item, Answer]", work: asyncio.Task[object]) -> None:
-    """Let everybody go on who has no answer yet, by the end that this work has found."""
+    """Resolve the remaining futures with the error of this work."""
     error = None if work.cancelled() else work.exception()
     for _, future in batch:
         if error is None:

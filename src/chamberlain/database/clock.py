@@ -1,4 +1,7 @@
-"""Read the database's clock as the worker's role, and repair what a clock that went back has left."""
+"""Read the database's clock, and repair the effects of a clock that went back.
+
+Runs in the worker's role.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,13 +13,14 @@ from chamberlain.database.transactions import Connection, Transaction
 
 # Beyond this difference a process does not rely on its clock: the API is not ready and a worker claims nothing.
 MOST_CLOCK_DIFFERENCE = timedelta(seconds=30)
-# An installation is read every few seconds. After a longer gap it was off, or the clock has jumped: a person decides.
+# An installation is read every few seconds. After a longer gap it was off, or the clock has jumped: an administrator
+# decides.
 MOST_GAP = timedelta(days=2)
-# How often a reading is stored. A jump is stored at once.
+# Interval of stored readings. A jump is stored at once.
 STORED_EVERY = timedelta(minutes=1)
 # Rows may have been written between a jump and the readings around it.
 FAULT_MARGIN = timedelta(hours=1)
-# A process that is off reports each minute; older reports are of processes that have ended.
+# A process with a wrong clock reports each minute; older reports are of processes that have ended.
 REPORTED_FOR = timedelta(minutes=5)
 
 
@@ -38,23 +42,26 @@ class ClockReading:
 
     @property
     def is_doubted(self) -> bool:
-        """Whether the clock is so far ahead that nothing may be removed until an administrator confirms it."""
+        """Return whether the clock is so far ahead that retention must pause.
+
+        An administrator has to confirm it.
+        """
         return self.now - self.record.trusted_at > MOST_GAP
 
     @property
     def is_behind(self) -> bool:
-        """Whether the clock shows a time that has been before."""
+        """Return whether the clock repeats a time."""
         return self.record.trusted_at - self.now > MOST_CLOCK_DIFFERENCE
 
     @property
     def step_back(self) -> timedelta:
-        """How far the clock has gone back since the last reading; zero where it has not."""
+        """Return how far the clock went back since the last reading, or zero."""
         step = self.record.seen_at - self.now
         return step if step > MOST_CLOCK_DIFFERENCE else timedelta()
 
     @property
     def is_news(self) -> bool:
-        """Whether the reading is to be stored."""
+        """Return whether to store the reading."""
         return (
             abs(self.now - self.record.seen_at) >= STORED_EVERY
             or self.step_back > timedelta()
@@ -63,18 +70,24 @@ class ClockReading:
 
     @property
     def decides_at(self) -> datetime:
-        """The time that deadlines are compared with: a doubted clock ends nothing early."""
+        """Return the time for comparisons with deadlines.
+
+        A doubted clock ends nothing early.
+        """
         return self.record.trusted_at if self.is_doubted else self.now
 
     def stored(self) -> ClockRecord:
-        """The record after this reading."""
+        """Return the record after this reading."""
         trusted_at = self.record.trusted_at if self.is_doubted else max(self.record.trusted_at, self.now)
         return ClockRecord(seen_at=self.now, trusted_at=trusted_at, has_open_fault=self.is_behind)
 
 
 @dataclass(frozen=True, slots=True)
 class ClockReport:
-    """A process whose clock differs from the database's: its machine and its clock less the database's."""
+    """A process whose clock differs from the database's.
+
+    `difference` is its clock less the database's.
+    """
 
     host: str
     is_worker: bool
@@ -82,15 +95,15 @@ class ClockReport:
 
 
 def confirmed(reading: ClockReading) -> ClockRecord:
-    """The record after an administrator has said that the clock is right."""
+    """Return the record after an administrator confirmed the clock."""
     return replace(reading.record, seen_at=reading.now, trusted_at=reading.now, has_open_fault=False)
 
 
-# When a run has left nothing, and when it may have.
+# Pause after a run of retention that left nothing; see the sweep.
 PAUSE = timedelta(hours=1)
 
 
-# Reads the time that a use case decides by, in its transaction. Tests pass a clock of their own.
+# Reads the decision time of a service call, in its transaction. Tests pass their own clock.
 ReadTime: TypeAlias = Callable[[Transaction], Awaitable[datetime]]
 ReadClock: TypeAlias = Callable[[Transaction], Awaitable[ClockReading]]
 
@@ -102,8 +115,8 @@ SELECT now() AS now, c.seen_at, c.trusted_at,
 FROM chamberlain.clock c
 """
 
-# Before the first reading, the newest event, audit row or sweep says when the installation was last at work. A fresh
-# one has none of these. The sweep waits for an hour after each run.
+# Before the first reading, the newest event, audit row or sweep is the last sign of work. A fresh installation has
+# none of these. The sweep waits for an hour after each run.
 FIRST: Final = """
 INSERT INTO chamberlain.clock (seen_at, trusted_at)
 SELECT now(), coalesce(least(now(), greatest(
@@ -132,8 +145,8 @@ END_FAULT: Final = """
 UPDATE chamberlain.clock_fault SET until_at = $1, resumed_at = $2 WHERE resumed_at IS NULL
 """
 
-# Jobs were queued, postponed and leased by a clock that was ahead by $1. A worker that still runs one renews its lease
-# every three seconds. A job that becomes due early looks whether its time has come.
+# A clock that was ahead by $1 queued, postponed and leased jobs. A worker that still runs one renews its lease every
+# three seconds. A job that is due early checks its time itself.
 BRING_JOBS_BACK: Final = """
 UPDATE chamberlain.job SET
     run_at = least(run_at, greatest(now(), run_at - $1::interval)), queued_at = least(queued_at, now()),
@@ -179,7 +192,10 @@ async def read(tx: Transaction) -> ClockReading | None:
 
 
 async def observe(tx: Transaction) -> ClockReading:
-    """Read the clock and store a reading that is news. A clock that went back takes waiting jobs with it."""
+    """Read the clock and store the reading if it is new.
+
+    A clock that went back moves pending jobs back, too.
+    """
     reading = await _first(tx) if (known := await read(tx)) is None else known
     if not reading.is_news:
         return reading
@@ -193,7 +209,10 @@ async def observe(tx: Transaction) -> ClockReading:
 
 
 async def confirm(tx: Transaction, *, by: str) -> ClockReading:
-    """Trust the clock as it is. Returns the reading as it was before."""
+    """Trust the clock as it is.
+
+    Returns the previous reading.
+    """
     await observe(tx)
     await tx.execute(HOLD)
     reading = await _known(tx)
@@ -203,9 +222,9 @@ async def confirm(tx: Transaction, *, by: str) -> ClockReading:
 
 
 async def decision_time(tx: Transaction) -> datetime:
-    """Read the time that deadlines are compared with, by the database's clock and in this transaction.
+    """Read the time for comparisons with deadlines, in this transaction.
 
-    A doubted clock shows the last trusted time here, so that nothing ends early.
+    A doubted clock returns the last trusted time, so that nothing ends early.
     """
     (row,) = await tx.fetch(DECISION_TIME, MOST_GAP)
     moment: datetime = row["moment"]

@@ -13,26 +13,32 @@ from chamberlain.core.outages import Outage, outage_of
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two lines of the same cause. Ours: seldom enough to read, often enough to see that it lasts.
+# Seconds between two log lines of one cause: rare enough to read, often enough to show that it lasts.
 _REPEATED_AFTER = 60.0
 
 
-# Seconds without a failure after which an outage has ended. Other calls may succeed all the while: reads with a full
-# disk, and every second call where connections are scarce. Ours: a few times the interval of a health check.
+# Seconds without a failure until an outage ends. Other calls may succeed meanwhile: reads with a full disk, every
+# second call with few connections. A few times the interval of a health check.
 _QUIET_FOR = 10.0
 
 
-# Takes a sentence and the named values of its log line.
+# Gets a sentence and the named values of its log line.
 Report = Callable[[str, Mapping[str, object]], None]
 
 
 def log_outage(sentence: str, values: Mapping[str, object]) -> None:
-    """Report to the log, as processes do. A command has one answer, and reports the cause in that."""
+    """Log an outage, as processes do.
+
+    A command reports the cause in its own output.
+    """
     logger.warning(sentence, extra=values)
 
 
 class OutageRecord:
-    """The outage of one pool. `name` is that of the pool; `refine` may know a better cause than the driver."""
+    """The outage of one pool.
+
+    `name` is the name of the pool; `refine` may know a better cause than the driver.
+    """
 
     def __init__(
         self,
@@ -52,7 +58,7 @@ class OutageRecord:
         self._failures = 0
 
     def failed(self, outage: Outage) -> Outage:
-        """Note a failure and answer its refined cause."""
+        """Record a failure and return its refined cause."""
         outage, now = self.refine(outage), self._clock()
         if self.current is None:
             self._began_at, self._failures = now, 0
@@ -67,7 +73,10 @@ class OutageRecord:
         return outage
 
     def worked(self) -> None:
-        """Note a success. It ends the outage when nothing has failed for a while."""
+        """Record a success.
+
+        It ends the outage after a while without failures.
+        """
         if self.current is None or self._clock() - self._failed_at < _QUIET_FOR:
             return
         seconds = round(self._failed_at - self._began_at, 1)
@@ -78,12 +87,12 @@ class OutageRecord:
         return {"reasonCode": outage.value, "pool": self._name, "failures": self._failures}
 
 
-# The connection is gone, or the server is starting, stopping, full, failing, or a standby. All of these pass.
+# Lost connections, and servers that start, stop, are full, fail or are standbys. All are temporary.
 UNREACHABLE: tuple[type[Exception], ...] = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # The server's farewell came between two statements.
+    asyncpg.InternalClientError,  # The server closed the connection between two statements.
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
@@ -95,7 +104,10 @@ UNREACHABLE: tuple[type[Exception], ...] = (
 
 @contextmanager
 def unavailable(record: OutageRecord | None = None) -> Iterator[None]:
-    """Raise DatabaseUnavailable in place of an error that means so. Notes it in the record of the pool."""
+    """Raise DatabaseUnavailable in place of an error of the connection.
+
+    Records it in the record of the pool.
+    """
     try:
         yield
     except UNREACHABLE as error:
@@ -104,16 +116,16 @@ def unavailable(record: OutageRecord | None = None) -> Iterator[None]:
 
 
 def raise_if_unreachable(error: BaseException, record: OutageRecord | None = None) -> None:
-    """Raise DatabaseUnavailable for an error that was caught, if it means so."""
-    # The driver has one class for a lost connection and for a value that it cannot send. The latter is a ValueError
-    # too, and the fault of the caller.
+    """Raise DatabaseUnavailable if a caught error means it."""
+    # The driver has one class for a lost connection and for a value it cannot send. The latter is a ValueError too,
+    # and a bug of the caller.
     if isinstance(error, UNREACHABLE) and not isinstance(error, ValueError):
         raise no_database(error, record) from error
 
 
 @contextmanager
 def connecting(record: OutageRecord | None = None) -> Iterator[None]:
-    """Do the same for a connection that is not open yet, where every error of the server means so."""
+    """Raise DatabaseUnavailable for every error while connecting."""
     try:
         with unavailable(record):
             yield
@@ -122,13 +134,13 @@ def connecting(record: OutageRecord | None = None) -> Iterator[None]:
 
 
 def no_database(error: BaseException, record: OutageRecord | None = None) -> DatabaseUnavailable:
-    """Build the refusal that callers get for this error."""
+    """Build the refusal for an error."""
     outage = _classified(error)
     return DatabaseUnavailable(outage if record is None else record.failed(outage))
 
 
 def _classified(error: BaseException) -> Outage:
-    # The address asks for a primary, and every host that answered is a standby.
+    # The address requires a primary, and every host is a standby.
     if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
         return Outage.READ_ONLY
     return outage_of(error)

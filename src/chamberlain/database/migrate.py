@@ -1,9 +1,8 @@
-"""The migration runner: plain SQL files, each run once, in order, and functions that are put in anew when their text
-changes.
+"""Run migrations: plain SQL files, each once, and functions when their text changes.
 
-A file is called `NNNN_name.pre.sql` (run before the new code starts), `NNNN_name.post.sql` (after the old code is
-gone) or `NNNN_name.post.alone.sql` (outside a transaction, for statements that refuse to be in one). A file that was
-run is never edited: its checksum is kept. Several sets stand side by side, one for each schema.
+A file is named `NNNN_name.pre.sql` (run before the new code starts), `NNNN_name.post.sql` (after the old code is gone)
+or `NNNN_name.post.alone.sql` (outside a transaction, for statements that require it). A file that was run is never
+edited: its checksum is stored. Each schema has its own set of files.
 """
 
 import asyncio
@@ -21,14 +20,17 @@ from chamberlain.core.health import HealthCheck, fault, healthy, warning
 from chamberlain.database.connection import Hosts
 from chamberlain.database.transactions import Connection
 
-# How many names a sentence holds; the rest is a number.
+# Most names in a sentence; the others are counted.
 _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationState:
-    """Names of files: `missing` have to be run before this version starts, `later` may be run when the versions before
-    are gone, `changed` were run with another text, and `unknown` ones are those of a newer version."""
+    """Drift between the database and the files, by file name.
+
+    `missing` have to run before this version starts, `later` may run when older versions are gone, `changed` ran with
+    another text, and `unknown` ones belong to a newer version.
+    """
 
     missing: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
@@ -37,7 +39,7 @@ class MigrationState:
 
 
 def judge_migrations(state: MigrationState, *, is_embedded: bool) -> Sequence[HealthCheck]:
-    """Each way in which the database and the files differ; one line when they do not."""
+    """Report each difference between the database and the files."""
     run = "Start `chamberlain serve`, which runs them." if is_embedded else "Run `chamberlain migrate`."
     found = []
     if state.changed:
@@ -62,7 +64,7 @@ def _listed(names: Sequence[str]) -> str:
 LOCK_PATIENCE_MS = 300
 LOCK_PAUSE = timedelta(seconds=1)
 LOCK_ATTEMPTS = 60
-LOCK = 0x6368616D  # "cham": the advisory lock that lets one runner work at a time.
+LOCK = 0x6368616D  # "cham": the advisory lock of the migration runner.
 
 LEDGER = """
 CREATE SCHEMA IF NOT EXISTS migration;
@@ -82,7 +84,7 @@ INSERT INTO migration.applied (set_name, file_name, checksum) VALUES ($1, $2, $3
 ON CONFLICT (set_name, file_name, checksum) DO UPDATE SET applied_at = excluded.applied_at
 """
 
-# What an outside PostgreSQL needs before the first run, by somebody who may create roles.
+# Needed by an external PostgreSQL before the first run; a role that may create roles runs it.
 ROLES = """\
 -- Give each role a password, or make your own login roles members of these three.
 CREATE ROLE chamberlain_owner LOGIN;
@@ -93,7 +95,7 @@ CREATE DATABASE chamberlain OWNER chamberlain_owner ENCODING 'UTF8' TEMPLATE tem
 
 
 class Phase(Enum):
-    """When a file is run, seen from the new code."""
+    """The time to run a file, relative to the new code."""
 
     PRE = ".pre.sql"
     POST = ".post.sql"
@@ -102,7 +104,10 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MigrationSet:
-    """The files of one schema: `migrations` are run once each, `functions` whenever their text changes."""
+    """The files of one schema.
+
+    `migrations` run once each, `functions` whenever their text changes.
+    """
 
     name: str
     migrations: Path
@@ -111,7 +116,7 @@ class MigrationSet:
 
 @dataclass(frozen=True, slots=True)
 class MigrationFile:
-    """One file, with where it belongs and what it says."""
+    """One file with its set and its text."""
 
     set_name: str
     name: str
@@ -125,16 +130,19 @@ class MigrationFile:
 
 
 class MigrationRefused(Exception):
-    """The database and the files do not go together; the sentence says what to do."""
+    """The database and the files do not match; the sentence says what to do."""
 
 
 async def migrate(owner_address: str, sets: Sequence[MigrationSet]) -> list[str]:
-    """Bring the database to these files, as its owner. Gives the names of the files that were run."""
+    """Migrate the database as its owner. Returns the names of the files that ran."""
     return await _run(owner_address, known_files(sets))
 
 
 async def migrate_before(owner_address: str, sets: Sequence[MigrationSet]) -> list[str]:
-    """The same while processes of the version before run, and go on to: what may only come after them is left out."""
+    """Migrate while processes of the previous version run.
+
+    Files that need their end are left out.
+    """
     return await _run(owner_address, (file for each in sets for file in _before(list(known_files([each])))))
 
 
@@ -155,13 +163,15 @@ async def _run(owner_address: str, files: Iterable[MigrationFile]) -> list[str]:
 
 
 async def missing_files(connection: Connection, sets: Sequence[MigrationSet]) -> list[str]:
-    """The files that must be run before this code may start: all `pre` files and functions that are not there, or not
-    in this text. Newer ones that this code does not know are fine."""
+    """List the files that must run before this code may start.
+
+    These are all `pre` files and functions that are missing or have another text. Newer files that this code does not
+    know are no problem.
+    """
     if await connection.fetchval("SELECT to_regclass('migration.applied')") is None:
         return [f"{file.set_name}/{file.name}" for file in known_files(sets)]
     rows = await connection.fetch("SELECT set_name, file_name, checksum FROM migration.applied")
-    # A function that was there in this text once may have a newer one by now, put in by newer code that goes on
-    # beside us.
+    # Newer code beside this process may have replaced a function that had this text before.
     ever = {(row["set_name"], row["file_name"], row["checksum"]) for row in rows}
     return [
         f"{file.set_name}/{file.name}"
@@ -171,7 +181,7 @@ async def missing_files(connection: Connection, sets: Sequence[MigrationSet]) ->
 
 
 async def applied_files(connection: Connection) -> list[str]:
-    """The names of the migrations that were run; functions, which come and go, are left out."""
+    """List the migrations that ran, without functions."""
     rows = await connection.fetch(
         "SELECT DISTINCT set_name || '/' || file_name AS name FROM migration.applied WHERE file_name NOT LIKE 'sql/%' "
         "ORDER BY 1"
@@ -180,7 +190,7 @@ async def applied_files(connection: Connection) -> list[str]:
 
 
 async def migration_state(connection: Connection, sets: Sequence[MigrationSet]) -> MigrationState:
-    """How the database stands to these files; nothing is changed."""
+    """Compare the database with the files. Writes nothing."""
     missing = await missing_files(connection, sets)
     if await connection.fetchval("SELECT to_regclass('migration.applied')") is None:
         return MigrationState(missing=tuple(missing))
@@ -197,7 +207,7 @@ async def migration_state(connection: Connection, sets: Sequence[MigrationSet]) 
 
 
 def script(sets: Sequence[MigrationSet]) -> str:
-    """All that an empty server needs, for psql: the roles, the database, and every file with its note in the ledger."""
+    """Print a psql script for an empty server: roles, database, files and ledger."""
     parts = [ROLES, "\\connect chamberlain", "SET ROLE chamberlain_owner;", LEDGER]
     for file in known_files(sets):
         names = f"'{file.set_name}', '{file.name}', '{file.checksum}'"
@@ -207,7 +217,7 @@ def script(sets: Sequence[MigrationSet]) -> str:
 
 
 def known_files(sets: Sequence[MigrationSet]) -> Iterator[MigrationFile]:
-    """All files in the order in which they are run: for each set its migrations, then its functions."""
+    """List all files in the order of their runs: migrations of a set, then its functions."""
     for each in sets:
         for path in sorted(each.migrations.glob("*.sql")):
             yield MigrationFile(each.name, path.name, path.read_text(encoding="utf-8"), _phase(path.name))
@@ -219,7 +229,7 @@ async def _connect(owner_address: str) -> Connection:
     try:
         connection: Connection = await Hosts(owner_address).connect()
     except (OSError, asyncpg.PostgresError, asyncpg.InternalClientError) as error:
-        # The reason is the server's or the system's; neither says a password.
+        # The message of the server or the system contains no password.
         raise MigrationRefused(
             f"The database cannot be reached as its owner: {str(error) or type(error).__name__}. "
             "Start it, or mend the owner's address."
@@ -228,8 +238,10 @@ async def _connect(owner_address: str) -> Connection:
 
 
 def _before(files: Sequence[MigrationFile]) -> Iterator[MigrationFile]:
-    """All but the last `post` files of a set: one that a `pre` file follows belongs to a version before, whose old
-    processes are gone."""
+    """List the files that may run beside old processes: all but the last `post` files.
+
+    A `post` file before a `pre` file belongs to an older version, whose processes are gone.
+    """
     last = max((number for number, file in enumerate(files) if file.phase is Phase.PRE), default=-1)
     for number, file in enumerate(files):
         if number < last or file.phase in {Phase.PRE, None}:
@@ -255,7 +267,7 @@ async def _require_roles(connection: Connection) -> None:
 
 
 async def _applied(connection: Connection) -> dict[tuple[str, str], str]:
-    """The checksum of each file as it was run last."""
+    """Return the checksum of the last run of each file."""
     rows = await connection.fetch("SELECT set_name, file_name, checksum FROM migration.applied ORDER BY applied_at")
     return {(row["set_name"], row["file_name"]): row["checksum"] for row in rows}
 
@@ -276,7 +288,7 @@ async def _apply(connection: Connection, file: MigrationFile, before: str | None
 
 
 async def _apply_patiently(connection: Connection, file: MigrationFile) -> None:
-    # Whoever waits for a table keeps everybody else from it. So the wait is short, and those who run come in between.
+    # A waiting lock blocks all later users of the table. So the wait is short, and others run between the retries.
     for _ in range(LOCK_ATTEMPTS):
         with suppress(asyncpg.LockNotAvailableError):
             async with connection.transaction():

@@ -1,4 +1,9 @@
-"""Listening: what somebody tells on a channel of the database is heard for ever, whatever becomes of connections."""
+"""LISTEN and NOTIFY: wake workers and watchers after a commit.
+
+NOTIFY in a writing transaction takes a lock of the whole cluster over its commit, which costs more than half of the
+rate. So a process only sets a flag after its commit. One task sends all wake-ups on its own connection, each five
+milliseconds, and each twenty under load. A lost wake-up costs one poll interval, never a job.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -19,9 +24,11 @@ async def listen(
     pause: timedelta = timedelta(seconds=1),
     look: timedelta = timedelta(seconds=15),
 ) -> None:
-    """Call `heard` with every notification of a channel, for ever. A connection that dies, or whose server does not
-    answer when it is asked every `look`, is made anew after a pause: `lost` is called when it dies, and `heard` with ''
-    when it stands again, since something may have been missed."""
+    """Call `heard` with every notification of a channel, for ever.
+
+    A connection that dies, or does not answer the check each `look`, is opened again after `pause`. `lost` is called
+    when it dies. `heard` is called with '' when it is open again, since notifications may be missing.
+    """
     while True:
         with suppress(Unavailable):
             connection = await connect(address)
@@ -43,29 +50,28 @@ async def _until_gone(connection: Connection, look: timedelta) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(look.total_seconds()):
                 await gone.wait()
-        # Nothing at all is heard from a server that is switched off, either.
+        # A server that is switched off sends nothing.
         with unavailable():
             await connection.execute("SELECT")
 
 
 JOBS_CHANNEL = "chamberlain_jobs"
 INTERVAL = timedelta(milliseconds=5)
-# Whoever is woken all the time is at work anyway.
+# A worker that is woken all the time is busy anyway.
 LONGEST_INTERVAL = timedelta(milliseconds=20)
-# How long a process that ends may take over its last wake-up.
+# Timeout of the last wake-up of a process that stops.
 LAST_WORD = timedelta(seconds=1)
 # PostgreSQL carries less than 8,000 bytes; a name is an id of 36 characters and a comma.
 MOST_NAMES = 200
-# A wake-up is a transaction too, but nothing that has to be on the disk; waiting for that, many times a second, would
-# keep those from the disk who do wait for it.
+# A wake-up is a transaction too. It need not be durable, and must not delay commits that must be.
 NOT_WAITING = {"synchronous_commit": "off"}
 
 
 class Notifier:
-    """Sends a wake-up soon after something was committed that somebody waits for, once for however many commits.
+    """Send one wake-up soon after any number of commits.
 
-    A channel carries either bare wake-ups (`flag`), for those who look anyway, or names (`tell`), for those who wait
-    for one thing out of many; on the latter an empty wake-up would send everybody to look.
+    A channel carries either bare wake-ups (`flag`), or names (`tell`) for waiters of one object. On the latter, an
+    empty wake-up would wake all waiters.
     """
 
     def __init__(self, address: str, channel: str = JOBS_CHANNEL) -> None:
@@ -77,23 +83,26 @@ class Notifier:
         self._connection: Connection | None = None
 
     def flag(self) -> None:
-        """Something was committed."""
+        """Note a commit."""
         self._flags += 1
         self._flagged.set()
 
     def tell(self, names: Iterable[object]) -> None:
-        """Something was committed about those that are named, if any are."""
+        """Note commits about these names, if there are any."""
         self._names.update(map(str, names))
         if self._names:
             self._flagged.set()
 
     @property
     def waiting(self) -> int:
-        """How many things the next wake-up is about; one that is named twice is one."""
+        """Return the number of pending wake-ups, with names deduplicated."""
         return self._flags + len(self._names)
 
     async def run(self) -> None:
-        """Send wake-ups for ever. What was flagged before this is cancelled is still sent."""
+        """Send wake-ups for ever.
+
+        Pending ones are still sent after a cancellation.
+        """
         interval = INTERVAL
         try:
             while True:
@@ -122,10 +131,10 @@ class Notifier:
                     "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", self._channel, payloads
                 )
         except Unavailable:
-            # Those who wait look by themselves; there is nothing to mend here but the connection, at the next flag.
+            # Waiters poll, too. Only the connection is opened again, at the next flag.
             self._hang_up()
         except asyncio.CancelledError:
-            # Nobody knows how far it came; the last word says it once more.
+            # Whether it was sent is unknown; the last send repeats it.
             self._hang_up()
             self.tell(told)
             self._flagged.set()
@@ -138,6 +147,8 @@ class Notifier:
 
 
 def next_interval(interval: timedelta, waiting: int) -> timedelta:
-    """How long to wait behind the next wake-up, which is about so many things that have come in this interval. Whoever
-    asks for one thing after the other has one of them at a time, and would wait for a long interval each time."""
+    """Return the interval until the next wake-up.
+
+    It grows under load only. A client that sends one request after the other would wait for a long interval each time.
+    """
     return min(2 * interval, LONGEST_INTERVAL) if waiting > 1 else INTERVAL

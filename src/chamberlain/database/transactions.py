@@ -1,6 +1,6 @@
 """Connections and transactions.
 
-Session state is set for one transaction only, so that a pooler may stand between us and PostgreSQL.
+Session state is set for one transaction only, so that a pooler works between the service and PostgreSQL.
 """
 
 import asyncio
@@ -30,18 +30,18 @@ else:
     Connection = asyncpg.Connection | PoolConnectionProxy
 
 COMMAND_TIMEOUT = timedelta(seconds=30)
-# Where all connections of a pool are held by those who wait for somebody else, further callers are told to come again.
+# Timeout of the wait for a connection while all are in use.
 ACQUIRED_WITHIN = timedelta(seconds=10)
-# What takes no time at all, unless the server hangs.
+# Timeout of statements that only a hanging server delays.
 AT_ONCE = timedelta(seconds=5)
-# What the driver keeps by itself; ours are about as many.
+# The driver's default; the service has about as many statements.
 PREPARED_STATEMENTS = 100
-# Each costs the second that PostgreSQL takes to notice (deadlock_timeout).
+# Retries. Each deadlock costs the second that PostgreSQL takes to detect it (deadlock_timeout).
 _DEADLOCKS = 5
 
 
 class Overtaken(Unavailable):
-    """PostgreSQL has ended a transaction because it and another one waited for each other, or would have for long."""
+    """PostgreSQL ended a transaction because of a deadlock."""
 
     def __init__(self) -> None:
         super().__init__("overloaded", "Two writes were in each other's way. Send the request again.")
@@ -49,34 +49,38 @@ class Overtaken(Unavailable):
 
 @dataclass(slots=True, eq=False)
 class Transaction:
-    """An open transaction, for one tenant, or for the whole of the worker's view when `tenant_id` is None. Behind its
-    end it has no connection any more."""
+    """An open transaction, for one tenant, or for all if `tenant_id` is None.
+
+    After its end it has no connection.
+    """
 
     connection: Connection
     tenant_id: TenantId | None
 
     async def fetch(self, statement: str, *values: object) -> Sequence[Record]:
-        """All rows."""
+        """Fetch all rows."""
         return await self.connection.fetch(statement, *values)
 
     async def fetch_row(self, statement: str, *values: object) -> Record | None:
-        """The first row, or None."""
+        """Fetch the first row, or None."""
         return await self.connection.fetchrow(statement, *values)
 
     async def execute(self, statement: str, *values: object) -> None:
-        """Run it for what it does."""
+        """Execute a statement without a result."""
         await self.connection.execute(statement, *values)
 
 
-# What a transaction says by which people are told by mail of what it writes (sql/notices.sql), and one that does not
-# wait for the disk.
+# Statements that enable e-mail notices for the rows of a transaction (sql/notices.sql), and that make its commit
+# asynchronous.
 _WITH_NOTICES = "; SET LOCAL chamberlain.notices = 'on'"
 _BEFORE_DISK = "; SET LOCAL synchronous_commit = off"
 
 
 class Database:
-    """A pool of connections that all hold one role. `notices` is whether people are told by mail of what is written,
-    `acquired_within` how long a connection is waited for."""
+    """A pool of connections with one role.
+
+    `notices` enables e-mail notices, `acquired_within` is the timeout of the wait for a connection.
+    """
 
     def __init__(
         self, pool: WatchfulPool, *, notices: bool = False, acquired_within: timedelta = ACQUIRED_WITHIN
@@ -88,8 +92,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, tenant_id: TenantId) -> AsyncIterator[Transaction]:
-        """A transaction that sees this tenant and nothing else. Raises Unavailable when there is no database, and when
-        another transaction and this one have waited for each other."""
+        """Open a transaction that sees only this tenant. Raises Unavailable."""
         begin = f"BEGIN; SELECT set_config('chamberlain.tenant_id', '{tenant_id}', true){self._also}"
         with _overtaken():
             async with self.statement() as connection, _begun(connection, begin):
@@ -98,10 +101,12 @@ class Database:
 
     @asynccontextmanager
     async def across_tenants(self, *, before_disk: bool = False) -> AsyncIterator[Transaction]:
-        """A transaction that sees what the role itself may see: for the worker's role, every tenant. Raises as
-        `transaction` does. With `before_disk` nobody waits until it is on the disk: where PostgreSQL is killed, it may
-        be lost, and whatever was committed after it with it."""
-        # The queue is empty at times, and a plan made then would read all of a full one: rows are reached by keys here.
+        """Open a transaction that sees all that the role may see.
+
+        The worker's role sees every tenant. Raises Unavailable. With `before_disk` the commit is asynchronous: a crash
+        of PostgreSQL may lose it, and all later commits with it.
+        """
+        # A plan of an empty queue would scan a full one: rows are found by keys here.
         begin = f"BEGIN; SET LOCAL enable_seqscan = off{_BEFORE_DISK if before_disk else ''}{self._also}"
         with _overtaken():
             async with self.statement() as connection, _begun(connection, begin):
@@ -149,12 +154,12 @@ class Database:
 
     @asynccontextmanager
     async def noticed_statement(self) -> AsyncIterator[Connection]:
-        """The same, for one by which people are told by mail of what it writes."""
+        """Lend a connection for one statement that creates e-mail notices."""
         async with self.statement() as connection, _begun(connection, f"BEGIN{_WITH_NOTICES}"):
             yield connection
 
     async def close(self) -> None:
-        """End all connections, at once if they do not end by themselves soon."""
+        """Close all connections, and terminate those that do not close soon."""
         try:
             await asyncio.wait_for(self.pool.close(), timeout=2)
         except TimeoutError:
@@ -163,7 +168,7 @@ class Database:
 
 @asynccontextmanager
 async def _begun(connection: Connection, begin: str) -> AsyncIterator[None]:
-    # The driver's own transaction would send what is set for it in a message of its own.
+    # The driver's own transaction would send its settings in another message.
     async with AsyncExitStack() as undo:
         undo.push_async_callback(_roll_back, connection)
         await connection.execute(begin)
@@ -174,7 +179,7 @@ async def _begun(connection: Connection, begin: str) -> AsyncIterator[None]:
 
 @contextmanager
 def _ending(transaction: Transaction) -> Iterator[Transaction]:
-    # The next one gets the same connection, for another tenant: nothing may be done with it from here then.
+    # The next transaction gets this connection, for another tenant. So this one must not use it any more.
     try:
         yield transaction
     finally:
@@ -182,7 +187,7 @@ def _ending(transaction: Transaction) -> Iterator[Transaction]:
 
 
 async def _roll_back(connection: Connection) -> None:
-    # A connection that is gone has taken its transaction with it, and so will one whose server hangs.
+    # A lost connection rolls back by itself, and so does one whose server hangs.
     with suppress(*UNREACHABLE):
         async with asyncio.timeout(RELEASED_WITHIN.total_seconds()):
             await connection.execute("ROLLBACK")
@@ -190,7 +195,7 @@ async def _roll_back(connection: Connection) -> None:
 
 @contextmanager
 def _overtaken() -> Iterator[None]:
-    """PostgreSQL ends one of two transactions that wait for each other; to do the same again is all that it takes."""
+    """Translate a deadlock. A retry of the transaction resolves it."""
     try:
         yield
     except asyncpg.DeadlockDetectedError as error:
@@ -198,7 +203,7 @@ def _overtaken() -> Iterator[None]:
 
 
 async def connect(address: str, settings: dict[str, str] | None = None) -> Connection:
-    """A connection of one's own, for what a pooler does not carry and what is over at once. Raises Unavailable."""
+    """Open a single connection, for short work that no pooler supports. Raises Unavailable."""
     with connecting():
         connection: Connection = await Hosts(address).connect(
             server_settings=settings, command_timeout=AT_ONCE.total_seconds()
@@ -218,10 +223,12 @@ async def open_database(
     report: Report | None = None,
     pool_class: type[WatchfulPool] = WatchfulPool,
 ) -> Database:
-    """A pool of at most `most` connections; `name` is what PostgreSQL shows of them, `patience` how long one statement
-    may take, `most_statements` how many a connection keeps prepared: none behind a pooler that does not carry them,
-    `acquired_within` how long one of the connections is waited for. `report` is called when an outage begins, lasts and
-    ends. Connections are made when needed."""
+    """Open a pool of at most `most` connections.
+
+    PostgreSQL shows `name`. `patience` is the timeout of a statement, `acquired_within` that of the wait for a
+    connection. `most_statements` are kept prepared for each connection: none behind a pooler that does not support
+    them. `report` is called when an outage begins, lasts and ends. Connections are opened when needed.
+    """
     pool = pool_class(
         OutageRecord(name) if report is None else OutageRecord(name, report=report),
         connect=Hosts(address).connect,
@@ -234,17 +241,16 @@ async def open_database(
         connection_class=LeanConnection,
         command_timeout=patience.total_seconds(),
         statement_cache_size=most_statements,
-        # Our statements are short: compiling them costs more than it saves.
+        # The statements are short: compiling them costs more than it saves.
         server_settings={"application_name": name, "jit": "off"},
     )
-    # The driver takes as long over a cancellation as over a statement.
+    # The driver uses the timeout of the statement for its cancellation, too.
     pool.released_within = min(RELEASED_WITHIN, patience / 2)
     return Database(await pool, notices=notices, acquired_within=acquired_within)
 
 
 async def repeat_if_stale(work: Callable[[], Awaitable[Answer]]) -> Answer:
-    """Do it once more when a migration has changed what a prepared statement gives: the driver has then forgotten
-    it."""
+    """Retry once when a migration has invalidated a prepared statement."""
     try:
         return await work()
     except asyncpg.InvalidCachedStatementError:
@@ -252,15 +258,14 @@ async def repeat_if_stale(work: Callable[[], Awaitable[Answer]]) -> Answer:
 
 
 async def repeat_if_deadlocked(work: Callable[[], Awaitable[Answer]]) -> Answer:
-    """Do it again when PostgreSQL has ended it because it and another transaction waited for each other. Raises
-    Unavailable when that happens time and again."""
+    """Retry after a deadlock. Raises Unavailable after several."""
     for _ in range(_DEADLOCKS):
         with suppress(Overtaken, asyncpg.DeadlockDetectedError):
             return await work()
     raise Overtaken
 
 
-# Whatever the planner believes of a table, it shall walk an index in its order and stop when the page is full.
+# Walk an index in its order and stop when the page is full, whatever the statistics say.
 PLANNING: Final = """
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_sort', 'off', true),
     set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)

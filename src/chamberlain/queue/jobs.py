@@ -1,6 +1,6 @@
-"""The queue: claims that are fair to tenants, leases by the database's clock, and nothing lost.
+"""The job queue: claims that are fair to tenants, and leases by the database's clock.
 
-All of it runs as the worker's role, which sees every tenant.
+All of it runs in the worker's role, which sees every tenant.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -25,12 +25,11 @@ from chamberlain.queue.models import (
     job_id_of,
 )
 
-# Take some of every tenant that has something due, the oldest first. The walk over tenants costs one index probe
-# each, however many jobs one of them has. Shares are even; who has leased its limit already gets nothing, be it the
-# limit of all tenants or one of its own. Where more tenants wait than jobs are taken, chance says whose turn it is, so
-# that none waits for ever. An expired lease means that a run was cut short, and counts as an attempt. Kinds that only
-# newer workers know are left to them, and jobs that have a lane to those who serve lanes (lanes.py). Jobs of a
-# suspended tenant rest, but for the one that seals its audit trail, which has an index of its own.
+# Claim due jobs of every tenant, the oldest first. The walk over tenants costs one index probe each, for any number
+# of jobs. Shares are even. A tenant with as many leases as its limit, or that of all tenants, gets nothing. With more
+# tenants than jobs to claim the choice is random, so that none starves. An expired lease means that a run was cut
+# short, and counts as an attempt. Kinds that only newer workers know are left to them, and jobs with a lane to
+# lanes.py. Jobs of a suspended tenant are idle, except the one that seals its audit trail, which has its own index.
 CLAIM = """
 WITH RECURSIVE tenant AS (
     (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL AND lane IS NULL ORDER BY tenant_id LIMIT 1)
@@ -101,7 +100,7 @@ INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) SELECT $1, $2, 
 WHERE NOT EXISTS (SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2)
 """
 
-# Rows that are locked are just being finished: to wait for them could mean to wait in a circle.
+# Locked rows are being finished. Waiting for them could deadlock.
 RENEW = """
 UPDATE chamberlain.job SET lease_until = now() + $3
 WHERE job_id = ANY (ARRAY(
@@ -111,8 +110,8 @@ WHERE job_id = ANY (ARRAY(
 
 COMPLETE = "DELETE FROM chamberlain.job WHERE lease_id = $1 AND job_id = ANY ($2) RETURNING job_id"
 
-# A request that is cancelled needs its job no more. One that somebody is just at ends by itself: nobody waits for it.
-# The kind stands in the text, so that the index of jobs of that kind is used whatever the plan (migration 0033).
+# A cancelled request needs no job. A running one ends by itself, so it is not waited for. The kind is part of the
+# text, so that every plan uses the index of that kind (migration 0033).
 WITHDRAW = {
     kind: f"""
 DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
@@ -158,9 +157,9 @@ FROM looked CROSS JOIN LATERAL (
 ) waiting
 """
 
-# What waits in a lane waits for a receiver, and says nothing of workers. Only what is due is looked at, tenant by
-# tenant: the jobs of policies, one for each group that has one, wait for their day. No more than $1 are counted, and
-# the oldest of each tenant is looked at.
+# Jobs in a lane wait for a receiver, and say nothing about workers. Only due jobs are counted, tenant by tenant, at
+# most $1: jobs of policies, one for each group with a policy, are due much later. The oldest of each tenant is
+# compared.
 MEASURE: Final = f"""
 WITH RECURSIVE tenant AS (
     (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL AND lane IS NULL ORDER BY tenant_id LIMIT 1)
@@ -188,18 +187,18 @@ SELECT (SELECT count(*) FROM (SELECT waiting.run_at {_DUE.format(most="$1")} LIM
 
 
 async def queue(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId) -> None:
-    """Have something done as soon as this transaction is committed, for its tenant."""
+    """Queue a job of the tenant, to run after the commit."""
     await tx.execute(QUEUE, tx.tenant_id, kind, subject, trace_id)
 
 
 async def queue_at(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId, *, at: datetime) -> None:
-    """Have something done at a moment, for the tenant of this transaction."""
+    """Queue a job of the tenant for a later time."""
     await tx.execute(QUEUE_AT, tx.tenant_id, kind, subject, trace_id, at)
 
 
 async def queue_the_one(tx: Transaction, kind: JobKind, trace_id: TraceId) -> None:
-    """Have something done that is nobody's and that there is one job for, unless there is that job already."""
-    # Processes that start together wait for each other here, so that each sees what the one before has made.
+    """Queue the only job of its kind, which belongs to no tenant, unless it exists."""
+    # Serialize processes that start together, so that each sees the job of the other.
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('job ' || $1, 0))", kind)
     await tx.execute(QUEUE_THE_ONE, NOBODY, kind, trace_id)
 
@@ -207,30 +206,38 @@ async def queue_the_one(tx: Transaction, kind: JobKind, trace_id: TraceId) -> No
 async def claim(
     tx: Transaction, lease_id: UUID, *, kinds: Iterable[JobKind], most: int, lease: timedelta, tenant_limit: int
 ) -> Sequence[Job]:
-    """Up to `most` jobs of these kinds that are due, leased under `lease_id`. A tenant never has more than about
-    `tenant_limit` leased."""
+    """Claim up to `most` due jobs of these kinds under `lease_id`.
+
+    A tenant never has more than about `tenant_limit` leased.
+    """
     rows = await tx.fetch(CLAIM, lease_id, most, lease, tenant_limit, list(kinds))
     return [job_of(row) for row in rows]
 
 
 async def renew(tx: Transaction, claims: Sequence[Claim], lease: timedelta) -> None:
-    """Say that we are still at it."""
+    """Renew leases."""
     await tx.execute(RENEW, *_claimed(claims), lease)
 
 
 async def complete(tx: Transaction, lease_id: UUID, job_ids: Sequence[JobId]) -> frozenset[JobId]:
-    """Remove finished jobs. Only those in the answer were still ours: for the others somebody else has taken over."""
+    """Remove finished jobs.
+
+    Returns those whose lease was still held. Other workers have claimed the rest.
+    """
     rows = await tx.fetch(COMPLETE, lease_id, job_ids) if job_ids else ()
     return frozenset(JobId(row["job_id"]) for row in rows)
 
 
 async def withdraw(tx: Transaction, kind: JobKind, subject: UUID) -> None:
-    """Remove a job of the tenant that nobody is at, be it held or waiting for its time."""
+    """Remove a job of the tenant that is not running, be it held or waiting."""
     await tx.execute(WITHDRAW[kind], tx.tenant_id, subject)
 
 
 async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postponed]) -> frozenset[JobId]:
-    """Look at these later; the answer names those that were still ours."""
+    """Postpone jobs.
+
+    Returns those whose lease was still held.
+    """
     if not postponed:
         return frozenset()
     rows = await tx.fetch(POSTPONE, lease_id, [p.job_id for p in postponed], [p.after for p in postponed])
@@ -238,17 +245,20 @@ async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postpone
 
 
 async def has_newer(tx: Transaction, job: Job) -> bool:
-    """Whether there is a job that was queued after this one for the same."""
+    """Return whether a later job has the same subject."""
     return await tx.fetch_row(NEWER[job.kind], job.tenant_id, job.subject, job.id) is not None
 
 
 async def give_back(tx: Transaction, claims: Sequence[Claim]) -> int:
-    """Let others have what was leased; gives the number of jobs."""
+    """Give leases back, and return the number of jobs."""
     return len(await tx.fetch(GIVE_BACK, *_claimed(claims)))
 
 
 async def measure(tx: Transaction, *, most: int = MOST_COUNTED) -> QueueDepth:
-    """How much waits, but for what rests. No more than `most` are counted."""
+    """Measure the backlog without idle jobs.
+
+    At most `most` jobs are counted.
+    """
     await tx.execute(PLANNING)
     (row,) = await tx.fetch(MEASURE, most)
     return QueueDepth(row["due"], row["held"], row["oldest"])
@@ -259,7 +269,7 @@ def _claimed(claims: Sequence[Claim]) -> tuple[list[UUID], list[JobId]]:
 
 
 def job_of(row: Record) -> Job:
-    """The job that a row holds."""
+    """Decode a job."""
     return Job(
         id=JobId(row["job_id"]),
         tenant_id=TenantId(row["tenant_id"]),
@@ -271,7 +281,7 @@ def job_of(row: Record) -> Job:
     )
 
 
-# Due jobs of which UNDER_WAY looks up the requests in a few milliseconds.
+# UNDER_WAY looks up the requests of so many due jobs in a few milliseconds.
 FEW_DUE: Final = 1_000
 
 
@@ -284,7 +294,7 @@ SELECT count(*) AS number FROM (
 
 
 async def are_few_due(tx: Transaction) -> bool:
-    """Whether the tenant has so few due jobs that each may be looked up."""
+    """Return whether each due job of the tenant may be looked up."""
     (row,) = await tx.fetch(COUNT_DUE, tx.tenant_id)
     return int(row["number"]) <= FEW_DUE
 
@@ -306,7 +316,7 @@ SELECT job_id, tenant_id, kind, subject, held_reason, attempts, trace_id, queued
 WHERE held_reason IS NOT NULL ORDER BY queued_at, job_id
 """
 
-# Of one tenant, or of any where none is given.
+# $2 is null for a job of any tenant.
 RELEASE: Final = """
 WITH held AS (
     SELECT job_id, held_reason, attempts FROM chamberlain.job
@@ -323,12 +333,15 @@ WHERE tenant_id = $1 AND kind = $2 AND subject = $3 AND held_reason IS NOT NULL
 
 
 async def hold(tx: Transaction, lease_id: UUID, job_id: JobId, reason: str) -> bool:
-    """Leave it for a person to look at; False when somebody else has taken it over."""
+    """Hold a job for an administrator.
+
+    Returns False if another worker has claimed it.
+    """
     return await tx.fetch_row(HOLD, lease_id, job_id, reason) is not None
 
 
 async def find_page(tx: Transaction, page: PageWanted) -> Page[HeldJob]:
-    """The held jobs of the tenant, newest first."""
+    """Find a page of the tenant's held jobs, newest first."""
     after = page.after
     number = after and job_id_of(after.id)
     rows = await tx.fetch(HELD, tx.tenant_id, after and after.created_at, number, page.limit + 1)
@@ -339,24 +352,27 @@ async def find_page(tx: Transaction, page: PageWanted) -> Page[HeldJob]:
 
 
 async def find_all(tx: Transaction) -> Sequence[HeldJob]:
-    """The held jobs of all tenants, oldest first."""
+    """Find the held jobs of all tenants, oldest first."""
     return [_held(row) for row in await tx.fetch(HELD_OF_ALL)]
 
 
 async def release(tx: Transaction, job_id: JobId) -> HeldJob | None:
-    """Let a held job of the tenant run again, at once; it is given as it was held. None when there is no such one."""
+    """Release a held job of the tenant.
+
+    Returns it as it was held, or None if there is no such job.
+    """
     row = await tx.fetch_row(RELEASE, job_id, tx.tenant_id)
     return _held(row) if row else None
 
 
 async def release_of_any(tx: Transaction, job_id: JobId) -> HeldJob | None:
-    """The same, whosever it is, for whoever has the database."""
+    """Release a held job of any tenant, for the command line."""
     row = await tx.fetch_row(RELEASE, job_id, None)
     return _held(row) if row else None
 
 
 async def release_of(tx: Transaction, kind: JobKind, subject: UUID) -> None:
-    """Let the job of the tenant about this run again, at once, where it is held."""
+    """Release the tenant's job with this subject, if it is held."""
     await tx.execute(RELEASE_OF, tx.tenant_id, kind, subject)
 
 
@@ -373,7 +389,7 @@ def _held(row: Record) -> HeldJob:
     )
 
 
-# Every lane that has a job, by one index probe each, however many jobs one of them has.
+# Every lane with a job, by one index probe each, for any number of jobs.
 _LANES: Final = """lane AS (
     (
         SELECT tenant_id, lane FROM chamberlain.job
@@ -387,9 +403,8 @@ _LANES: Final = """lane AS (
     ) next
 )"""
 
-# Shares are even, and of one lane no more than $4 are leased. Where more lanes wait than jobs are taken, chance says
-# whose turn it is. $6 and $7 name lanes; with $8 only these are looked at, else all but these. Jobs of a suspended
-# tenant rest.
+# Shares are even, with at most $4 leases for each lane. With more lanes than jobs to claim the choice is random. $6
+# and $7 name lanes; $8 selects only these, or all others. Jobs of a suspended tenant are idle.
 CLAIM_FROM_LANES: Final = f"""
 WITH RECURSIVE {_LANES}, due AS (
     SELECT lane.tenant_id, lane.lane FROM lane LEFT JOIN chamberlain.tenant t USING (tenant_id)
@@ -440,7 +455,7 @@ FROM awake CROSS JOIN LATERAL (
 ) waiting
 """
 
-# What of a lane waits for its next attempt is not looked at, nor more than $1 of what is due; but the oldest of each.
+# Jobs that wait for a retry are not counted, nor more than $1 due ones. The oldest of each lane is compared.
 MEASURE_LANES: Final = f"""
 WITH RECURSIVE {_LANES}, awake AS (
     SELECT lane.tenant_id, lane.lane FROM lane LEFT JOIN chamberlain.tenant t USING (tenant_id)
@@ -462,15 +477,20 @@ async def claim_from_lanes(
     named: Collection[Lane],
     only_named: bool,
 ) -> Sequence[tuple[Lane, Job]]:
-    """Up to `most` jobs that are due, of the lanes that are named or of all others, leased under `lease_id`. A lane
-    never has more than about `of_one` leased."""
+    """Claim up to `most` due jobs of the named lanes, or of all others.
+
+    A lane never has more than about `of_one` leased under any `lease_id`.
+    """
     tenants, lanes = [tenant_id for tenant_id, _ in named], [lane for _, lane in named]
     rows = await tx.fetch(CLAIM_FROM_LANES, lease_id, most, lease, of_one, list(kinds), tenants, lanes, only_named)
     return [((job_of(row).tenant_id, row["lane"]), job_of(row)) for row in rows]
 
 
 async def measure_lanes(tx: Transaction, *, most: int = MOST_COUNTED) -> LaneDepth:
-    """How much waits in lanes, but for what rests. No more than `most` are counted."""
+    """Measure the backlog of lanes without idle jobs.
+
+    At most `most` jobs are counted.
+    """
     await tx.execute(PLANNING)
     (row,) = await tx.fetch(MEASURE_LANES, most)
     return LaneDepth(row["due"], row["oldest"])

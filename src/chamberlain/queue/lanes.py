@@ -1,7 +1,7 @@
-"""The loop of a worker that serves lanes: each job alone, and no more of one lane at a time than leave room for others.
+"""The worker loop for lanes: each job runs alone, and one lane leaves room for others.
 
-A lane whose jobs take long is slow until one of them does not. Slow lanes have places of their own, so that whatever
-hangs in them keeps nobody else waiting for longer than it takes to find that out.
+A lane whose jobs take long is slow until one of them does not. Slow lanes have their own places, so that hanging jobs
+delay other lanes only until they are detected.
 """
 
 import asyncio
@@ -24,21 +24,23 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """How many jobs run at a time: in all lanes of a sort, and in one of them. It costs a claim to fill places, so it
-    is done when so many are `free`, and after each `poll` at the latest."""
+    """How many jobs run at a time: in all fast or slow lanes, and in one of them.
+
+    A claim is costly. So places are filled when `free` of them are free, and after each `poll` at the latest.
+    """
 
     fast: int = 128
     fast_of_one: int = 32
     slow: int = 256
     slow_of_one: int = 8
-    # Each is a connection, and a process may have 1,024 of these and of files as a rule.
+    # Each is a connection. A process usually may have 1,024 connections and files.
     all: int = 512
     free: int = 16
-    # What takes longer makes its lane a slow one.
+    # A job that takes longer makes its lane a slow one.
     slow_after: timedelta = timedelta(seconds=1)
     lease: timedelta = timedelta(seconds=10)
     renewal: timedelta = timedelta(seconds=3)
-    # A wake-up may be lost; then a job waits so long. While jobs run, it is looked more often whether they are slow.
+    # The delay of a job whose wake-up was lost. While jobs run, slow ones are detected each `look`.
     poll: timedelta = timedelta(seconds=2)
     look: timedelta = timedelta(milliseconds=250)
     grace: timedelta = timedelta(seconds=8)
@@ -54,9 +56,9 @@ class _Run:
 
 
 class LaneLoop:
-    """Runs the jobs of lanes until it is stopped. `wake` is set when one may be due.
+    """Run the jobs of lanes until it is stopped.
 
-    While `may_claim` says no, running jobs go on and no further ones are claimed.
+    `wake` is set when one may be due. While `may_claim` returns False, running jobs continue and no others are claimed.
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class LaneLoop:
         self._stopping = False
 
     async def run(self) -> None:
-        """Work until `stop` was called; what is not through within the grace is given back."""
+        """Work until `stop` is called; jobs that do not finish in time are given back."""
         renewal = asyncio.create_task(self._renew_for_ever())
         renewal.add_done_callback(tell)
         try:
@@ -102,12 +104,12 @@ class LaneLoop:
             await asyncio.wait({renewal})
 
     def stop(self) -> None:
-        """Claim nothing more."""
+        """Claim no more jobs."""
         self._stopping = True
         self._wake.set()
 
     async def _fill_or_tell(self) -> None:
-        """A worker that cannot take jobs says so and tries again: no error of the database ends it in silence."""
+        """Claim jobs, and retry after any error."""
         try:
             await self._fill()
         except Unavailable:
@@ -170,7 +172,7 @@ class LaneLoop:
             self._wake.set()
 
     async def _wait(self) -> None:
-        """Until somebody wakes us, enough is through, or it is time to look."""
+        """Wait for a wake-up, for enough finished jobs, or for the next poll."""
         span = self._places.look if self._running else self._places.poll
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), span.total_seconds())
@@ -182,7 +184,10 @@ class LaneLoop:
             logger.warning("The database went away while a job was running; it is taken up again after its lease.")
 
     async def _run_or_hold(self, claim: Claim, job: Job) -> None:
-        """A job that meets a bug, or was cut short too often, is left for a person to look at."""
+        """Run a job.
+
+        A job with a bug, or with too many attempts, is held for an administrator.
+        """
         told = {"jobId": job.id, "kind": job.kind, "traceId": job.trace_id}
         if job.attempts >= self._places.most_attempts:
             logger.error("A job was cut short too often and is held.", extra=told)
@@ -204,8 +209,8 @@ class LaneLoop:
         while True:
             await asyncio.sleep(self._places.renewal.total_seconds())
             if self._running:
-                # A renewal that fails costs a lease, never a job: another worker takes over, and we notice on
-                # recording.
+                # A failed renewal costs a lease, never a job: another worker claims it, and the result is not
+                # recorded.
                 with contextlib.suppress(Unavailable):
                     async with self._database.across_tenants() as tx:
                         await jobs.renew(tx, [run.claim for run in self._running.values()], self._places.lease)

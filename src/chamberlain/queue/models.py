@@ -1,4 +1,4 @@
-"""Jobs: what is to be done, by whom it is being done, and what became of it."""
+"""Jobs, claims and held jobs."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from chamberlain.core.ids import JobId, RequestId, TenantId, TraceId
 
 
 class JobKind(StrEnum):
-    """What a job does; its subject says to what."""
+    """Kind of a job; the kind defines its subject."""
 
     GROUP_PROVISION = "groupProvision"
     MAILBOX_PROVISION = "mailboxProvision"
@@ -28,40 +28,43 @@ class JobKind(StrEnum):
     WEBHOOK_DELIVER = "webhookDeliver"
 
 
-# The jobs that bring a request about.
+# Jobs that provision the object of a request.
 PROVISIONING = frozenset({JobKind.GROUP_PROVISION, JobKind.MAILBOX_PROVISION, JobKind.ASSIGNMENT_APPLY})
 
-# The jobs whose subject is a request.
+# Jobs whose subject is a request.
 OF_REQUESTS = PROVISIONING | {JobKind.APPROVAL_ATTEND}
 
-# What a request waits for whose job is held. Whoever asked for it cannot mend the cause, but need not wait either.
+# Shown on a request whose job is held. Its requester cannot fix the cause, but can cancel it.
 HELD = "An administrator has to look at this and release it; until then it can be cancelled."
 
-# What jobs of one lane have in common that nobody else is to wait for: of a webhook, its template.
+# Jobs of one lane share a receiver: the webhook of a template.
 Lane = tuple[TenantId, UUID]
 
-# The tenant of jobs that are nobody's, and the subject of those that are about nothing in particular.
+# The tenant of jobs without one, and the subject of jobs without one.
 NOBODY = TenantId(UUID(int=0))
 
-# A UUID of version 8, whose bits are ours to choose (RFC 9562, 5.8), with the number of the job in its last 62 bits.
+# UUID of version 8, whose bits are free to choose (RFC 9562, 5.8). The job id is in its last 62 bits.
 _PUBLIC_ID = UUID("00000000-0000-8000-8000-000000000000").int
 _NUMBERS = 2**62
 
 
 def public_id_of(job_id: JobId) -> UUID:
-    """How a job is called outside, where ids are UUIDs."""
+    """Return the job's id in the API, where ids are UUIDs."""
     return UUID(int=_PUBLIC_ID + job_id)
 
 
 def job_id_of(public_id: UUID) -> JobId | None:
-    """The job that is called so; None when none can be."""
+    """Parse a job's id of the API; None if it is none."""
     number = public_id.int - _PUBLIC_ID
     return JobId(number) if 0 < number < _NUMBERS else None
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A piece of work. `attempts` counts the runs that were cut short, not the waits."""
+    """One job.
+
+    `attempts` counts the runs that were cut short, not the waits.
+    """
 
     id: JobId
     tenant_id: TenantId
@@ -74,7 +77,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Jobs of one kind that one worker holds under one lease."""
+    """Jobs of one kind under one lease of a worker."""
 
     lease_id: UUID
     jobs: tuple[Job, ...]
@@ -82,7 +85,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Postponed:
-    """A job that is to be looked at again after a while."""
+    """A job to run again after a delay."""
 
     job_id: JobId
     after: timedelta
@@ -90,7 +93,7 @@ class Postponed:
 
 @dataclass(frozen=True, slots=True)
 class HeldJob:
-    """A job as a person looks at it who decides whether it may run again; `held_reason` is None once it may.
+    """A held job; `held_reason` is None once it is released.
 
     Its kind may be one that only newer workers know.
     """
@@ -106,18 +109,18 @@ class HeldJob:
 
     @property
     def public_id(self) -> UUID:
-        """How it is called outside."""
+        """Return the id in the API."""
         return public_id_of(self.id)
 
     @property
     def request_id(self) -> RequestId | None:
-        """The request that it is about, if it is about one."""
+        """Return the request that it is about, if any."""
         return RequestId(self.subject) if self.kind in OF_REQUESTS else None
 
 
 @dataclass(frozen=True, slots=True)
 class LaneDepth:
-    """How much waits in all lanes: jobs that are due, as far as they are counted, and the age of the oldest of them."""
+    """Backlog of all lanes: due jobs, counted up to a limit, and the age of the oldest."""
 
     due: int
     oldest: timedelta
@@ -125,8 +128,10 @@ class LaneDepth:
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """How much waits: jobs that are due and held ones, as far as they are counted, and the age of the oldest that is
-    due."""
+    """Backlog of the queue.
+
+    Due and held jobs are counted up to a limit; `oldest` is the age of the oldest due job.
+    """
 
     due: int
     held: int
@@ -141,12 +146,12 @@ class JobHolder(Protocol):
         ...
 
 
-# They are asked for every few seconds and waited for as long, and to count a million rows takes longer.
+# Counts are read every few seconds, and counting a million rows takes longer.
 MOST_COUNTED: Final = 10_000
 
 
 def counted(number: int, noun: str) -> str:
-    """So many of something in words; `noun` is in the singular."""
+    """Format a number with a noun in the singular."""
     if number >= MOST_COUNTED:
         return f"{MOST_COUNTED:,} {noun}s or more"
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,4 +1,4 @@
-"""The loop of a worker: claim, hand over, and see to it that nothing is lost, whatever happens in between."""
+"""The worker loop: claim jobs, run their handlers, renew leases, hold failures."""
 
 import asyncio
 import contextlib
@@ -16,9 +16,9 @@ from chamberlain.database.transactions import Database, Overtaken
 from chamberlain.queue import jobs
 from chamberlain.queue.models import Claim, Job, JobHolder, JobKind
 
-# Works on a claim and records what came of it. What it raises is a bug, but for Unavailable.
+# Works on a claim and records the results. Any error but Unavailable is a bug.
 Handler = Callable[[Claim], Awaitable[None]]
-# Kind, outcome and number of finished jobs.
+# Gets kind, outcome and number of finished jobs.
 Observe = Callable[[JobKind, str, int], None]
 
 Jobs = TypeVar("Jobs")
@@ -43,27 +43,28 @@ class JobTable(Generic[Jobs]):
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How much a worker takes, and how long it waits for what."""
+    """Batch sizes, leases and intervals of a worker."""
 
     batch: int = 200
-    # At the same time. What is queued beside a small batch makes the next one larger, and a larger one costs less for
-    # each job; so another one goes beside those that are full, and works here while the database works for them.
+    # Batches at a time. Jobs queued during a small batch make the next one larger, and larger ones cost less for each
+    # job. So a further batch runs only beside full ones, and uses this process while the database works for them.
     batches: int = 1
     lease: timedelta = timedelta(seconds=10)
     renewal: timedelta = timedelta(seconds=3)
-    # A wake-up may be lost; then a job waits so long.
+    # The delay of a job whose wake-up was lost.
     poll: timedelta = timedelta(seconds=2)
     grace: timedelta = timedelta(seconds=8)
-    # While the database is away.
+    # Pause after an error of the database.
     pause: timedelta = timedelta(milliseconds=500)
     tenant_limit: int = 500
     most_attempts: int = 20
 
 
 class Loop:
-    """Runs jobs until it is stopped. `wake` is set when a job may be due.
+    """Run jobs until it is stopped.
 
-    While `may_claim` says no, running jobs go on and no further ones are claimed.
+    `wake` is set when a job may be due. While `may_claim` returns False, running jobs continue and no others are
+    claimed.
     """
 
     def __init__(
@@ -88,11 +89,11 @@ class Loop:
         self._pace = pace
         self._running: dict[asyncio.Task[None], Claim] = {}
         self._stopping = False
-        # By the loop's clock: until then there was nothing more to be had beside what runs.
+        # By the loop's clock: until then the queue has nothing more than the running jobs.
         self._alone_until = 0.0
 
     async def run(self) -> None:
-        """Work until `stop` was called; what is not through within the grace is given back."""
+        """Work until `stop` is called; jobs that do not finish in time are given back."""
         renewal = asyncio.create_task(self._renew_for_ever())
         renewal.add_done_callback(tell)
         try:
@@ -106,12 +107,12 @@ class Loop:
             await asyncio.wait({renewal})
 
     def stop(self) -> None:
-        """Claim nothing more."""
+        """Claim no more jobs."""
         self._stopping = True
         self._wake.set()
 
     async def _take_more_or_tell(self) -> None:
-        """A worker that cannot take jobs says so and tries again: no error of the database ends it in silence."""
+        """Claim jobs, and retry after any error."""
         try:
             await self._take_more()
         except Exception:
@@ -119,8 +120,7 @@ class Loop:
             await asyncio.sleep(self._pace.pause.total_seconds())
 
     async def _take_more(self) -> None:
-        """Start one batch; without one, wait until there may be one: somebody wakes us, a batch is through, or it is
-        time to look."""
+        """Start one batch, or wait for a wake-up, a finished batch or the next poll."""
         self._wake.clear()
         try:
             if self._may_claim() and self._has_room():
@@ -128,7 +128,7 @@ class Loop:
                     self._start(claim)
                     return
                 if self._running:
-                    # A tenant that has as many as it may have would be looked at in vain at each wake-up.
+                    # A tenant at its limit would cause a useless claim at each wake-up.
                     self._alone_until = asyncio.get_running_loop().time() + self._pace.poll.total_seconds()
         except Unavailable:
             # The pool has logged the cause (database/pool.py).
@@ -147,7 +147,7 @@ class Loop:
 
     async def _claim(self) -> Claim:
         lease_id = self._new_id()
-        # A claim that a crash of PostgreSQL takes back is a job that nobody has.
+        # If a crash of PostgreSQL loses the claim, the jobs are unclaimed again.
         async with self._database.across_tenants(before_disk=True) as tx:
             taken = await jobs.claim(
                 tx,
@@ -190,7 +190,7 @@ class Loop:
             self._observe(kind, "done", len(claim.jobs))
 
     async def _isolate(self, kind: JobKind, claim: Claim, error: Exception) -> None:
-        """Find the job that a bug is in by running each alone; that one is held for a person to look at."""
+        """Find the job with the bug by running each alone, and hold it."""
         if len(claim.jobs) > 1:
             for job in claim.jobs:
                 await self._handle(kind, replace(claim, jobs=(job,)))
@@ -204,7 +204,7 @@ class Loop:
         await self._hold(claim, job, "Its run met a bug. The log has it under this trace id.")
 
     async def _hold_worn_out(self, claim: Claim) -> tuple[Job, ...]:
-        """Hold what was cut short too often: something about it kills workers. The rest may be run."""
+        """Hold jobs with too many attempts: they may kill workers. Returns the others."""
         fit = tuple(job for job in claim.jobs if job.attempts < self._pace.most_attempts)
         for job in claim.jobs:
             if job.attempts >= self._pace.most_attempts:
@@ -220,8 +220,8 @@ class Loop:
         while True:
             await asyncio.sleep(self._pace.renewal.total_seconds())
             if self._running:
-                # A renewal that fails costs a lease, never a job: another worker takes over, and we notice on
-                # recording.
+                # A failed renewal costs a lease, never a job: another worker claims it, and the result is not
+                # recorded.
                 with contextlib.suppress(Unavailable):
                     async with self._database.across_tenants() as tx:
                         await jobs.renew(tx, list(self._running.values()), self._pace.lease)
@@ -240,7 +240,10 @@ class Loop:
 
 
 def tell(task: asyncio.Task[None]) -> None:
-    """A task that nobody waits for must not die in silence. Its jobs are taken up again after their lease."""
+    """Log the crash of a background task.
+
+    Its jobs run again after their lease.
+    """
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.error("A part of the worker has ended by a bug.", exc_info=error)
 
