@@ -344,7 +344,7 @@ class RotatedSecret(Model, frozen=True, kw_only=True):
 
 
 class MailboxType(OpenStrEnum):
-    """What a mailbox is for; it is the kind of its template."""
+    """Type of a mailbox, and kind of its template."""
 
     SHARED = "shared"
     EQUIPMENT = "equipment"
@@ -360,7 +360,7 @@ class PermissionLevel(OpenStrEnum):
 
 
 class TemplateSource(OpenStrEnum):
-    """Why a template was used: it was asked for, or it is the default of the type that the body shows."""
+    """Reason for a template: the request names it, or it is the default."""
 
     REQUEST = "request"
     DEFAULT = "default"

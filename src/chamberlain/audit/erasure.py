@@ -21,14 +21,17 @@ from chamberlain.core.ids import TenantId, TraceId, UserId
 from chamberlain.core.values import Json
 from chamberlain.database.transactions import Database, Record, Transaction
 
-# What stands beside the id of somebody, as the API and as rows spell it, and what is there instead.
+# Properties beside the id of a user in the API and in rows, and their values after the erasure.
 _NAMES: Mapping[str, str | None] = {"displayName": "", "display_name": "", "mail": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What was emptied in one tenant, by how many rows; `bodies_left` are those of requests that have not ended, which
-    are needed. `sequences` is the digest of which rows of the audit trail they were."""
+    """Erased rows of one tenant, by table.
+
+    `bodies_left` counts bodies of open requests, which are still needed. `sequences` is the digest of the erased rows
+    of the audit trail.
+    """
 
     tenant_id: TenantId
     audit_rows: int
@@ -42,12 +45,15 @@ class Erasure:
 
     @property
     def rows(self) -> int:
-        """How many in all."""
+        """Return the number of erased rows."""
         return self.audit_rows + self.requests + self.bodies + self.mailboxes + self.events + self.others
 
 
 def erased(erasure: Erasure, user_id: UserId, *, actor: Actor, trace_id: TraceId) -> Change:
-    """The record of an erasure. Emptied rows name its trace, and are those of which it has the digest."""
+    """Return the audit record of an erasure.
+
+    Emptied rows name its trace, and match its digest.
+    """
     return Change(
         tenant_id=erasure.tenant_id,
         action="user.erase",
@@ -71,7 +77,7 @@ def erased(erasure: Erasure, user_id: UserId, *, actor: Actor, trace_id: TraceId
 
 
 def without_names(value: Json, user_id: UserId) -> Json:
-    """A document in which nobody of this id has a name any more."""
+    """Remove the names of a user from a document."""
     if isinstance(value, list):
         return [without_names(each, user_id) for each in value]
     if not isinstance(value, dict):
@@ -83,16 +89,19 @@ def without_names(value: Json, user_id: UserId) -> Json:
     }
 
 
-# Nothing is sealed meanwhile: a seal must not bring back what a list searches by (sql/seals.sql).
+# Blocks the sealing: a seal must not restore the columns of lists (sql/seals.sql).
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('audit of ' || $1::uuid::text, 0))"
 
-# What an id is written with; JSON may have the number of each of these in Unicode in its place.
+# Characters of an id. JSON may contain each as an escape.
 _OF_IDS: Final = "-0123456789abcdefABCDEF"
 
 
 def _names_user(document: str) -> str:
-    """A condition: a document of JSON has the id $2 in it, in whatever case, be some of it written as escapes. What is
-    kept as it was sent may be what PostgreSQL cannot take apart, so it is looked for in the text."""
+    """Return a condition: the JSON document contains the id $2.
+
+    The letter case does not matter, and parts may be written as escapes. Stored documents may be invalid for
+    PostgreSQL, so the text is searched.
+    """
     text = f"lower({document}::text)"
     plain = text
     for character in _OF_IDS:
@@ -100,7 +109,7 @@ def _names_user(document: str) -> str:
     return f"(strpos({text}, $2::text) > 0 OR strpos({text}, '\\u00') > 0 AND strpos({plain}, $2::text) > 0)"
 
 
-# The record of an erasure names whom it was about, and stays. $1 tenant, $2 user, in all of them.
+# The record of an erasure names its user, and stays. $1 tenant, $2 user, in all of them.
 EMPTY_AUDIT = f"""
 WITH emptied AS (
     UPDATE chamberlain.audit SET payload = json_build_object('erased', $3::text)
@@ -144,7 +153,7 @@ COUNT_BODIES_LEFT = f"""
 SELECT count(*) AS number FROM chamberlain.request WHERE tenant_id = $1 AND NOT {_HAS_ENDED} AND {_OF_USER}
 """  # noqa: S608 - text of ours alone.
 
-# A finding about a property names those of whom something is wanted.
+# A finding about a property names its users.
 FORGET_FINDINGS = f"""
 WITH forgotten AS (
     UPDATE chamberlain.finding SET wanted = NULL, observed = NULL, detail = ''
@@ -157,7 +166,7 @@ WITH forgotten AS (
 SELECT count(*) AS number FROM forgotten
 """  # noqa: S608 - text of ours alone.
 
-# Who is in a group still is met again.
+# Members of a group are imported again.
 FORGET_CLOCKS = """
 WITH forgotten AS (
     UPDATE chamberlain.policy_clock SET
@@ -168,7 +177,7 @@ WITH forgotten AS (
 SELECT count(*) AS number FROM forgotten
 """
 
-# What a receiver has answered to a call that names somebody may name them too, in whatever words.
+# The answer of a receiver to a call about a user may name the user, too.
 EMPTY_ANSWERS = f"""
 WITH emptied AS (
     UPDATE chamberlain.delivery SET attempts = (
@@ -191,8 +200,7 @@ SELECT count(*) AS number FROM removed
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where documents with people in them stand: which of them name somebody, what they say, and the way to write
-    them."""
+    """Statements that find, read and write documents with users in one column."""
 
     find: str
     read: str
@@ -202,7 +210,7 @@ class _Place:
 def _place(table: str, key: str, column: str, *, key_type: str, type_: str) -> _Place:
     where = f"tenant_id = $1 AND {column} IS NOT NULL AND {_names_user(column)}"
     return _Place(
-        # In order, so that nobody who holds several of them is waited for crosswise.
+        # In a fixed order, to avoid deadlocks.
         find=f"SELECT {key} AS key FROM chamberlain.{table} WHERE {where} ORDER BY {key}",  # noqa: S608 - ours alone.
         read=f"SELECT {key} AS key, {column}::text AS document FROM chamberlain.{table} "  # noqa: S608 - as above.
         f"WHERE tenant_id = $1 AND {key} = ANY ($2::{key_type}[]) ORDER BY {key} FOR UPDATE",
@@ -223,7 +231,7 @@ PLACES: Final = (
     _place("adoption", "adoption_id", "created_by", key_type="uuid", type_="json"),
     _place("adoption", "adoption_id", "undone_by", key_type="uuid", type_="json"),
     _place("delivery", "delivery_id", "payload", key_type="uuid", type_="text"),
-    # Those of others: what they were answered stays good for them. The key has four parts, so that it goes by the row.
+    # The stored answers of other callers stay valid. The key has four parts, so rows are found by ctid.
     _place("idempotency_key", "ctid", "answer", key_type="tid", type_="text"),
 )
 TOGETHER: Final = 500
@@ -233,7 +241,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 async def erase(tx: Transaction, tenant_id: TenantId, user_id: UserId, trace_id: TraceId) -> Erasure:
-    """Empty what one tenant keeps of a user. Emptied rows of the audit trail name this trace."""
+    """Erase a user from the records of one tenant.
+
+    Emptied rows of the audit trail name this trace.
+    """
     values = (tenant_id, str(user_id))
     await tx.execute(LOCK, tenant_id)
     emptied = [row["sequence"] for row in await _fetch(tx, EMPTY_AUDIT, *values, trace_id)]
@@ -246,7 +257,7 @@ async def erase(tx: Transaction, tenant_id: TenantId, user_id: UserId, trace_id:
         bodies_left=await _number(tx, COUNT_BODIES_LEFT, *values),
         mailboxes=await _number(tx, FORGET_MAILBOX_REQUESTERS, *values),
         events=await _take_names(tx, EVENTS, tenant_id, user_id),
-        # Groups, their clocks, their findings: in this order whoever runs policies locks them.
+        # Groups, their timers, their findings: policies lock them in this order.
         others=sum([await _take_names(tx, place, tenant_id, user_id) for place in PLACES])
         + await _number(tx, FORGET_CLOCKS, *values)
         + await _take_names(tx, ACCEPTANCES, tenant_id, user_id)
@@ -257,7 +268,10 @@ async def erase(tx: Transaction, tenant_id: TenantId, user_id: UserId, trace_id:
 
 
 async def _take_names(tx: Transaction, place: _Place, tenant_id: TenantId, user_id: UserId) -> int:
-    """Take the names of a user out of all documents of a place; gives the number of those that had any."""
+    """Remove the names of a user from all documents of a column.
+
+    Returns the number of changed documents.
+    """
     keys = iter([row["key"] for row in await _fetch(tx, place.find, tenant_id, str(user_id))])
     changed = 0
     while several := list(islice(keys, TOGETHER)):

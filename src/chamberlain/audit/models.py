@@ -1,4 +1,4 @@
-"""The audit trail as it is read: who did what to which thing by which program, and the seal on it."""
+"""Rows of the audit trail, with their seals."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,10 @@ from chamberlain.core.ids import ClientId, RequestId, TenantId, TraceId
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which rows somebody wants to see; None is any. `since` counts, `until` does not."""
+    """Filter of rows; None matches all.
+
+    `since` is inclusive, `until` exclusive.
+    """
 
     subject_id: UUID | None = None
     actor_id: UUID | None = None
@@ -23,7 +26,7 @@ class AuditFilter:
 
 @dataclass(frozen=True, slots=True)
 class AuditClient:
-    """The program by which something was done; without a name where nobody knows one."""
+    """The client program of a change; the name may be empty."""
 
     id: ClientId
     display_name: str
@@ -31,7 +34,7 @@ class AuditClient:
 
 @dataclass(frozen=True, slots=True)
 class AuditSeal:
-    """The link that seals a row, and the digest of the link before."""
+    """The digest that seals a row, and the digest of the previous link."""
 
     previous: bytes
     digest: bytes
@@ -39,8 +42,11 @@ class AuditSeal:
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One row of the trail. `before` and `after` are JSON. Of a row whose payload was emptied, who, by which program,
-    from which address, what and how are None."""
+    """One row of the audit trail.
+
+    `before` and `after` are JSON. In an erased row, actor, client, client address, subject, `before` and `after` are
+    None.
+    """
 
     sequence: int
     at: datetime
@@ -58,12 +64,12 @@ class AuditRecord:
     is_erased: bool
 
 
-# All rows that somebody wants, in the order of their sequence, some at a time.
+# Rows in the order of their sequence, in batches.
 AuditRows = AsyncGenerator[Sequence[AuditRecord], None]
 
 
 def named(record: AuditRecord, names: Mapping[ClientId, str]) -> AuditRecord:
-    """The row with the names of programs, which are known to others than whoever wrote it."""
+    """Add the names of client programs, which the identity platform has."""
     client, actor = record.client, record.actor
     if client is not None:
         client = replace(client, display_name=names.get(client.id, ""))

@@ -1,4 +1,4 @@
-"""The chain that seals the audit trail: put on as the worker's role, and read to be verified."""
+"""Write and read the chain that seals the audit trail, in the worker's role."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
@@ -9,7 +9,7 @@ from chamberlain.core.ids import RequestId, TenantId, TraceId
 from chamberlain.database.transactions import PLANNING, Record, Transaction
 from chamberlain.queue.models import JobKind
 
-# A tenant has its job from the first look on that finds it; one that is held counts.
+# A tenant gets its job at the next look; a held one counts.
 QUEUE = """
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
 SELECT t.tenant_id, $1, t.tenant_id, $2 FROM chamberlain.tenant t
@@ -18,7 +18,7 @@ WHERE NOT EXISTS (SELECT FROM chamberlain.job j WHERE j.tenant_id = t.tenant_id 
 
 
 def _tenants_in(table: str) -> str:
-    """The tenants that a table names, one look at its key for each: it may have very many rows."""
+    """Select the tenants of a large table, with one index probe each."""
     return f"""
     SELECT known.tenant_id FROM (
         WITH RECURSIVE known AS (
@@ -33,7 +33,7 @@ def _tenants_in(table: str) -> str:
     """  # noqa: S608 - text of ours alone.
 
 
-# Those too of which somebody has left nothing but rows.
+# Includes tenants of which only rows are left.
 SEALED_TENANTS: Final = f"""
 SELECT tenant_id FROM chamberlain.tenant UNION SELECT tenant_id FROM chamberlain.audit_head
 UNION {_tenants_in("chamberlain.audit_seal")} UNION {_tenants_in("chamberlain.audit")}
@@ -44,7 +44,7 @@ IS_THERE = "SELECT FROM chamberlain.tenant WHERE tenant_id = $1"
 
 SEAL = "SELECT chamberlain.seal_audit($1, $2) AS number"
 
-# The head that is to be logged, unless it has been, or another one was a moment ago.
+# The head, unless it or another one was logged within the period.
 NOTE_LOGGED = """
 UPDATE chamberlain.audit_head SET logged_position = position, logged_at = $2
 WHERE tenant_id = $1 AND position > logged_position AND logged_at <= $3
@@ -55,16 +55,15 @@ FIND_HEAD = "SELECT position, digest FROM chamberlain.audit_head WHERE tenant_id
 
 FIND_DIGEST = "SELECT digest FROM chamberlain.audit_seal WHERE tenant_id = $1 AND position = $2"
 
-# The trace of the erasure by which a row was emptied. The payload says that and nothing else, to the letter; the record
-# of an erasure is never emptied.
+# The trace of the erasure that emptied a row. The payload contains exactly that; the record of an erasure is never
+# emptied.
 _ERASURE: Final = """CASE
         WHEN a.action <> 'user.erase'
             AND a.payload::text = json_build_object('erased', chamberlain.readable(a.payload) ->> 'erased')::text
         THEN chamberlain.readable(a.payload) ->> 'erased'
     END AS erasure"""
 
-# What lists search by is compared with the row here, and the rest by whoever reads it. OFFSET 0 keeps the planner from
-# beginning at the other end.
+# Compares the columns of lists here; the caller validates the rest. OFFSET 0 fixes the join order.
 LINKS = f"""
 SELECT s.position, s.sequence, s.previous, s.digest, s.payload_digest, s.is_suspect, a.sequence IS NOT NULL AS is_there,
     a.at, a.action, a.request_id, a.trace_id, sha256(convert_to(a.payload::text, 'UTF8')) AS payload_digest_now,
@@ -83,14 +82,14 @@ FROM (
 ORDER BY s.position
 """  # noqa: S608 - text of ours alone.
 
-# The end of the next rows behind a sequence; null when there are none.
+# The end of the next rows after a sequence, or null.
 WINDOW = """
 SELECT max(sequence) AS last FROM (
     SELECT sequence FROM chamberlain.audit WHERE tenant_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3
 ) next
 """
 
-# Rows without a seal. One that was there when the service looked last should have one.
+# Rows without a seal. One that existed at the last look should have one.
 UNSEALED = f"""
 SELECT a.sequence, a.at, coalesce(
     pg_visible_in_snapshot(a.written_in, h.snapshot)
@@ -110,60 +109,69 @@ FROM chamberlain.audit WHERE tenant_id = $1 AND action = 'user.erase'
 
 FIND_HELD = "SELECT held_reason FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NOT NULL"
 
-# Read in one piece, so that nothing is sealed meanwhile.
+# One snapshot, so that nothing is sealed meanwhile.
 FROZEN = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 PAGE = 5_000
 
 
 async def queue_for_all(tx: Transaction, kind: JobKind, trace_id: TraceId) -> None:
-    """See to it that every tenant has its job of this kind."""
+    """Queue the job of this kind for every tenant without one."""
     await tx.execute(QUEUE, kind, trace_id)
 
 
 async def seal(tx: Transaction, tenant_id: TenantId, most: int) -> int:
-    """Seal the next rows of a tenant; gives their number, which is `most` when there may be more."""
+    """Seal the next rows of a tenant.
+
+    Returns their number, which is `most` if there may be more.
+    """
     (row,) = await tx.fetch(SEAL, tenant_id, most)
     return int(row["number"])
 
 
 async def is_there(tx: Transaction, tenant_id: TenantId) -> bool:
-    """Whether there is such a tenant, still."""
+    """Return whether the tenant exists."""
     return await tx.fetch_row(IS_THERE, tenant_id) is not None
 
 
 async def note_logged(tx: Transaction, tenant_id: TenantId, *, now: datetime, before: datetime) -> Head | None:
-    """The head, when it is to be logged: it has moved, and the last one was logged before that time."""
+    """Return the head if it is due for the log, and note that.
+
+    It is due if it has moved, and the last one was logged before that time.
+    """
     row = await tx.fetch_row(NOTE_LOGGED, tenant_id, now, before)
     return None if row is None else _head(row)
 
 
 async def sealed_tenants(tx: Transaction) -> Sequence[TenantId]:
-    """The tenants that have a chain or should have one."""
+    """List the tenants that have a chain or should have one."""
     await tx.execute(PLANNING)
     return [TenantId(row["tenant_id"]) for row in await tx.fetch(SEALED_TENANTS)]
 
 
 async def freeze(tx: Transaction) -> None:
-    """See everything as it is now, to the end of the transaction, and walk along keys. To be called first."""
+    """Read one snapshot until the end of the transaction, along indexes.
+
+    Has to be called first.
+    """
     await tx.execute(FROZEN)
     await tx.execute(PLANNING)
 
 
 async def find_head(tx: Transaction, tenant_id: TenantId) -> Head | None:
-    """The head as the service noted it."""
+    """Find the stored head."""
     row = await tx.fetch_row(FIND_HEAD, tenant_id)
     return None if row is None else _head(row)
 
 
 async def find_digest(tx: Transaction, tenant_id: TenantId, position: int) -> bytes | None:
-    """The digest at a position; None when the chain has no such one."""
+    """Find the digest at a position of the chain."""
     row = await tx.fetch_row(FIND_DIGEST, tenant_id, position)
     return None if row is None else bytes(row["digest"])
 
 
 async def links(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[Link]:
-    """The chain from its beginning, a page at a time."""
+    """Read the chain from its beginning, in pages."""
     position = 0
     while rows := await tx.fetch(LINKS, tenant_id, position, PAGE):
         for row in rows:
@@ -172,7 +180,7 @@ async def links(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[Link]:
 
 
 async def unsealed(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[UnsealedRow]:
-    """The rows without a seal, a page at a time."""
+    """Read the rows without a seal, in pages."""
     sequence = -(2**63)
     while (last := await _window(tx, tenant_id, sequence)) is not None:
         for row in await tx.fetch(UNSEALED, tenant_id, sequence, last):
@@ -186,7 +194,7 @@ async def _window(tx: Transaction, tenant_id: TenantId, after: int) -> int | Non
 
 
 async def erasures(tx: Transaction, tenant_id: TenantId) -> Sequence[ErasureRecord]:
-    """The erasures on record, whoever has put them there."""
+    """List the erasures on record, valid or not."""
     return [
         ErasureRecord(row["sequence"], TraceId(row["trace_id"]), row["sequences"] or "")
         for row in await tx.fetch(ERASURES, tenant_id)
@@ -194,7 +202,7 @@ async def erasures(tx: Transaction, tenant_id: TenantId) -> Sequence[ErasureReco
 
 
 async def find_held_reason(tx: Transaction, tenant_id: TenantId, kind: JobKind) -> str | None:
-    """Why the tenant's job of this kind is held; None when it is not."""
+    """Return the reason why the tenant's job of this kind is held, or None."""
     row = await tx.fetch_row(FIND_HELD, tenant_id, kind)
     return None if row is None else str(row["held_reason"])
 

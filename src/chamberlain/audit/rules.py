@@ -1,7 +1,7 @@
-"""Seals of the audit trail: a chain for each tenant, so that a row that was changed, removed or put in later shows.
+"""Seals of the audit trail: one hash chain for each tenant.
 
-Each link is the SHA-256 of the link before and of what a row says; of its payload the chain holds the digest only, so
-that a payload can be emptied when somebody has to be forgotten, without breaking the chain.
+A changed, removed or inserted row breaks the chain. Each link is the SHA-256 of the previous link and the content of a
+row. Of the payload the chain has only the digest, so that an erasure can empty it.
 """
 
 import json
@@ -13,28 +13,28 @@ from hashlib import sha256
 
 from chamberlain.core.ids import RequestId, TenantId, TraceId
 
-# What one transaction seals: a fraction of a second.
+# Rows sealed in one transaction: a fraction of a second.
 BATCH = 10_000
-# What one run takes of that, so that it is over soon when the worker stops.
+# Batches of one run, so that it ends soon when the worker stops.
 BATCHES = 20
-# How long until the next look: when there is more at once, when something was there, and when nothing was.
+# Time until the next run: if rows are left, after some rows, and after none.
 SHORT_PAUSE = timedelta(seconds=1)
 PAUSE = timedelta(seconds=5)
 LONG_PAUSE = timedelta(minutes=1)
-# How often the head is logged, while it moves.
+# Interval of log lines with the head, while it moves.
 LOG_PERIOD = timedelta(minutes=1)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-# Of a position, which is a number of 63 bits, and of a digest.
+# Lengths of a position, which has 63 bits, and of a digest.
 _MOST_DIGITS = 18
 _DIGEST_DIGITS = 64
-# What is before the first link.
+# The digest before the first link.
 NO_DIGEST = bytes(32)
 
 
 def next_look(*, sealed: int) -> timedelta:
-    """How long to wait when a run has sealed so many rows."""
+    """Return the time until the next run."""
     if sealed >= BATCH * BATCHES:
         return SHORT_PAUSE
     return PAUSE if sealed else LONG_PAUSE
@@ -42,7 +42,7 @@ def next_look(*, sealed: int) -> timedelta:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The last link of a chain: all rows up to it are as they were as long as it is."""
+    """The last link of a chain, which proves all rows before it."""
 
     position: int
     digest: bytes
@@ -53,9 +53,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class AuditFacts:
-    """What is sealed of a row beside its payload. `payload_digest` is that of the payload as it is now; `erasure`
-    names the trace of the erasure by which it was emptied, if that and nothing else is what the payload says. One that
-    is not readable has in it what PostgreSQL cannot take out."""
+    """The sealed content of a row beside its payload.
+
+    `payload_digest` is that of the current payload. `erasure` is the trace of the erasure that emptied it. PostgreSQL
+    cannot parse a payload that is not readable.
+    """
 
     at: datetime
     action: str
@@ -68,8 +70,10 @@ class AuditFacts:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link as it is stored, with the row that it seals; None when that is not there. `agrees` says that what lists
-    search by is what the row says."""
+    """One stored link, with the row that it seals; None for a missing row.
+
+    `agrees` says that the columns of lists match the row.
+    """
 
     position: int
     sequence: int
@@ -83,7 +87,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class ErasureRecord:
-    """What a row of the trail says that an erasure has emptied: `sequences` is the digest of which rows."""
+    """The audit record of an erasure.
+
+    `sequences` is the digest of the erased rows.
+    """
 
     sequence: int
     trace_id: TraceId
@@ -92,7 +99,10 @@ class ErasureRecord:
 
 @dataclass(frozen=True, slots=True)
 class UnsealedRow:
-    """A row without a seal; one that is suspect should have one, or cannot be the service's."""
+    """A row without a seal.
+
+    A suspect one should have a seal, or is not from the service.
+    """
 
     sequence: int
     at: datetime
@@ -101,7 +111,7 @@ class UnsealedRow:
 
 
 class FaultKind(StrEnum):
-    """What can be wrong with an audit trail."""
+    """Kinds of faults of an audit trail."""
 
     CHANGED = "changed"
     MISSING = "missing"
@@ -113,7 +123,7 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditFault:
-    """One thing that is not as it was sealed; `sequence` names the row where one is known."""
+    """One fault; `sequence` names the row if it is known."""
 
     kind: FaultKind
     sequence: int | None
@@ -122,8 +132,10 @@ class AuditFault:
 
 @dataclass(frozen=True, slots=True)
 class AuditVerdict:
-    """What came of verifying the trail of a tenant. `waiting` rows were written since the last seal, the oldest of them
-    at `waiting_since`."""
+    """Result of the verification of one tenant.
+
+    `waiting` rows are not sealed yet, the oldest since `waiting_since`.
+    """
 
     tenant_id: TenantId
     head: Head
@@ -134,7 +146,7 @@ class AuditVerdict:
 
 
 def head_of(text: str) -> Head | None:
-    """A head as it was logged; None when the text is none."""
+    """Parse a head of the log; None if it is invalid."""
     position, _, digest = text.partition(":")
     hexadecimal = digest.removeprefix("sha256:").lower()
     if not (position.isascii() and position.isdigit() and len(position) <= _MOST_DIGITS):
@@ -145,17 +157,20 @@ def head_of(text: str) -> Head | None:
 
 
 def written(digest: bytes) -> str:
-    """A digest as it is shown."""
+    """Format a digest."""
     return f"sha256:{digest.hex()}"
 
 
 def digest_of_sequences(sequences: Iterable[int]) -> str:
-    """Which rows these are, in whatever order they come."""
+    """Return the digest of a set of sequences."""
     return written(sha256(json.dumps(sorted(sequences)).encode()).digest())
 
 
 def digest_of(tenant_id: TenantId, link: Link, facts: AuditFacts) -> bytes:
-    """The digest that a link must have. The database works it out in database/sql/seals.sql: the two say the same."""
+    """Compute the digest of a link.
+
+    The database computes the same in database/sql/seals.sql.
+    """
     content = [
         "chamberlain audit 1",
         str(tenant_id),
@@ -172,7 +187,7 @@ def digest_of(tenant_id: TenantId, link: Link, facts: AuditFacts) -> bytes:
 
 
 def faults_of(tenant_id: TenantId, link: Link, before: Head) -> Iterator[AuditFault]:
-    """What is wrong with a link, seen from the one before, and with its row."""
+    """Validate a link and its row against the previous link."""
     row = f"Row {link.sequence} (position {link.position})"
     if link.position != before.position + 1:
         span = _span(before.position + 1, link.position - 1)
@@ -200,7 +215,7 @@ def faults_of(tenant_id: TenantId, link: Link, before: Head) -> Iterator[AuditFa
 
 
 def faults_of_end(last: Head, stored: Head | None) -> Iterator[AuditFault]:
-    """What is wrong with the end of a chain. `stored` is what the service noted as the head, None when that is gone."""
+    """Validate the end of a chain against the stored head."""
     if stored is None:
         if last.position:
             yield AuditFault(FaultKind.CHANGED, None, "The note of the head of the chain is gone.")
@@ -212,9 +227,12 @@ def faults_of_end(last: Head, stored: Head | None) -> Iterator[AuditFault]:
 
 
 def faults_of_copy(kept: Head, found: bytes | None, last: Head) -> Iterator[AuditFault]:
-    """What a copy of a head from elsewhere shows. `found` is the digest that the chain has at its position now."""
+    """Validate the chain against a head from the log.
+
+    `found` is the current digest at its position.
+    """
     if not kept.position:
-        # There is no link there, and what is before the first one is the same for ever.
+        # Position 0 has no link and a constant digest.
         found = NO_DIGEST
     if found is None:
         detail = f"The chain ends at position {last.position}, before {kept.position}: its tail was cut off."
@@ -229,8 +247,11 @@ def faults_of_copy(kept: Head, found: bytes | None, last: Head) -> Iterator[Audi
 def faults_of_erasures(
     erased: Mapping[TraceId, Collection[int]], records: Iterable[ErasureRecord]
 ) -> Iterator[AuditFault]:
-    """What is wrong with emptied rows: each names the trace of an erasure, and `records` tell which rows that has
-    emptied. Of two records of one trace the older one counts."""
+    """Validate erased rows against the audit records of erasures.
+
+    Each row names the trace of an erasure, and `records` have the digests of its rows. Of two records of one trace the
+    older one counts.
+    """
     on_record: dict[TraceId, str] = {}
     for record in sorted(records, key=lambda each: each.sequence):
         on_record.setdefault(record.trace_id, record.sequences)
@@ -246,7 +267,7 @@ def faults_of_erasures(
 
 
 def faults_of_sealer(held_reason: str | None) -> Iterator[AuditFault]:
-    """What is wrong with whoever seals: its job may be held for a person to look at."""
+    """Report a held sealing job."""
     if held_reason is not None:
         detail = (
             f"The job that seals this trail is held ({held_reason}). `chamberlain jobs list` shows it; mend the cause "

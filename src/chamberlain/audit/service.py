@@ -1,6 +1,7 @@
-"""List and export the audit trail.
+"""List, export and verify the audit trail.
 
-For administrators of the tenant, and applications that configure it.
+Lists and exports are for administrators of the tenant and applications that configure it, the verification for the
+command line.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ from chamberlain.core.paging import Page, PageWanted
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.queue.models import JobKind
 
-# Before an export reads again, when the database is unavailable.
+# Backoff of an export while the database is unavailable.
 PAUSE = timedelta(seconds=1)
 
 

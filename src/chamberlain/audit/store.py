@@ -1,7 +1,7 @@
-"""The audit trail, read: in pages, newest first, at the same cost however many rows there are, and as a whole.
+"""Read the audit trail: pages, newest first, and exports.
 
-What a page is looked up by stands in the chain that seals the trail (seals.py); the few rows that were written since
-the last seal are looked through. See request_lists.py for how a list is walked along an index.
+A page costs the same for any number of rows. It is found by the columns of the chain that seals the trail (rules.py).
+The few rows since the last seal are scanned.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Record, Transaction
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 actor, $5 subject, $6 action, $7 and $8 the times, $9
-# number of rows. What is null does not count; each call is planned for its own values.
+# number of rows. Null matches everything; each call is planned for its own values.
 _BEHIND: Final = "($2::timestamptz IS NULL OR (r.at, r.sequence) < ($2, $3::bigint))"
 _WITHIN: Final = "($7::timestamptz IS NULL OR r.at >= $7) AND ($8::timestamptz IS NULL OR r.at < $8)"
 _NEWEST: Final = "ORDER BY r.at DESC, r.sequence DESC LIMIT $9"
@@ -27,7 +27,7 @@ _OF_SUBJECT: Final = "r.subject_id = $5::text"
 _OF_ANY_ACTOR: Final = "($4::text IS NULL OR r.actor_id = $4)"
 _OF_ANY_ACTION: Final = '($6::text IS NULL OR r.action COLLATE "C" = $6)'
 
-# The actions that there are, one look at the index for each.
+# The actions in use, with one index probe each.
 _ACTIONS: Final = """
 SELECT $6::text AS action WHERE $6 IS NOT NULL UNION ALL SELECT known.action FROM (
     WITH RECURSIVE known AS (
@@ -50,13 +50,13 @@ def _newest(*conditions: str) -> str:
 
 
 def _merged(*conditions: str) -> str:
-    """The newest of each action, and of these the newest."""
+    """Select the newest of each action, then the newest of these."""
     of_action = _newest('r.action COLLATE "C" = wanted.action COLLATE "C"', *conditions)
     return f"SELECT r.at, r.sequence FROM ({_ACTIONS}) wanted CROSS JOIN LATERAL ({of_action}) r {_NEWEST}"  # noqa: S608 - ours
 
 
-# What has no seal yet: above $10, and not seen by the last look, whose snapshot is $11. An id is looked for in the text
-# first, which takes a fraction of the time; and each row's seal is looked up, whatever the planner believes.
+# Rows without a seal: above $10, and not in the snapshot $11 of the last look. Searching the text for an id first
+# takes a fraction of the time. Each row's seal is looked up, whatever the planner believes.
 _WAITING: Final = f"""
 SELECT r.at, r.sequence FROM chamberlain.audit r
 WHERE r.tenant_id = $1 AND r.sequence > $10 AND NOT pg_visible_in_snapshot(r.written_in, $11::text::pg_snapshot)
@@ -74,7 +74,10 @@ a.sequence, a.tenant_id, a.at, a.action, a.request_id, a.trace_id, a.payload, s.
 
 
 def _page_of(sealed: str) -> str:
-    """The rows at these places and at those that wait, in their order. One that was removed leaves its place."""
+    """Select the rows at these positions and the unsealed ones, in order.
+
+    A removed row leaves its position.
+    """
     return f"""
     SELECT place.at AS place_at, place.sequence AS place_sequence, found.* FROM (
         SELECT r.at, r.sequence FROM (({sealed}) UNION ALL ({_WAITING})) r {_NEWEST}
@@ -91,13 +94,13 @@ BY_ACTION: Final = _page_of(_merged("true"))
 BY_ACTOR: Final = _page_of(_merged(_OF_ACTOR))
 BY_SUBJECT: Final = _page_of(_newest(_OF_SUBJECT, _OF_ANY_ACTOR, _OF_ANY_ACTION))
 
-# What a tenant has that was never sealed waits.
+# Rows of a tenant that was never sealed count as unsealed.
 FIND_LOOK: Final = """
 SELECT coalesce(max(low), 0) AS low, coalesce(max(snapshot::text), '3:3:') AS snapshot
 FROM chamberlain.audit_head WHERE tenant_id = $1
 """
 
-# $1 tenant, $2 the sequence behind which to begin, $3 the last one, $4 how many rows to look at.
+# $1 tenant, $2 the sequence to start after, $3 the last one, $4 number of rows.
 FIND_WINDOW: Final = """
 SELECT max(sequence) AS last, count(*) AS number FROM (
     SELECT sequence FROM chamberlain.audit WHERE tenant_id = $1 AND sequence > $2 AND sequence <= $3
@@ -107,7 +110,7 @@ SELECT max(sequence) AS last, count(*) AS number FROM (
 
 FIND_LAST: Final = "SELECT max(sequence) AS last FROM chamberlain.audit WHERE tenant_id = $1"
 
-# The rows of a window that somebody wants. $2 and $3 are its ends; the rest stands where it stands above.
+# The matching rows of a window. $2 and $3 are its ends; the other parameters are those above.
 FIND_ROWS: Final = f"""
 SELECT {_COLUMNS} FROM chamberlain.audit a LEFT JOIN LATERAL (
     SELECT s.previous, s.digest FROM chamberlain.audit_seal s
@@ -121,12 +124,12 @@ AND ($7::timestamptz IS NULL OR a.at >= $7) AND ($8::timestamptz IS NULL OR a.at
 ORDER BY a.sequence
 """  # noqa: S608 - text of ours alone.
 
-# So many rows are a fraction of a second, and about a megabyte.
+# A fraction of a second, and about a megabyte.
 WINDOW: Final = 1_000
 
 
 async def find_page(tx: Transaction, wanted: AuditFilter, page: PageWanted) -> Page[AuditRecord]:
-    """A page of what the filter names, newest first."""
+    """Find a page of matching rows, newest first."""
     await tx.execute(PLANNING)
     statement, values = await page_statement(tx, wanted, page)
     rows = await tx.fetch(statement, *values)
@@ -138,17 +141,17 @@ async def find_page(tx: Transaction, wanted: AuditFilter, page: PageWanted) -> P
 
 
 async def page_statement(tx: Transaction, wanted: AuditFilter, page: PageWanted) -> tuple[str, tuple[object, ...]]:
-    """The statement that reads a page and one row more, with its values."""
+    """Return the statement for a page and one more row, with its values."""
     (look,) = await tx.fetch(FIND_LOOK, tx.tenant_id)
     after = page.after
-    # A cursor holds an id: the sequence as a number of 128 bits.
+    # A cursor contains an id: the sequence as a number of 128 bits.
     place = (None, None) if after is None else (after.created_at, after.id.int)
     values = (tx.tenant_id, *place, *_conditions(wanted), page.limit + 1, look["low"], look["snapshot"])
     return _statement(wanted), values
 
 
 async def find_last(tx: Transaction) -> int | None:
-    """The highest sequence that there is."""
+    """Find the highest sequence."""
     (row,) = await tx.fetch(FIND_LAST, tx.tenant_id)
     return None if row["last"] is None else int(row["last"])
 
@@ -156,7 +159,10 @@ async def find_last(tx: Transaction) -> int | None:
 async def find_window(
     tx: Transaction, wanted: AuditFilter, after: int, last: int
 ) -> tuple[Sequence[AuditRecord], int | None]:
-    """What somebody wants of the next rows behind `after`, and how far these go; None when they go to `last`."""
+    """Find the matching rows of the next window, and the window's end.
+
+    The end is None for the last window.
+    """
     await tx.execute(PLANNING)
     (window,) = await tx.fetch(FIND_WINDOW, tx.tenant_id, after, last, WINDOW)
     if not window["number"]:
@@ -172,7 +178,7 @@ def _conditions(wanted: AuditFilter) -> tuple[object, ...]:
 
 
 def _statement(wanted: AuditFilter) -> str:
-    """Few rows are about one thing, and many by one actor."""
+    """Choose the index: one subject has few rows, one actor many."""
     if wanted.subject_id is not None:
         return BY_SUBJECT
     return BY_ACTION if wanted.actor_id is None else BY_ACTOR
@@ -195,7 +201,10 @@ class _Thing(msgspec.Struct):
 
 
 class _Payload(msgspec.Struct):
-    """What can say something about people. An emptied one names the trace of the erasure and nothing else."""
+    """The part that may name users.
+
+    An erased payload has the trace of the erasure only.
+    """
 
     actor: _Person | None = None
     client: _Program | None = None
@@ -210,11 +219,11 @@ _decode = msgspec.json.Decoder(_Payload).decode
 
 
 def record_of(row: Record) -> AuditRecord:
-    """One row of the trail."""
+    """Decode one row."""
     payload = _payload(row["payload"])
     is_erased = payload.erased is not None
     if is_erased:
-        # What somebody has put beside it is not what was there.
+        # Other content of an erased payload is forged.
         payload = _Payload()
     actor, client, subject = payload.actor, payload.client, payload.subject
     return AuditRecord(
@@ -236,7 +245,10 @@ def record_of(row: Record) -> AuditRecord:
 
 
 def _payload(text: str) -> _Payload:
-    """What somebody has put in the place of a payload is for `verify` to tell; the list goes on without it."""
+    """Decode a payload.
+
+    An invalid one is empty here; `verify` reports it.
+    """
     try:
         return _decode(text)
     except msgspec.MsgspecError:

@@ -1,4 +1,4 @@
-"""The keys of issuers, found by discovery (OpenID Connect Discovery 1.0, 4) and kept for a while."""
+"""Discover and cache the keys of issuers (OpenID Connect Discovery 1.0, 4)."""
 
 import asyncio
 import ssl
@@ -23,7 +23,7 @@ Key = RSAKey | ECKey
 TIMEOUT_SECONDS = 5.0
 # Documents of well-known issuers have 2 to 20 KiB.
 _LARGEST_DOCUMENT = 256 * 1024
-# Below 2048 bits an RSA key can be broken (NIST SP 800-131A), above 8192 checking takes too long; lengths in base64.
+# RSA keys below 2048 bits are weak (NIST SP 800-131A), above 8192 they are slow; lengths in base64.
 _RSA_MODULUS_LENGTHS = range(342, 1367)
 
 # Errors of a call to an issuer. The client passes on OSError when file descriptors have run out; TimeoutError is one.
@@ -31,24 +31,29 @@ UNANSWERED = (httpx2.HTTPError, httpx2.InvalidURL, OSError)
 
 
 class UnusableAnswer(Exception):
-    """An issuer's answer that no keys can be taken from."""
+    """The answer of an issuer contains no usable keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The keys of an issuer by id and algorithm, and the time by its own clock, None when it does not tell."""
+    """Keys of an issuer by id and algorithm.
+
+    `at` is the time by its own clock, if it sends one.
+    """
 
     keys: Mapping[tuple[str, str], Key]
     at: datetime | None
 
 
 def issuers_client(authority_pem: str | None) -> httpx2.AsyncClient:
-    """What issuers are asked with. `authority_pem` is trusted beside the authorities of the system; proxies of the
-    environment are not used."""
+    """Return the HTTP client for issuers.
+
+    It trusts `authority_pem` beside the authorities of the system, and ignores proxies of the environment.
+    """
     context = ssl.create_default_context()
     if authority_pem is not None:
         context.load_verify_locations(cadata=authority_pem)
-    # No connection is kept: questions are hours apart, and an idle one would hold up the stop of who answers them.
+    # No keep-alive: calls are hours apart, and an idle connection would delay the stop of the server.
     limits = httpx2.Limits(max_keepalive_connections=0)
     return httpx2.AsyncClient(
         verify=context, timeout=TIMEOUT_SECONDS, follow_redirects=False, trust_env=False, limits=limits
@@ -56,7 +61,10 @@ def issuers_client(authority_pem: str | None) -> httpx2.AsyncClient:
 
 
 async def ask_issuer(client: httpx2.AsyncClient, issuer: str) -> Published:
-    """The keys that it publishes at present. Raises UnusableAnswer, and what is in UNANSWERED."""
+    """Fetch the current keys of an issuer.
+
+    Raises UnusableAnswer and the errors of UNANSWERED.
+    """
     address = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
     discovery = _decode((await _get(client, address))[0], _Discovery)
     # Otherwise one issuer could speak for another (OpenID Connect Discovery 1.0, 4.3).
@@ -69,7 +77,7 @@ async def ask_issuer(client: httpx2.AsyncClient, issuer: str) -> Published:
 async def _get(client: httpx2.AsyncClient, address: str) -> tuple[bytes, datetime | None]:
     if not _is_safe(address):
         raise UnusableAnswer(f"{address!r} is no URL, or neither https nor on this machine")
-    # Unpacking could make far more of the answer than the limit sees.
+    # A compressed body could expand beyond the limit.
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     body = bytearray()
     async with client.stream("GET", address, headers=headers) as response:
@@ -110,7 +118,7 @@ def _decode(body: bytes, document: type[_Document]) -> _Document:
 
 
 def _is_safe(address: str) -> bool:
-    """Keys that come over a line that others can write to prove nothing."""
+    """Return whether the connection protects the keys: https, or this machine."""
     try:
         parts = urlsplit(address)
         # The client fails in other ways with a port above 65535.
@@ -121,7 +129,7 @@ def _is_safe(address: str) -> bool:
 
 
 def _usable_keys(key_set: _KeySet) -> Mapping[tuple[str, str], Key]:
-    """The keys by id and algorithm, so that one is never used for another algorithm than its own."""
+    """Index the keys by id and algorithm, so that each is used for its own algorithm."""
     keys: dict[tuple[str, str], Key] = {}
     for values in key_set.keys:
         kid, key = values.get("kid"), _import_key(values)
@@ -131,7 +139,7 @@ def _usable_keys(key_set: _KeySet) -> Mapping[tuple[str, str], Key]:
 
 
 def _import_key(values: Mapping[str, object]) -> Key | None:
-    """A public key that signs, or None for what is of no use here, which a key set may well hold (RFC 7517, 5)."""
+    """Import a public signing key; None for other keys of the set (RFC 7517, 5)."""
     if values.get("use", "sig") != "sig" or "verify" not in _as_list(values.get("key_ops", ["verify"])):
         return None
     try:
@@ -149,11 +157,11 @@ def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-# A stranger can make up key ids; an issuer must not be asked for each of them.
+# Attackers can invent key ids. The issuer must not be called for each of them.
 _BETWEEN_REFRESHES = timedelta(seconds=30)
-# As long as an issuer never answered there is nothing to lose by asking again soon.
+# Before the first answer, retries are cheap.
 _BETWEEN_FIRST_ATTEMPTS = timedelta(seconds=1)
-# A key that the issuer took back is trusted no longer than this, and, when the issuer cannot be reached, than a day.
+# A revoked key is trusted for an hour, and for a day if the issuer does not answer.
 _REFRESH_AFTER = timedelta(hours=1)
 _FORGET_AFTER = timedelta(hours=24)
 
@@ -161,10 +169,10 @@ _log = structlog.get_logger()
 
 
 class IssuerKeys:
-    """Finds an issuer's key by its id; asks the issuer seldom, and never twice at the same time.
+    """Find and cache the keys of issuers.
 
-    `authority_pem` is trusted beside the authorities of the system. Proxies of the environment are not used. An issuer
-    has `timeout_seconds` for both of its documents.
+    Concurrent calls are deduplicated. `authority_pem` is trusted beside the authorities of the system. Proxies of the
+    environment are not used. `timeout_seconds` is the timeout of both documents together.
     """
 
     def __init__(
@@ -180,7 +188,7 @@ class IssuerKeys:
         self._held: dict[str, _Held] = {}
 
     async def find(self, issuer: str, kid: str, algorithm: str) -> Key | None:
-        """The key, or None when the issuer has none such for the algorithm; Unavailable when it cannot be asked."""
+        """Find a key, or None. Raises Unavailable if the issuer does not answer."""
         held = self._held.setdefault(issuer, _Held())
         now = self._now()
         held.forget_if_too_old(now)
@@ -198,7 +206,7 @@ class IssuerKeys:
         return key
 
     async def close(self) -> None:
-        """End what is under way and close the connections."""
+        """Cancel running calls and close the client."""
         fetches = [held.fetch for held in self._held.values() if held.fetch is not None]
         for fetch in fetches:
             fetch.cancel()
@@ -208,7 +216,7 @@ class IssuerKeys:
     async def _refreshed(self, issuer: str, held: "_Held", now: datetime) -> None:
         fetch = self._refresh(issuer, held, now)
         if fetch is not None:
-            # Who stops waiting must not take the answer from the others.
+            # A cancelled caller must not cancel the call for the others.
             await asyncio.shield(fetch)
 
     def _refresh(self, issuer: str, held: "_Held", now: datetime) -> asyncio.Task[None] | None:
@@ -232,7 +240,7 @@ class IssuerKeys:
 
 @dataclass(slots=True)
 class _Held:
-    """What is known of one issuer."""
+    """The cached state of one issuer."""
 
     keys: Mapping[tuple[str, str], Key] = field(default_factory=dict)
     asked_at: datetime | None = None

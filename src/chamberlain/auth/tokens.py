@@ -1,4 +1,4 @@
-"""What a token says, read strictly and still unproven."""
+"""Parse and classify bearer tokens, before their verification."""
 
 import re
 from base64 import urlsafe_b64decode
@@ -12,16 +12,19 @@ from chamberlain.auth.models import ActorType
 from chamberlain.auth.permissions import ScopePrefixes
 from chamberlain.core.errors import Unauthenticated
 
-# Without control characters: claims are looked up in the database and stored, where no text can hold a NUL.
+# Without control characters: claims are stored and looked up, and no text in PostgreSQL has a NUL.
 Line = Annotated[str, Meta(pattern=r"^[^\u0000-\u001f\u007f-\u009f]*(?![\s\S])")]
-# Some platforms give several names as an array, the standard joins them by spaces (RFC 8693, 4.2).
+# Some platforms send names as an array, the standard joins them by spaces (RFC 8693, 4.2).
 Names = Line | tuple[Line, ...]
 
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 
 class Header(Struct, frozen=True):
-    """The part of a header that is looked at; addresses and keys that a token brings along are not."""
+    """The relevant part of a header.
+
+    Keys and addresses in it are ignored.
+    """
 
     alg: str
     kid: str | UnsetType = UNSET
@@ -60,7 +63,7 @@ class Claims(Struct, frozen=True):
 
 
 def read_token(token: str) -> tuple[Header, Claims]:
-    """Header and claims of a signed token in its compact form."""
+    """Parse header and claims of a signed token in compact form."""
     if _COMPACT.fullmatch(token) is None:
         raise token_invalid("The bearer token is no signed JSON Web Token.")
     header, claims, _ = token.split(".")
@@ -68,7 +71,7 @@ def read_token(token: str) -> tuple[Header, Claims]:
 
 
 def read_roles(claims: Claims) -> tuple[str, ...]:
-    """The roles of an application."""
+    """Parse the roles of an application."""
     if claims.roles is UNSET:
         return ()
     try:
@@ -78,7 +81,7 @@ def read_roles(claims: Claims) -> tuple[str, ...]:
 
 
 def token_invalid(detail: str) -> Unauthenticated:
-    """The token proves nothing, for the reason given."""
+    """Build the refusal of an invalid token."""
     return Unauthenticated("tokenInvalid", detail)
 
 
@@ -93,12 +96,15 @@ def _read(segment: str, part: type[_Part]) -> _Part:
         raise token_invalid(f"The {part.__name__.lower()} of the bearer token {problem}.") from error
 
 
-# A platform may register the parts of the API as resources of their own.
+# Platforms may register the parts of the API as separate resources.
 _SEGMENTS = ("", "/collab", "/mail", "/admin")
 
 
 def api_audiences(prefixes: ScopePrefixes) -> frozenset[str]:
-    """The audiences of the API; the directory has its own and takes a set of that one."""
+    """Return the audiences of the API.
+
+    The directory has its own.
+    """
     return frozenset(
         f"{prefix}{segment}"
         for prefix in (prefixes.scope_prefix, prefixes.insiders_scope_prefix)
@@ -107,10 +113,10 @@ def api_audiences(prefixes: ScopePrefixes) -> frozenset[str]:
 
 
 def absolute_names(audience: str, names: Iterable[str], *, shared: bool) -> frozenset[str]:
-    """The names as they are compared: audience, slash, name, with nothing resolved, folded or cut.
+    """Return absolute permission names: audience, slash, name.
 
-    A name that is absolute already counts only below the audience, so that one resource's permission never becomes
-    another's. In a token that is `shared` with other audiences a relative name may be theirs: only absolute ones count.
+    Nothing is resolved, folded or cut. An absolute name counts only below its audience, so that no permission of one
+    resource becomes another's. In a token `shared` with other audiences only absolute names count.
     """
     beginning = f"{audience}/"
     absolute = frozenset(name for name in names if name.startswith(beginning))
@@ -119,16 +125,22 @@ def absolute_names(audience: str, names: Iterable[str], *, shared: bool) -> froz
     return absolute.union(f"{beginning}{name}" for name in names if "://" not in name)
 
 
-# Keycloak names the account of a client so (org.keycloak.common.constants.ServiceAccountConstants), in lower case.
+# Keycloak's name of a client's account (org.keycloak.common.constants.ServiceAccountConstants), in lower case.
 _SERVICE_ACCOUNT = "service-account-"
 
 
 class Contradiction(Exception):
-    """Claims that cannot all be true. The message names the claims and the setting to change at the provider."""
+    """The claims contradict each other.
+
+    The message names the claims and the setting to change at the provider.
+    """
 
 
 def classify(claims: Claims) -> ActorType | None:
-    """The type of the caller, or None when no claim says it. Raises Contradiction."""
+    """Return the type of the caller, or None if no claim shows it.
+
+    Raises Contradiction.
+    """
     if claims.idtyp not in (UNSET, "app", "user"):
         raise Contradiction("Its claim idtyp is neither app nor user.")
     if _is_application(claims):
@@ -144,7 +156,7 @@ def classify(claims: Claims) -> ActorType | None:
 
 
 def client_ids(claims: Claims) -> tuple[str, ...]:
-    """The client, by each claim that names it."""
+    """Return the client by each claim that names it."""
     named = (claims.azp, claims.appid, claims.client_id, claims.cid)
     return tuple(name for name in named if name is not UNSET)
 
@@ -154,13 +166,19 @@ def _is_application(claims: Claims) -> bool:
 
 
 def _is_own_client(claims: Claims) -> bool:
-    """Whether the subject is the client itself. Ids in another case are the same: some are UUIDs."""
+    """Return whether the subject is the client itself.
+
+    Letter case does not matter: some ids are UUIDs.
+    """
     clients = {name.casefold() for name in client_ids(claims)}
     return any(name is not UNSET and name.casefold() in clients for name in (claims.sub, claims.oid))
 
 
 def _classify_without_scopes(claims: Claims) -> ActorType | None:
-    """Entra ID leaves idtyp out by default: its application tokens have no scp, and sub equals oid."""
+    """Classify a token without scopes.
+
+    Entra ID omits idtyp by default: its application tokens have no scp, and sub equals oid.
+    """
     if claims.idtyp is UNSET and claims.sub is not UNSET and claims.sub == claims.oid:
         _require_no_user_claims(claims)
         return ActorType.APPLICATION
@@ -179,7 +197,7 @@ def _require_no_user_claims(claims: Claims) -> None:
 
 
 def _user_claim(claims: Claims) -> str | None:
-    """The first claim that only the token of a user has.
+    """Return the first claim that only tokens of users have.
 
     `sid` is the session of an end user (OpenID Connect Front-Channel Logout 1.0, section 3), `uid` the user of Okta.
     """
@@ -200,7 +218,7 @@ def _names_service_account(claims: Claims) -> bool:
 
 
 def _own_names(claims: Claims) -> set[str]:
-    """The names that an application may have where users have theirs."""
+    """Return the names an application may have in claims of users."""
     clients = {client.casefold() for client in client_ids(claims)}
     return clients | {f"{_SERVICE_ACCOUNT}{client}" for client in clients}
 
@@ -218,7 +236,7 @@ def _is_there(value: Raw | UnsetType) -> bool:
 
 
 def _text(value: Raw | UnsetType) -> str | None:
-    """The text in comparison form, or None for another type. Another type is no reason to refuse a user's token."""
+    """Normalize a text; None for another type, which is no reason to reject a user's token."""
     if value is UNSET:
         return None
     try:

@@ -1,4 +1,4 @@
-"""From the header Authorization to the caller, or the reason why it proves nobody."""
+"""Verify bearer tokens and return their callers."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -29,16 +29,16 @@ from chamberlain.auth.tokens import (
 from chamberlain.core.errors import Unauthenticated
 from chamberlain.core.ids import ClientId
 
-# Asymmetric only: a check that knows no shared secret cannot be talked into taking a public key for one.
+# Asymmetric only: without shared secrets, no public key can be misused as one.
 _ALGORITHMS = ("RS256", "ES256")
 _TYPES = ("JWT", "AT+JWT", "APPLICATION/AT+JWT")
-# Clocks differ a little; the API description names the figure.
+# Tolerated clock skew; the API description names the figure.
 _LEEWAY = timedelta(seconds=60)
-# A tenant's registration that was taken back is noticed after this time.
+# Cache time of a caller. A revoked registration is noticed after it.
 _TRUSTED_FOR = timedelta(seconds=60)
 _LONGEST_AUTHORIZATION = 16 * 1024
 _MOST_VERIFIED = 10_000
-# A misconfigured client sends the same token again and again; one line a minute is enough to find it.
+# A misconfigured client repeats its token. One line a minute is enough to find it.
 _BETWEEN_LOG_LINES = timedelta(minutes=1)
 _MOST_CONTRADICTIONS = 1_000
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -49,9 +49,10 @@ FindIssuer = Callable[[str, str | None], Awaitable[Issuer | None]]
 
 
 class Verifier:
-    """Proves bearer tokens for one set of audiences: those of the API, or that of the directory.
+    """Verify bearer tokens for one set of audiences.
 
-    What was proven is remembered for a minute at most by the digest of the header, so that no token stays in memory.
+    These are the audiences of the API, or that of the directory. Results are cached for at most a minute by the digest
+    of the header, so that no token stays in memory.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Verifier:
         self._contradictions: dict[tuple[str, str | None], datetime] = {}
 
     async def verify(self, authorization: str | None) -> Caller:
-        """The caller that the value of the header Authorization speaks for."""
+        """Return the caller of an Authorization header."""
         if authorization is None:
             raise _token_missing()
         if len(authorization) > _LONGEST_AUTHORIZATION:
@@ -109,7 +110,7 @@ class Verifier:
     async def _registered_issuer(self, claims: Claims) -> Issuer:
         tid = None if claims.tid is UNSET else claims.tid
         issuer = await self._find_issuer(claims.iss, tid)
-        # One that serves one tenant may leave `tid` out; a `tid` that is there must be the registered one.
+        # An issuer of one tenant may omit `tid`; a `tid` in the token must be the registered one.
         if issuer is None or issuer.issuer != claims.iss or (tid is not None and tid != issuer.tid):
             raise token_invalid("The issuer of the bearer token is not registered with a tenant here.")
         return issuer
@@ -123,7 +124,7 @@ class Verifier:
         return key
 
     def _audience(self, claims: Claims, issuer: Issuer) -> tuple[str, bool]:
-        """The one audience that is ours, and whether the token is for others as well."""
+        """Return the audience of the service, and whether the token has others."""
         named = (claims.aud,) if isinstance(claims.aud, str) else claims.aud
         addresses = {name if name in self._audiences else issuer.audiences.get(name) for name in named}
         ours = self._audiences & addresses
@@ -147,7 +148,10 @@ class Verifier:
         return caller_type
 
     def _log_contradiction(self, claims: Claims, issuer: Issuer, reason: str, now: datetime) -> None:
-        """Log it once a minute for each client. The token is signed, so its provider has to be configured."""
+        """Log a contradiction once a minute for each client.
+
+        The token is signed, so the administrator has to configure its provider.
+        """
         client = next(iter(client_ids(claims)), None)
         key = (issuer.issuer, client)
         last = self._contradictions.pop(key, None)
@@ -177,7 +181,10 @@ class _Verified:
 
 
 def _signature_registry() -> jws.JWSRegistry:
-    """Looks at the algorithm alone: what else a header may hold was looked at before, or is ignored."""
+    """Return a registry that validates only the algorithm.
+
+    The header was validated before.
+    """
     registry = jws.JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
     registry.header_registry = {}
     registry.max_header_length = _LONGEST_AUTHORIZATION
@@ -204,7 +211,7 @@ def _check_header(header: Header) -> None:
         raise token_invalid(f"The bearer token must be signed with {' or '.join(_ALGORITHMS)}.")
     if header.typ is not UNSET and header.typ.upper() not in _TYPES:
         raise token_invalid("The bearer token is of a type that is no access token.")
-    # None of the extensions that a token can insist on is known here (RFC 7515, 4.1.11).
+    # The service knows no critical extension (RFC 7515, 4.1.11).
     if header.crit is not UNSET or header.b64 is not UNSET:
         raise token_invalid("The bearer token insists on an extension that is not known here.")
 
@@ -238,7 +245,10 @@ def _scopes(claims: Claims) -> tuple[str, ...]:
 
 
 def _object_id(claims: Claims, issuer: Issuer, caller_type: ActorType) -> UUID:
-    """The id of the caller. That of an application may be derived: no directory has to know it."""
+    """Return the id of the caller.
+
+    That of an application may be derived: the directory need not know it.
+    """
     for name in (claims.oid, claims.sub):
         if name is not UNSET:
             if _UUID.fullmatch(name) is not None:

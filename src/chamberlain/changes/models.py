@@ -1,4 +1,4 @@
-"""Differences: what of a thing that is administered goes on record when it is changed."""
+"""Changes of objects, and the events about them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -14,8 +14,10 @@ Content = Mapping[str, Json]
 
 
 def differences(before: Content, after: Content, *, also: Collection[str] = ()) -> tuple[Content, Content]:
-    """What changed and nothing else, as it was and as it is; a member that was not there or is not any more is
-    None. Members named in `also` have changed in a way that does not show."""
+    """Return the changed properties, before and after.
+
+    A missing property is None. Properties in `also` count as changed although they look the same.
+    """
     names = [name for name in {**before, **after} if name in also or before.get(name) != after.get(name)]
     return {name: before.get(name) for name in names}, {name: after.get(name) for name in names}
 
@@ -23,11 +25,11 @@ def differences(before: Content, after: Content, *, also: Collection[str] = ()) 
 # A JSON object. Only the encoder reads its values.
 Document = Mapping[str, object]
 
-# Bytes of an event as JSON, at most: metadata of 16 KiB (docs/reference/api.md) and names in any script.
+# Most bytes of an event as JSON: metadata of 16 KiB (docs/reference/api.md) and names in any script.
 LARGEST = 20_000
-# Characters of the detail of an error.
+# Most characters of the detail of an error.
 LONGEST_DETAIL = 1_024
-# Characters of a name. The service allows no longer ones; a directory may have them.
+# Most characters of a name. A directory may have longer ones.
 LONGEST_NAME = 256
 
 
@@ -90,7 +92,7 @@ def shorten(text: str, most: int) -> str:
 
 @value(frozen=True, slots=True)
 class Subject:
-    """What was changed: `type` is a noun of the API."""
+    """The changed object; `type` is a noun of the API."""
 
     type: str
     id: UUID | None
@@ -99,10 +101,10 @@ class Subject:
 
 @value(frozen=True, slots=True)
 class Change:
-    """One change: who did what to which thing. `before` and `after` hold what changed and nothing else.
+    """One change of an object, for the audit trail.
 
-    `action` is noun and verb (`group.create`). An event that tells the change to others is written with it, or not at
-    all. A change has the `client_address` of the call that made it; one that no call made has none.
+    `before` and `after` have only the changed properties. `action` is noun and verb (`group.create`). The event, if
+    any, is written in the same transaction. `client_address` is None for changes outside HTTP.
     """
 
     tenant_id: TenantId

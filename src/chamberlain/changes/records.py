@@ -1,4 +1,4 @@
-"""One record of a change: the audit row and, where others are told, the event, written together."""
+"""Record a change: the audit row and its event, in the transaction of the change."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,7 +19,7 @@ FROM unnest($1::uuid[], $2::uuid[], {apart("$3")}, $4::uuid[], $5::timestamptz[]
 
 
 async def append_events(tx: Transaction, events: Sequence[Event]) -> None:
-    """Add events, in this order."""
+    """Append events in this order."""
     if events:
         await tx.execute(
             APPEND,
@@ -33,19 +33,19 @@ async def append_events(tx: Transaction, events: Sequence[Event]) -> None:
 
 
 def event_data(event: Event) -> str:
-    """The data of an event, as JSON."""
+    """Encode the data of an event as JSON."""
     return _encode(event.data).decode()
 
 
-# The transaction draws its number before the row draws its sequence, also where this row is the first thing that it
-# writes: whoever seals the trail counts on that (sql/seals.sql). The condition is what makes it look at the number.
+# The transaction gets its id before the row gets its sequence, even if this row is its first write: the sealing
+# relies on that (sql/seals.sql). The condition forces the evaluation.
 RECORD_AUDIT = """
 INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
 SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::json
 FROM (SELECT pg_current_xact_id() AS number OFFSET 0) begun WHERE begun.number IS NOT NULL
 """
 
-# As one, in their order.
+# The same for many rows, in order.
 RECORD_AUDITS = """
 INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
 SELECT a.tenant_id, a.action, a.request_id, a.trace_id, a.payload::json
@@ -59,7 +59,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 async def record_change(tx: Transaction, change: Change) -> None:
-    """Write what was done, in the transaction that does it."""
+    """Record a change in its transaction."""
     await tx.execute(
         RECORD_AUDIT, change.tenant_id, change.action, change.request_id, change.trace_id, audit_payload(change)
     )
@@ -68,7 +68,7 @@ async def record_change(tx: Transaction, change: Change) -> None:
 
 
 async def record_changes(tx: Transaction, changes: Sequence[Change]) -> None:
-    """Write what was done many times, in the transaction that does it."""
+    """Record many changes in their transaction."""
     if changes:
         await tx.execute(
             RECORD_AUDITS,
@@ -82,7 +82,7 @@ async def record_changes(tx: Transaction, changes: Sequence[Change]) -> None:
 
 
 def audit_payload(change: Change) -> str:
-    """The part of an audit row that can say something about people, as JSON."""
+    """Encode the part of an audit row that may name users, as JSON."""
     actor, subject = change.actor, change.subject
     payload: dict[str, object] = {
         "actor": {"type": actor.type, "id": actor.id, "displayName": actor.display_name},
@@ -97,10 +97,10 @@ def audit_payload(change: Change) -> str:
 
 
 def encode_actor(actor: Actor) -> str:
-    """As JSON, for rows that are read whole."""
+    """Encode an actor as JSON."""
     return _encode(actor).decode()
 
 
 def actor_of(row: Record) -> Actor:
-    """From the three columns of a row that is searched by its actor."""
+    """Decode an actor from three columns."""
     return Actor(ActorType(row["actor_type"]), row["actor_id"], row["actor_name"])

@@ -1,5 +1,5 @@
-"""The directory, the suite that really holds users and groups: four ports and one adapter a file or folder.
+"""The directory that holds users and groups: its ports, with one adapter per folder.
 
-`port.py` says what the service needs of any directory; each adapter stands beside it and knows nothing of the others.
-No rule of the product and no table of the product may live here.
+`port.py` has the interfaces that every directory implements. Adapters do not know each other. Rules and tables of the
+service may not live here.
 """

@@ -1,6 +1,6 @@
-"""People who were asked for before: nearly every submission asks for nobody but its caller.
+"""Cache people of the directory: nearly every submission looks up its caller only.
 
-They are remembered only as long as somebody tells of every change. Whoever was not found is asked for again.
+Entries are valid while changes are notified. A missing user is never cached.
 """
 
 from collections import OrderedDict
@@ -12,31 +12,32 @@ from chamberlain.core.ids import UserId
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
 
-# A connection that is dead and does not know it yet tells of nothing; so nobody is believed in for longer than this.
+# A dead connection delivers no notifications until it is detected, so no entry is valid for longer.
 TRUSTED_FOR = 60.0
-# Of users and labels in a question. Larger ones name the members of one group, and hardly ever come again.
+# Most users and labels of a cached question. Larger ones name the members of one group, and rarely repeat.
 MOST_ASKED = 4
-# Of users and labels in all answers together: some ten megabytes.
+# Most users and labels in all cached answers: about ten megabytes.
 MOST_REMEMBERED = 10_000
 
 
 class RememberedPeople(People):
-    """Answers from memory what is asked about a few users and labels alone. `clock` counts seconds.
+    """Answer questions about a few users and labels from a cache.
 
-    Whoever hears of changes says so: `heard` of one, and when it begins to hear; `lost` when it may miss some.
+    `clock` counts seconds. The listener calls `heard` for each change and when it starts, and `lost` when it may miss
+    some.
     """
 
     def __init__(self, people: People, *, clock: Callable[[], float] = monotonic) -> None:
         self._people = people
         self._clock = clock
-        # In the order in which they end.
+        # In the order of their expiry.
         self._remembered: OrderedDict[_Asked, tuple[float, PeopleAnswer]] = OrderedDict()
         self._size = 0
         self._hears = False
         self._changes = 0
 
     async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
-        """What of the question exists."""
+        """Answer a question about the directory."""
         if _asks_for_more(question) or _size(question.users, question.labels) > MOST_ASKED:
             return await self._people.look_up(question)
         asked = (question.tenant_id.int, question.users, question.labels)
@@ -46,12 +47,12 @@ class RememberedPeople(People):
         return await self._ask(question, asked)
 
     def heard(self, _payload: str = "") -> None:
-        """Something has changed, or from now on every change is heard of."""
+        """Drop the cache after a change, and when notifications start."""
         self._forget()
         self._hears = True
 
     def lost(self) -> None:
-        """Changes are not heard of any more."""
+        """Disable the cache until notifications start again."""
         self._forget()
         self._hears = False
 
@@ -59,7 +60,7 @@ class RememberedPeople(People):
         changes = self._changes
         answer = await self._people.look_up(question)
         found_all = len(answer.people) == len(question.users) and len(answer.labels) == len(question.labels)
-        # What has changed while it was on its way may be older than the change.
+        # The answer may be older than a change during the call.
         if found_all and self._hears and changes == self._changes:
             self._remember(asked, answer)
         return answer
@@ -70,7 +71,7 @@ class RememberedPeople(People):
             self._drop(asked)
         self._remembered[asked] = (now + TRUSTED_FOR, answer)
         self._size += _size(*asked[1:])
-        # What is not asked again is not looked at again, so what has ended goes whenever something comes.
+        # Expired entries are dropped at each insert, since many are never read again.
         while self._size > MOST_REMEMBERED or next(iter(self._remembered.values()))[0] <= now:
             self._drop(next(iter(self._remembered)))
 

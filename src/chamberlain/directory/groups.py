@@ -1,4 +1,4 @@
-"""Groups and teams as the directory has them: wanted and observed."""
+"""Groups and teams in the directory: desired and observed state."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,10 @@ from chamberlain.directory.steps import Step
 
 
 class MemberShipType(IntEnum):
-    """Who may join; the API spells the property memberShipType, and so do we."""
+    """Who may join.
+
+    The API spells the property memberShipType, and so does the code.
+    """
 
     PRIVATE = 0
     PUBLIC = 1
@@ -18,10 +21,10 @@ class MemberShipType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class WantedGroup:
-    """A group or team as it shall be in the directory.
+    """Desired state of a group or team.
 
     `owners` are members as well, except in a dynamic group, whose members follow `membership_rule`. `extension` is the
-    name of the extension attribute (`<prefix>_group`) and `marks` its members, `requestId` among them. `channels` is
+    name of the extension attribute (`<prefix>_group`) and `marks` has its members, such as `requestId`. `channels` is
     None for a group that is no team.
     """
 
@@ -43,7 +46,7 @@ class WantedGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupReference:
-    """How a group that we asked for is found again in the directory: by the mark that it carries."""
+    """Finds the group of a request in the directory, by its mark."""
 
     tenant_id: TenantId
     extension: str
@@ -52,8 +55,10 @@ class GroupReference:
 
 @dataclass(frozen=True, slots=True)
 class ObservedGroup:
-    """A group as the directory shows it. `channels` is None as long as it is no team; `member_ship_type` is None where
-    the directory does not tell."""
+    """Observed state of a group.
+
+    `channels` is None unless it is a team. `member_ship_type` is None if the directory does not report it.
+    """
 
     id: GroupId
     display_name: str
@@ -68,20 +73,20 @@ class ObservedGroup:
     member_ship_type: MemberShipType | None = None
 
 
-# Those of the marks that a step of their own sets.
+# The marks with their own step.
 GUEST_MARKS = ("templateId", "policyId")
 
 
 def remaining(wanted: WantedGroup, observed: ObservedGroup | None, steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Those of the steps whose effect the directory does not show yet."""
+    """List the steps whose effect is not observed yet."""
     return tuple([step for step in steps if observed is None or not is_done(step, wanted, observed)])
 
 
 def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:
-    """Whether a group that exists shows what this step brings about."""
+    """Return whether the effect of a step is observed."""
     match step:
         case Step.CHECK_PEOPLE | Step.CREATE_GROUP:
-            # A group is never created before its people are checked.
+            # A group is created after the check of its people.
             return True
         case Step.ADD_OWNERS:
             return observed.owners.issuperset(wanted.owners)

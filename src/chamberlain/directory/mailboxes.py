@@ -1,4 +1,4 @@
-"""Mailboxes: what is asked for, what is wanted of the directory, and what is found there."""
+"""Mailboxes: order, desired state, observed state and steps."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -11,7 +11,7 @@ from chamberlain.directory.steps import Step
 
 
 class MailboxType(StrEnum):
-    """What a mailbox is for; it is the kind of its template."""
+    """Type of a mailbox, and kind of its template."""
 
     SHARED = "shared"
     EQUIPMENT = "equipment"
@@ -19,7 +19,10 @@ class MailboxType(StrEnum):
 
 
 class PermissionLevel(StrEnum):
-    """What a user may do with a mailbox. In the directory `None` means no entry."""
+    """Permission of a user on a mailbox.
+
+    In the directory `None` means no entry.
+    """
 
     NONE = "None"
     SEND_AS = "SendAs"
@@ -27,7 +30,7 @@ class PermissionLevel(StrEnum):
 
 
 class TemplateSource(StrEnum):
-    """Why a template was used: it was asked for, or it is the default of the type that the body shows."""
+    """Reason for a template: the request names it, or it is the default."""
 
     REQUEST = "request"
     DEFAULT = "default"
@@ -35,7 +38,7 @@ class TemplateSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RoomEquipment:
-    """What stands in a room (roomMailboxMetadata); None where nothing was said."""
+    """Equipment of a room (roomMailboxMetadata); None means not specified."""
 
     has_conference_phone: bool | None = None
     has_whiteboard: bool | None = None
@@ -44,7 +47,7 @@ class RoomEquipment:
 
 @value(frozen=True, slots=True, kw_only=True)
 class MailboxProperties:
-    """What a mailbox may be given, by its order or by the defaults of its template; None where nothing was said."""
+    """Properties of a mailbox order or of template defaults; None means not specified."""
 
     permissions: Mapping[UserId, PermissionLevel] | None = None
     metadata: Mapping[str, str | bool] | None = None
@@ -78,7 +81,7 @@ class MailboxProperties:
 
 @value(frozen=True, slots=True)
 class MailboxOrder(MailboxProperties):
-    """The body of a mailbox creation; None where nothing was sent."""
+    """The body of a mailbox creation; None means not sent."""
 
     name: str
     display_name: str
@@ -88,7 +91,7 @@ class MailboxOrder(MailboxProperties):
 
 @value(frozen=True, slots=True)
 class AddressFields:
-    """What an address book shows of a mailbox."""
+    """Address book entry of a mailbox."""
 
     street_address: str | None = None
     office_location: str | None = None
@@ -104,7 +107,10 @@ class AddressFields:
 
 @value(frozen=True, slots=True)
 class Place:
-    """What a room finder shows of a room. `capacity` is a number of people."""
+    """Room finder entry of a room.
+
+    `capacity` is a number of people.
+    """
 
     capacity: int | None = None
     audio_device_name: str | None = None
@@ -117,12 +123,11 @@ class Place:
 
 @value(frozen=True, slots=True)
 class WantedMailbox:
-    """A mailbox as it shall be in the directory.
+    """Desired state of a mailbox.
 
-    `place` is there for rooms alone, `books_automatically` for rooms and equipment. `quota_megabytes` is the storage
-    of a shared mailbox, `capacity` the number of units of equipment. `permissions` leave out those of level None, who
-    stand in `revoked` and shall have no entry; of others who have one nothing is said. None means that the directory's
-    own default is wanted.
+    `place` exists for rooms only, `books_automatically` for rooms and equipment. `quota_megabytes` is the storage of a
+    shared mailbox, `capacity` the number of units of equipment. `permissions` has no users of level None: these are in
+    `revoked`, and lose their entry. Entries of other users stay. None means the directory's default.
     """
 
     tenant_id: TenantId
@@ -149,7 +154,7 @@ class WantedMailbox:
 
 @dataclass(frozen=True, slots=True)
 class MailboxReference:
-    """How a mailbox that we asked for is found again in the directory: by the mark that it carries."""
+    """Finds the mailbox of a request in the directory, by its mark."""
 
     tenant_id: TenantId
     extension: str
@@ -158,8 +163,10 @@ class MailboxReference:
 
 @dataclass(frozen=True, slots=True)
 class ObservedMailbox:
-    """A mailbox as the directory shows it, in the words of WantedMailbox. `auto_mapped` are those whose full access is
-    mapped automatically."""
+    """Observed state of a mailbox, like WantedMailbox.
+
+    `auto_mapped` are the users with automatically mapped full access.
+    """
 
     id: UUID
     type: MailboxType
@@ -180,23 +187,23 @@ class ObservedMailbox:
     marks: Mapping[str, str]
 
 
-# Groups of properties of which nothing, or only some, may be wanted.
+# Groups of properties, each with optional values.
 Part = AddressFields | Place | RoomEquipment
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a step brings about: whether anything of it is wanted, and whether a mailbox that exists shows it."""
+    """Effect of a step: whether it is desired, and whether it is observed."""
 
     is_wanted: Callable[[WantedMailbox], bool]
     is_shown: Callable[[WantedMailbox, ObservedMailbox], bool]
 
 
 def plan_mailbox(wanted: WantedMailbox, *, people_checked: bool) -> tuple[Step, ...]:
-    """The steps of a mailbox in their order; those that do not apply to it are left out.
+    """Plan the steps of a mailbox in their order.
 
-    It is asked at submission, in a dry run and by the worker. `people_checked` is False when the directory did not
-    answer at submission.
+    Steps that do not apply are omitted. Submission, dry run and worker use the same plan. `people_checked` is False if
+    the directory did not answer at submission.
     """
     steps = tuple([step for step, effect in EFFECTS.items() if effect.is_wanted(wanted)])
     return steps if people_checked else (Step.CHECK_PEOPLE, *steps)
@@ -205,20 +212,22 @@ def plan_mailbox(wanted: WantedMailbox, *, people_checked: bool) -> tuple[Step, 
 def remaining_of_mailbox(
     wanted: WantedMailbox, observed: ObservedMailbox | None, steps: Iterable[Step]
 ) -> tuple[Step, ...]:
-    """Those of the steps whose effect the directory does not show yet."""
+    """List the steps whose effect is not observed yet."""
     return tuple([step for step in steps if observed is None or not is_done(step, wanted, observed)])
 
 
 def is_done(step: Step, wanted: WantedMailbox, observed: ObservedMailbox) -> bool:
-    """Whether a mailbox that exists shows what this step brings about. It is never created before its people are
-    checked."""
+    """Return whether the effect of a step is observed.
+
+    A mailbox is created after the check of its people.
+    """
     return step is Step.CHECK_PEOPLE or EFFECTS[step].is_shown(wanted, observed)
 
 
 def has_permissions(wanted: WantedMailbox, observed: ObservedMailbox) -> bool:
-    """Whether each user has just the level that is wanted, and those who shall have none have none.
+    """Return whether the desired permissions are observed exactly.
 
-    What others were given in the directory itself is not looked at. Auto-mapping belongs to full access alone.
+    Entries of other users are not compared. Auto-mapping belongs to full access only.
     """
     users = [user for user, level in wanted.permissions.items() if level is PermissionLevel.FULL_ACCESS]
     return (
@@ -229,12 +238,12 @@ def has_permissions(wanted: WantedMailbox, observed: ObservedMailbox) -> bool:
 
 
 def is_anything(part: Part) -> bool:
-    """Whether any property of it is wanted."""
+    """Return whether any property is specified."""
     return part != type(part)()
 
 
 def shows(observed: Part, wanted: Part) -> bool:
-    """Whether all that is wanted is there; properties of which nothing is wanted are as they may be."""
+    """Return whether all specified properties are observed."""
     return all(
         _is_shown(getattr(observed, field.name), getattr(wanted, field.name), field.default) for field in fields(wanted)
     )
@@ -247,20 +256,20 @@ def _is_shown(observed: object, wanted: object, nothing: object) -> bool:
         case RoomEquipment():
             return isinstance(observed, RoomEquipment) and shows(observed, wanted)
         case tuple() if isinstance(observed, tuple):
-            # Tags and numbers have no order of their own.
+            # Tags and phone numbers have no order.
             return set(observed) == set(wanted)
         case _:
             return observed == wanted
 
 
-# In the order in which the steps are taken. Permissions are late: of all, they take a new mailbox longest.
+# In the order of the steps. Permissions are late: they take a new mailbox longest.
 EFFECTS: Mapping[Step, Effect] = {
     Step.CREATE_MAILBOX: Effect(lambda _: True, lambda _, __: True),
     Step.SET_ADDRESS_FIELDS: Effect(
         lambda wanted: is_anything(wanted.address_fields),
         lambda wanted, observed: shows(observed.address_fields, wanted.address_fields),
     ),
-    # Asked for by repairs alone: a mailbox is made with its name.
+    # For repairs only: a mailbox is created with its name.
     Step.SET_PROPERTIES: Effect(
         lambda _: False,
         lambda wanted, observed: observed.display_name == wanted.display_name,

@@ -1,4 +1,4 @@
-"""People and what a directory knows of them, as far as a request needs it."""
+"""People of a directory, and questions about them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,8 +11,11 @@ from chamberlain.core.values import value
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A user of a tenant. `properties` are those that naming rules may use, by their directory names (`department`);
-    `preferredLanguage` is one of them (RFC 5646, such as `de-CH`)."""
+    """A user of a tenant.
+
+    `properties` are those for naming rules, by their directory names (`department`); `preferredLanguage` is one of them
+    (RFC 5646, such as `de-CH`).
+    """
 
     id: UserId
     display_name: str
@@ -22,13 +25,13 @@ class Person:
 
     @property
     def is_guest(self) -> bool:
-        """Whether somebody of another organisation is let in here."""
+        """Return whether the user is a guest from another organisation."""
         return self.properties.get("userType") == "Guest"
 
 
 @dataclass(frozen=True, slots=True)
 class NamedPerson:
-    """Somebody as others are shown them, and as records keep them."""
+    """A user with the name that records and responses show."""
 
     id: UserId
     display_name: str
@@ -36,12 +39,11 @@ class NamedPerson:
 
 @value(frozen=True, slots=True)
 class PeopleQuestion:
-    """What somebody wants to know of one tenant's directory, all in one question.
+    """One question about a tenant's directory.
 
-    `member` and `groups` belong together: of which of these groups is this user a member, directly or through others?
-    `manager_of` asks who this user's manager is, `members_of` who is in these groups, directly or through others.
-    `named_groups` asks which of these groups there are, `membership_rules` which of these rules can be followed;
-    `owners_of` who owns these groups.
+    `member` and `groups`: the groups among these with this user as direct or indirect member. `manager_of`: the manager
+    of this user. `members_of`: the direct and indirect members of these groups. `named_groups`: the existing groups
+    among these. `membership_rules`: the valid rules among these. `owners_of`: the owners of these groups.
     """
 
     tenant_id: TenantId
@@ -59,21 +61,27 @@ class PeopleQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """A user's manager, and who is in groups: users only, by name; of a group of thousands, the first of them."""
+    """A user's manager, and members of groups.
+
+    Members are users only, by name; of a very large group the first ones.
+    """
 
     manager: NamedPerson | None
     members: Mapping[GroupId, tuple[NamedPerson, ...]]
 
 
-# One for all: hardly anybody asks for relations.
+# One instance: few questions ask for relations.
 NO_RELATIONS = Relations(None, {})
 
 
 @value(frozen=True, slots=True)
 class PeopleAnswer:
-    """What of the question is there. What is not in the answer does not exist in the tenant (for addresses: is
-    free; for membership rules: can be followed, the others with the sentence that says what is wrong). `owners` are
-    those of groups that have any: users only, by name; of very many, the first thousand."""
+    """The answer to a question.
+
+    A user, label or group that is missing here does not exist. A missing address is free, a missing membership rule
+    valid; `rule_faults` has a sentence for each invalid rule. `owners` are users only, by name; of very many, the first
+    thousand.
+    """
 
     people: Mapping[UserId, Person] = field(default_factory=dict)
     labels: frozenset[str] = frozenset()
@@ -85,13 +93,13 @@ class PeopleAnswer:
     owners: Mapping[GroupId, tuple[NamedPerson, ...]] = field(default_factory=dict)
 
 
-# Each with the pointer to where it stands.
+# Each with its JSON Pointer.
 PlacedUsers = Iterable[tuple[str, UserId]]
 PlacedGroups = Iterable[tuple[str, GroupId]]
 
 
 def unknown_people(users: PlacedUsers, groups: PlacedGroups, answer: PeopleAnswer) -> Iterator[Fault]:
-    """A fault for each place where a user or group is named that the directory does not have."""
+    """Report users and groups that the directory does not have."""
     for pointer, user in users:
         if user not in answer.people:
             yield Fault(pointer, "userUnknown", f"{user} is no user of this tenant. Leave this id out.")
@@ -102,14 +110,17 @@ def unknown_people(users: PlacedUsers, groups: PlacedGroups, answer: PeopleAnswe
 
 @value(frozen=True, slots=True)
 class MailAddress:
-    """A mail nickname and the address that it makes at a domain."""
+    """A mail nickname and its address at a domain."""
 
     mail_nickname: str
     mail: str
 
 
 class ObjectType(StrEnum):
-    """What is adopted, as the directory tells it apart; a team is a group."""
+    """Type of an adopted object.
+
+    A team is a group.
+    """
 
     MAILBOX = "mailbox"
     GROUP = "group"

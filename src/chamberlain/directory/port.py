@@ -1,7 +1,7 @@
-"""The ports: what the service needs of any directory.
+"""Interfaces of a directory.
 
-They are small, at most five methods each, and one conformance suite proves every adapter. Adapters raise, or put into
-their outcomes, two faults only: TryAgain and Rejected.
+Each has at most five methods, and one conformance suite proves every adapter. Adapters raise, or put into their
+outcomes, two kinds of faults only: TryAgain and Rejected.
 """
 
 from collections.abc import Sequence
@@ -18,14 +18,16 @@ from chamberlain.directory.models import ObjectType, PeopleAnswer, PeopleQuestio
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference, WantedGuestRules
 
-# How many groups and sites come with one page of changes, at most. Ours: an answer of about 100 KB.
+# Most groups and sites on one page of changes: a response of about 100 KB.
 MOST_CHANGES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What differs between directories. `visible_after` is when a client should look for what it asked for. With
-    `shares_database` all that it writes lies in our database, and is on the disk no earlier than what we wrote before.
+    """Differences between directories.
+
+    `visible_after` is the time until a client should look for a created object. With `shares_database` all its writes
+    are in the service's database, and never durable before earlier writes of the service.
     """
 
     visible_after: timedelta
@@ -34,7 +36,10 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One group or team to bring about, by these steps in this order. Steps that are done already are harmless."""
+    """Steps for one group or team, in this order.
+
+    A repeated step is harmless (idempotent).
+    """
 
     wanted: WantedGroup
     steps: tuple[Step, ...]
@@ -42,9 +47,11 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one piece of work: how it stands in the directory now (None before it exists), the steps that are
-    done, and the fault that stopped the next one (None when all are done). `made` is the id of what was made, also
-    where the directory does not show it yet; without a fault nobody needs it."""
+    """Outcome of the steps for one group.
+
+    `group` is the observed state, None before it exists. `fault` stopped the step after `done`; None means that all are
+    done. `made` is the id of the created object, also before it is visible. It matters after a fault only.
+    """
 
     group: ObservedGroup | None
     done: tuple[Step, ...]
@@ -54,7 +61,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class MailboxWork:
-    """One mailbox to bring about, by these steps in this order. Steps that are done already are harmless."""
+    """Steps for one mailbox, in this order.
+
+    A repeated step is harmless (idempotent).
+    """
 
     wanted: WantedMailbox
     steps: tuple[Step, ...]
@@ -62,7 +72,7 @@ class MailboxWork:
 
 @dataclass(frozen=True, slots=True)
 class MailboxOutcome:
-    """What came of one piece of work on a mailbox, told as for a group."""
+    """Outcome of the steps for one mailbox, as for a group."""
 
     mailbox: ObservedMailbox | None
     done: tuple[Step, ...]
@@ -72,7 +82,7 @@ class MailboxOutcome:
 
 @dataclass(frozen=True, slots=True)
 class GuestWork:
-    """Guest rules to bring about on one group or site, by these steps in this order, and by no others."""
+    """Steps for the guest rules of one group or site, in this order."""
 
     wanted: WantedGuestRules
     steps: tuple[Step, ...]
@@ -80,8 +90,11 @@ class GuestWork:
 
 @dataclass(frozen=True, slots=True)
 class Stayed:
-    """A guest who should have been removed and could not be: by its rule a group has its members
-    (`membersFollowRule`), or nobody would own it any more (`lastOwner`). `detail` is a sentence with what to do."""
+    """A guest who cannot be removed.
+
+    The membership rule includes the guest (`membersFollowRule`), or the group would lose its last owner (`lastOwner`).
+    `detail` is a sentence with the next step.
+    """
 
     id: UserId
     code: str
@@ -90,8 +103,10 @@ class Stayed:
 
 @dataclass(frozen=True, slots=True)
 class GuestOutcome:
-    """What came of one piece of work on guest rules, told as for a group. There is never anything but None to show of a
-    group that the directory does not have. The step that removes guests is done although some have `stayed`."""
+    """Outcome of the steps for guest rules, as for a group.
+
+    `subject` is None for an unknown group. The step that removes guests is done even if some have `stayed`.
+    """
 
     subject: ObservedSubject | None
     done: tuple[Step, ...]
@@ -101,8 +116,10 @@ class GuestOutcome:
 
 @dataclass(frozen=True, slots=True)
 class RemoveGuest:
-    """Take a guest out of a group, as owner and as member. Whoever is not in it (any more), or is no guest, is passed
-    over."""
+    """Remove a guest from a group, as owner and as member.
+
+    Users who are not in it, or are no guests, are skipped.
+    """
 
     tenant_id: TenantId
     group_id: GroupId
@@ -111,7 +128,10 @@ class RemoveGuest:
 
 @dataclass(frozen=True, slots=True)
 class DisableGuest:
-    """Keep a guest from signing in, whichever groups they are in. Whoever has no account (any more) is passed over."""
+    """Block the sign-in of a guest.
+
+    Guests without an account are skipped.
+    """
 
     tenant_id: TenantId
     guest_id: UserId
@@ -122,8 +142,11 @@ GuestAct: TypeAlias = RemoveGuest | DisableGuest
 
 @dataclass(frozen=True, slots=True)
 class ActOutcome:
-    """What came of one act: it is done, or `stayed` says why it cannot be, or a fault stopped it. Whoever is to be
-    disabled and is a user of the house by now has stayed (`notAGuest`)."""
+    """Outcome of one action on a guest.
+
+    It is done, or `stayed` has the reason why it is impossible, or a fault stopped it. A user who is no guest any more
+    stays (`notAGuest`).
+    """
 
     stayed: Stayed | None
     fault: OutsideFault | None
@@ -131,10 +154,10 @@ class ActOutcome:
 
 @dataclass(frozen=True, slots=True)
 class SubjectChanges:
-    """A page of what is there, or of what has changed: each as it is now, and those that are gone.
+    """A page of a scan, or of later changes.
 
-    `cursor` asks for what follows. `is_complete` says that nothing is left at present: the scan, or what had changed
-    since, was told to its end, and `cursor` asks for what changes from here on.
+    `subjects` has the current state, `removed` the deleted ones. `cursor` continues. `is_complete` is true on the last
+    page for now; the cursor then starts at later changes.
     """
 
     subjects: tuple[ObservedSubject, ...]
@@ -145,8 +168,10 @@ class SubjectChanges:
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """A mailbox or group that is there, by the id that the directory knows it by, and the mark of a request that it is
-    to carry or to lose. `extension` is the name of the attribute that holds the mark."""
+    """An existing mailbox or group, and the mark of a request to set or remove.
+
+    `id` is its id in the directory. `extension` is the name of the attribute of the mark.
+    """
 
     tenant_id: TenantId
     type: ObjectType
@@ -157,51 +182,64 @@ class Marking:
 
 @dataclass(frozen=True, slots=True)
 class MailboxPage:
-    """Some of the mailboxes of a tenant. `cursor` asks for those behind them; None when these were the last."""
+    """A page of the mailboxes of a tenant.
+
+    `cursor` is None on the last page.
+    """
 
     mailboxes: tuple[ObservedMailbox, ...]
     cursor: str | None
 
 
 class People(Protocol):
-    """Who and what is known in a tenant's directory. It is asked before anything is written."""
+    """Lookup in a tenant's directory, before anything is written."""
 
     async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
-        """What of the question exists. Raises TryAgain when the directory does not answer."""
+        """Answer a question. Raises TryAgain if the directory does not answer."""
         ...
 
 
 class Directory(Protocol):
-    """The suite as the worker sees it. Every call takes a batch; each item has its own outcome, in the order asked."""
+    """The directory for the worker.
+
+    Every call takes a batch. Each item has its own outcome, in the same order.
+    """
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this directory can do."""
+        """Return the capabilities of this directory."""
         ...
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
-        """What the directory shows of each; None where it shows nothing. Never writes. Raises TryAgain."""
+        """Observe each group; None if it is not visible.
+
+        Never writes. Raises TryAgain.
+        """
         ...
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        """Bring each about; doing it twice ends in the same state as once. The steps are asked for in their order; an
-        adapter that cannot stop between them may do all that is wanted at once. Raises TryAgain when nothing answers
-        at all."""
+        """Provision each group; a retry ends in the same state (idempotent).
+
+        Steps run in their order. An adapter that cannot stop between them may apply all at once. Raises TryAgain if the
+        directory does not answer at all.
+        """
         ...
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
-        """As `observe`, of mailboxes."""
+        """Observe mailboxes, as `observe` does."""
         ...
 
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
-        """As `ensure`, for mailboxes. What is wanted and shows otherwise is set; of what nothing is said (None, no
-        entries) everything stays as it is. Whoever is named in the permissions has exactly that level afterwards,
-        whoever is revoked has none."""
+        """Provision mailboxes, as `ensure` does.
+
+        Properties that differ from the desired state are set. Unspecified ones (None, no entries) stay as they are.
+        Users in the permissions have exactly that level afterwards, revoked users none.
+        """
         ...
 
 
 class Subjects(Protocol):
-    """Groups and sites, as the API reads them."""
+    """Groups and sites for the API."""
 
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
         """Read groups and sites of one tenant.
@@ -212,53 +250,69 @@ class Subjects(Protocol):
 
 
 class Guests(Protocol):
-    """What of the suite has to do with guests: groups and sites with the guests in them, and the rules for them."""
+    """Groups and sites with their guests, and the rules for guests."""
 
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
-        """What the directory shows of each; None where it shows no such group. Never writes. Raises TryAgain."""
+        """Observe each group or site; None if it does not exist.
+
+        Never writes. Raises TryAgain.
+        """
         ...
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
-        """Bring each about by its steps; doing it twice ends in the same state as once. Guests who shall go are removed
-        by the step that sets the access, but for those who are in a group by its membership rule, and for its last
-        owner: they are told of in the outcome, and all else is done. Rejected is a group that does not exist
-        (`groupUnknown`). Raises TryAgain when nothing answers at all."""
+        """Apply guest rules by their steps; a retry ends in the same state (idempotent).
+
+        The step that sets the access removes guests. It keeps guests by a membership rule, and the last owner: the
+        outcome reports them, and the other changes are done. An unknown group is Rejected (`groupUnknown`). Raises
+        TryAgain if the directory does not answer at all.
+        """
         ...
 
     async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
-        """Do each; doing it twice ends in the same state as once. Each has its own outcome, in the order asked.
-        Rejected is a group that does not exist (`groupUnknown`). Raises TryAgain when nothing answers at all."""
+        """Perform each action; a retry ends in the same state (idempotent).
+
+        Each has its own outcome, in the same order. An unknown group is Rejected (`groupUnknown`). Raises TryAgain if
+        the directory does not answer at all.
+        """
         ...
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
-        """The next page, of at most MOST_CHANGES, of all groups and sites of a tenant (from `cursor` None on), and then
-        of what has changed since.
+        """Read the next page of a scan, or of the changes after it.
 
-        Nothing is missed, however late it was committed; what changed while pages were read may come twice. A group
-        that is gone comes under `removed` only if it went after the scan had begun: what a whole scan did not show is
-        not there. Raises TryAgain, and Rejected (`cursorUnknown`) for a cursor that the directory does not know any
-        more: then a new scan is needed.
+        A page has at most MOST_CHANGES groups and sites of the tenant. `cursor` None starts a scan. Nothing is missed,
+        however late it was committed; changes during the scan may repeat. `removed` has only groups that were deleted
+        after the scan began: a group that a whole scan did not return does not exist. Raises TryAgain, and Rejected
+        (`cursorUnknown`) for an expired cursor: a new scan is needed then.
         """
         ...
 
 
 class Adoptions(Protocol):
-    """What was in the suite before anybody asked us for it, and the mark by which it is managed from then on. Nothing
-    else of it changes."""
+    """Existing mailboxes and groups, and the marks that make them managed.
+
+    Nothing else of them changes.
+    """
 
     async def mailboxes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> MailboxPage:
-        """The next page, of at most MOST_CHANGES, of all mailboxes of a tenant that are visible, in the order of their
-        ids; from `cursor` None on. Never writes. Raises TryAgain, and Rejected (`cursorUnknown`) for a cursor that is
-        none."""
+        """Read the next page of visible mailboxes of a tenant, by id.
+
+        A page has at most MOST_CHANGES; `cursor` None starts. Never writes. Raises TryAgain, and Rejected
+        (`cursorUnknown`) for an invalid cursor.
+        """
         ...
 
     async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
-        """Let each carry its mark; doing it twice ends in the same state as once. Rejected is what is not there
-        (`gone`) and what carries the mark of another request (`alreadyManaged`). None may come twice. Raises TryAgain
-        when nothing answers at all."""
+        """Set each mark; a retry ends in the same state (idempotent).
+
+        A missing object is Rejected (`gone`), and so is one with the mark of another request (`alreadyManaged`). No
+        object may be repeated. Raises TryAgain if the directory does not answer at all.
+        """
         ...
 
     async def unmark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
-        """Take the mark from each that carries just this one; what is not there, or carries none, is left as it is.
-        Raises TryAgain when nothing answers at all."""
+        """Remove exactly this mark from each object.
+
+        Missing objects, and those without the mark, are skipped. Raises TryAgain if the directory does not answer at
+        all.
+        """
         ...

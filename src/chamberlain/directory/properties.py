@@ -1,7 +1,7 @@
-"""What is compared with the directory, property by property, and how each one that differs is treated.
+"""Properties that drift detection compares, and the treatment of each.
 
-The table below is what holds where a tenant says nothing. What the directory's own people may change by themselves is
-observed or ignored in it; what only we are asked to change is managed.
+The table has the defaults of a tenant. Properties that users of the directory may change are observed or ignored. Those
+that only the service changes are managed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,8 +12,10 @@ from chamberlain.core.errors import Fault
 
 
 class Treatment(StrEnum):
-    """What is done about a property that differs: it is put right where the tenant has things repaired, it is only
-    reported, or it is not even looked at."""
+    """Treatment of a property with drift.
+
+    Managed ones are repaired if the tenant repairs drift, observed ones are reported, ignored ones are not compared.
+    """
 
     MANAGED = "managed"
     OBSERVED = "observed"
@@ -21,7 +23,7 @@ class Treatment(StrEnum):
 
 
 class DriftProperty(StrEnum):
-    """What can differ: what it belongs to, a dot, and the property as findings name it."""
+    """Properties that can drift: noun, dot, and the path in findings."""
 
     MAILBOX_EXISTS = "mailbox.exists"
     MAILBOX_DISPLAY_NAME = "mailbox.displayName"
@@ -75,30 +77,33 @@ class DriftProperty(StrEnum):
 
     @property
     def path(self) -> str:
-        """How findings name it."""
+        """Return the path in findings."""
         return self.partition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a property is called in a sentence and treated by default, and whether it can be put right at all."""
+    """Name of a property in sentences, its default treatment, and whether a step can repair it."""
 
     words: str
     treatment: Treatment
     is_repairable: bool = True
 
 
-# What a tenant says of its properties; what it does not name is treated as the table says.
+# Treatments of a tenant; the table has the others.
 Treatments = Mapping[DriftProperty, Treatment]
 
 
 def treatment_of(drift_property: DriftProperty, said: Treatments) -> Treatment:
-    """How a tenant that says this has a property treated."""
+    """Return the treatment of a property for a tenant."""
     return said.get(drift_property, PROPERTIES[drift_property].treatment)
 
 
 def treatment_faults(said: Treatments, pointer: str) -> Iterator[Fault]:
-    """What of it cannot be: nobody can put right what no step leads to. `pointer` is where it stands."""
+    """Report managed properties that no step can repair.
+
+    `pointer` is the place of the treatments.
+    """
     for name, treatment in said.items():
         if treatment is Treatment.MANAGED and not PROPERTIES[name].is_repairable:
             detail = f"{name} cannot be put right, and can only be observed or ignored."
@@ -118,10 +123,10 @@ def _only_observed(words: str) -> Manner:
 
 
 PROPERTIES: Mapping[DriftProperty, Manner] = {
-    # Whoever removes a mailbox or group in the directory means it; an empty one in its place would help nobody.
+    # A deletion in the directory is intended; an empty object in its place would not help.
     DriftProperty.MAILBOX_EXISTS: _only_observed("the mailbox"),
     DriftProperty.MAILBOX_DISPLAY_NAME: _observed("the display name"),
-    # Mail goes to the address that is there now; to take it away would lose some.
+    # Mail is sent to the current address; a repair would lose some.
     DriftProperty.MAILBOX_ADDRESS: _only_observed("the address"),
     DriftProperty.MAILBOX_ALIAS: _managed("the alias"),
     DriftProperty.MAILBOX_STREET_ADDRESS: _managed("the street address"),
@@ -144,22 +149,22 @@ PROPERTIES: Mapping[DriftProperty, Manner] = {
     DriftProperty.MAILBOX_WHITEBOARD: _managed("the whiteboard"),
     DriftProperty.MAILBOX_VIDEO_CONFERENCING: _managed("the video conferencing"),
     DriftProperty.MAILBOX_BOOKING: _managed("the automatic booking"),
-    # Where the mailbox says that its people may set another reply, it is not compared at all.
+    # Not compared if the mailbox allows its users another reply.
     DriftProperty.MAILBOX_AUTOMATIC_REPLY: _managed("the automatic reply"),
     DriftProperty.MAILBOX_HIDDEN: _managed("what the address list shows"),
     DriftProperty.MAILBOX_PERMISSIONS: _managed("the permissions"),
     DriftProperty.MAILBOX_AUTO_MAPPING: _managed("the automatic mapping"),
-    # Somebody may have given them for good reason, and somebody should know.
+    # The directory's administrators may have granted them; the report informs them.
     DriftProperty.MAILBOX_ADDITIONAL_PERMISSIONS: _observed("the permissions of others"),
     DriftProperty.MAILBOX_OWNERS: _managed("the owners"),
     DriftProperty.GROUP_EXISTS: _only_observed("the group"),
-    # Owners of a group may rename it and describe it.
+    # Owners of a group may rename and describe it.
     DriftProperty.GROUP_DISPLAY_NAME: _observed("the display name"),
     DriftProperty.GROUP_MAIL: _only_observed("the address"),
     DriftProperty.GROUP_DESCRIPTION: Manner("the description", Treatment.IGNORED),
     DriftProperty.GROUP_MEMBER_SHIP_TYPE: _observed("who may join"),
     DriftProperty.GROUP_OWNERS: _managed("the owners"),
-    # People come and go in a group that they use.
+    # Users join and leave a group that they use.
     DriftProperty.GROUP_ADDITIONAL_OWNERS: Manner("the further owners", Treatment.IGNORED, is_repairable=False),
     DriftProperty.GROUP_MEMBERS: Manner("the members", Treatment.IGNORED),
     DriftProperty.GROUP_ADDITIONAL_MEMBERS: Manner("the further members", Treatment.IGNORED, is_repairable=False),

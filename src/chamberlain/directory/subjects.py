@@ -1,5 +1,4 @@
-"""Subjects: the groups and sites that guest rules can be assigned to, as they are found in the directory and wanted
-there."""
+"""Groups and sites with guest rules: desired and observed state."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from chamberlain.directory.steps import Step
 
 
 class AddedBy(StrEnum):
-    """Who may add guests."""
+    """Users who may add guests."""
 
     MEMBERS = "members"
     OWNERS = "owners"
@@ -20,7 +19,7 @@ class AddedBy(StrEnum):
 
 
 class Sharing(StrEnum):
-    """With whom what lies on a site may be shared, from nobody outside to anyone with the link."""
+    """Sharing of a site's content, from disabled to anyone with the link."""
 
     DISABLED = "disabled"
     EXISTING_GUESTS = "existingGuests"
@@ -29,7 +28,7 @@ class Sharing(StrEnum):
 
 
 class PresentGuests(StrEnum):
-    """What becomes of guests who are there already when a rule is assigned that they are against."""
+    """Treatment of present guests whom a new rule forbids."""
 
     KEEP = "keep"
     REMOVE = "remove"
@@ -37,8 +36,11 @@ class PresentGuests(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GuestRules:
-    """What guests may do. No allowed domains are all domains but the blocked ones. `sharing` is of sites; a group that
-    has none shows None there, and what is wanted of its sharing has no effect."""
+    """Rules for guests.
+
+    Without allowed domains, all but the blocked ones are allowed. `sharing` is for sites. A group shows None there, and
+    ignores a desired sharing.
+    """
 
     allowed: bool
     added_by: AddedBy
@@ -49,8 +51,10 @@ class GuestRules:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Somebody of another organisation who is in a group. `last_seen_at` is when they were last active, None where the
-    directory does not know."""
+    """A user of another organisation in a group.
+
+    `last_seen_at` is the time of the last activity, None if it is unknown.
+    """
 
     id: UserId
     mail: str | None
@@ -59,9 +63,9 @@ class Guest:
 
 
 def is_against(guest: Guest, rules: GuestRules) -> str | None:
-    """Why a guest who is there is against the rules, as a sentence; None when nothing is against it.
+    """Return the sentence why a guest violates the rules, or None.
 
-    Domains are compared whole and without regard to letter case; a domain below an allowed or blocked one is another.
+    Domains are compared whole and without regard to letter case. Subdomains are different domains.
     """
     if not rules.allowed:
         return f"{guest.display_name} is a guest, and guests are not allowed here."
@@ -75,17 +79,20 @@ def is_against(guest: Guest, rules: GuestRules) -> str | None:
 
 
 def domain_of(guest: Guest) -> str | None:
-    """The domain of a guest's address, as domains are compared; None without an address."""
+    """Return the normalized domain of a guest's address, if any."""
     return None if guest.mail is None else normalised(guest.mail.rpartition("@")[2])
 
 
 def normalised(domain: str) -> str:
-    """A domain as domains are compared."""
+    """Normalize a domain for comparison."""
     return domain.strip().rstrip(".").lower()
 
 
 class SubjectType(StrEnum):
-    """A site is addressed by its security group; a group is every other group."""
+    """Type of a subject.
+
+    A site is addressed by its security group.
+    """
 
     GROUP = "group"
     SITE = "site"
@@ -93,8 +100,10 @@ class SubjectType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubjectReference:
-    """How a group, or the security group of a site, is found: by its id. `extension` is the name of the extension
-    attribute (`<prefix>_group`) that holds the marks."""
+    """Finds a group, or the security group of a site, by id.
+
+    `extension` is the name of the extension attribute (`<prefix>_group`) with the marks.
+    """
 
     tenant_id: TenantId
     id: GroupId
@@ -103,7 +112,10 @@ class SubjectReference:
 
 @dataclass(frozen=True, slots=True)
 class ObservedSite:
-    """The site of a security group. `default_sharing` is what holds when no guest template says otherwise."""
+    """The site of a security group.
+
+    `default_sharing` applies without a guest template.
+    """
 
     url: str
     display_name: str
@@ -113,11 +125,11 @@ class ObservedSite:
 
 @dataclass(frozen=True, slots=True)
 class ObservedSubject:
-    """A group, or a site with its security group, as the directory shows it.
+    """Observed state of a group, or of a site with its security group.
 
-    `request_id`, `template_id` and `policy_id` are the marks that it carries. `rules` are its own settings, None while
-    the tenant's default holds. `site` is None for a group. `guests` are those who are owners or members themselves, in
-    the order of their ids; those in groups in it are not among them. `owners` is how many users own it.
+    `request_id`, `template_id` and `policy_id` are its marks. `rules` are its own settings, None under the tenant's
+    default. `site` is None for a group. `guests` are direct owners or members, in the order of their ids. `owners` is
+    the number of users who own it.
     """
 
     tenant_id: TenantId
@@ -138,9 +150,11 @@ class ObservedSubject:
 
 @dataclass(frozen=True, slots=True)
 class WantedGuestRules:
-    """What shall be assigned to a group or site. None clears a mark; `rules` of None restores the tenant's default, and
-    a site's own default of sharing. `remove_guests` are no longer in the group afterwards, neither as owners nor as
-    members; whoever of them is not in it is passed over."""
+    """Desired assignment of a group or site.
+
+    None clears a mark. `rules` of None restores the tenant's default, and a site's default sharing. `remove_guests` are
+    removed as owners and as members; those who are not in the group are skipped.
+    """
 
     tenant_id: TenantId
     id: GroupId
@@ -152,10 +166,10 @@ class WantedGuestRules:
 
 
 def plan_guest_rules(subject_type: SubjectType, *, template_changes: bool) -> tuple[Step, ...]:
-    """The steps of an assignment in their order; those that do not apply are left out.
+    """Plan the steps of an assignment in their order.
 
-    Where only the policy changes, the directory gets its mark and nothing else: a policy has no settings there, and
-    what somebody has set without a guest template stays.
+    Steps that do not apply are omitted. If only the policy changes, the directory gets its mark and nothing else: a
+    policy has no settings there, and settings without a guest template stay.
     """
     if not template_changes:
         return (Step.MARK_ASSIGNMENT,)
@@ -166,42 +180,48 @@ def plan_guest_rules(subject_type: SubjectType, *, template_changes: bool) -> tu
 def remaining_of_subject(
     wanted: WantedGuestRules, observed: ObservedSubject | None, steps: Iterable[Step]
 ) -> tuple[Step, ...]:
-    """Those of the steps whose effect the directory does not show yet."""
+    """List the steps whose effect is not observed yet."""
     return tuple([step for step in steps if observed is None or not is_done(step, wanted, observed)])
 
 
 def is_done(step: Step, wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
-    """Whether a group or site shows what this step brings about. Raises ValueError for a step of something else."""
+    """Return whether the effect of a step is observed.
+
+    Raises ValueError for a step of another noun.
+    """
     if step not in EFFECTS:
         raise ValueError(f"{step} is no step of an assignment.")
     return EFFECTS[step](wanted, observed)
 
 
 def without(observed: ObservedSubject | None, gone: Collection[UserId]) -> ObservedSubject | None:
-    """The group or site when these guests are not in it any more."""
+    """Return the group or site without these guests."""
     if observed is None:
         return None
     return replace(observed, guests=tuple([guest for guest in observed.guests if guest.id not in gone]))
 
 
 def is_marked(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
-    """Whether it carries the marks of just what is assigned."""
+    """Return whether it has exactly the assigned marks."""
     return (observed.template_id, observed.policy_id) == (wanted.template_id, wanted.policy_id)
 
 
 def has_access(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
-    """Whether guests may be added as wanted, and those who shall go are gone."""
+    """Return whether guests may be added as desired, and the removed ones are gone."""
     gone = {guest.id for guest in observed.guests}.isdisjoint(wanted.remove_guests)
     return gone and access_of(observed.rules) == access_of(wanted.rules)
 
 
 def has_domains(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
-    """Whether guests of the wanted domains may be added."""
+    """Return whether the desired domains of guests apply."""
     return domains_of(observed.rules) == domains_of(wanted.rules)
 
 
 def has_sharing(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
-    """Whether a site shares as wanted; a group has nothing to share."""
+    """Return whether a site shares as desired.
+
+    A group shares nothing.
+    """
     if observed.site is None:
         return True
     default = observed.site.default_sharing
@@ -209,12 +229,12 @@ def has_sharing(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
 
 
 def access_of(rules: GuestRules | None) -> object:
-    """What of the rules says whether guests may be added, and by whom."""
+    """Return the part of the rules for the access step."""
     return None if rules is None else (rules.allowed, rules.added_by)
 
 
 def domains_of(rules: GuestRules | None) -> object:
-    """What of the rules says where guests may come from; their order says nothing."""
+    """Return the part of the rules for the domains step, without order."""
     if rules is None:
         return None
     return frozenset(map(normalised, rules.allowed_domains)), frozenset(map(normalised, rules.blocked_domains))

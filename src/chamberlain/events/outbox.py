@@ -11,17 +11,20 @@ from chamberlain.core.ids import TemplateId, TenantId, TraceId
 from chamberlain.database.transactions import Transaction
 from chamberlain.queue.models import JobKind
 
-# What the webhook of a template is told, and nothing else.
+# The events that webhooks of templates receive.
 TOLD = frozenset({EventType.MAILBOX_CREATED, EventType.GROUP_CREATED, EventType.TEAM_CREATED})
 
 
-# A payload is smaller than this, in bytes.
+# Most bytes of a payload.
 PAYLOAD_LIMIT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """An event that the webhook of a template may be told of; the trace is that of what it tells."""
+    """An event for the webhook of a template.
+
+    The trace is that of the change.
+    """
 
     event: Event
     template_id: TemplateId
@@ -29,12 +32,12 @@ class Telling:
 
     @property
     def place(self) -> tuple[TenantId, TemplateId]:
-        """Where the webhook stands."""
+        """Return the key of the webhook."""
         return self.event.tenant_id, self.template_id
 
 
 def payload_document(event: Event) -> Document:
-    """What a webhook is sent: exactly these five members."""
+    """Return the payload of a webhook: exactly these five members."""
     return {
         "type": str(event.type),
         "timestamp": format_time(event.timestamp),
@@ -45,12 +48,15 @@ def payload_document(event: Event) -> Document:
 
 
 def without_metadata(payload: Document) -> Document:
-    """The same, smaller: metadata is what grows, and whoever needs it reads the resource."""
+    """Return the payload without metadata, the only large part.
+
+    Receivers can read it from the resource.
+    """
     data = payload["data"]
     return {**payload, "data": {**data, "metadata": {}}} if isinstance(data, Mapping) else payload
 
 
-# The webhooks of templates as they are now, if they are to be called at all; most templates have none.
+# Active webhooks of these templates; most templates have none.
 HOOKS: Final = """
 SELECT t.tenant_id, t.template_id, chamberlain.clean(r.content) #>> '{webhook,url}' AS url
 FROM unnest($1::uuid[], $2::uuid[]) AS asked (tenant_id, template_id)
@@ -83,8 +89,8 @@ FROM told JOIN queued ON queued.subject = told.delivery_id
 """
 
 
-# Those that somebody is just at are left to that one, who finds out by itself. Deliveries are locked before their jobs,
-# as by whoever sends them again.
+# Running deliveries are skipped and notice it themselves. Deliveries are locked before their jobs, as in a
+# redelivery.
 CANCEL: Final = """
 WITH pending AS MATERIALIZED (
     SELECT delivery_id, job_id FROM chamberlain.delivery
@@ -104,11 +110,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 async def accept(tx: Transaction, tellings: Sequence[Telling]) -> None:
-    """Have the webhooks told that are to be told of these events, which are written by the same transaction."""
+    """Queue the deliveries of these events, in their transaction."""
     worth_telling = [each for each in tellings if each.event.type in TOLD]
     if not worth_telling:
         return
-    # Each template is looked at once, however many of its requests have ended.
+    # Look up each template once for any number of requests.
     tenants, templates = zip(*{each.place for each in worth_telling}, strict=True)
     hooks = {(row["tenant_id"], row["template_id"]): row["url"] for row in await tx.fetch(HOOKS, tenants, templates)}
     told = [each for each in worth_telling if each.place in hooks]
@@ -128,7 +134,7 @@ async def accept(tx: Transaction, tellings: Sequence[Telling]) -> None:
 
 
 def payload_of(event: Event) -> str:
-    """What is sent of an event, as JSON below 20 KB."""
+    """Encode the payload of an event as JSON below 20 KB."""
     document = payload_document(event)
     payload = _encode(document)
     if len(payload) >= PAYLOAD_LIMIT:
@@ -137,5 +143,5 @@ def payload_of(event: Event) -> str:
 
 
 async def cancel_pending(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
-    """Call the webhook of this template no more for what is pending."""
+    """Cancel the pending deliveries of a template."""
     await tx.execute(CANCEL, tenant_id, template_id)

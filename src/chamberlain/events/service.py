@@ -16,7 +16,10 @@ from chamberlain.database.transactions import PLANNING, Database, Record, Transa
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:
-    """An event as it was written. `type` may be one that newer code beside us writes, hence a text; `data` is JSON."""
+    """A stored event.
+
+    `type` is a text, because newer code may write other types. `data` is JSON.
+    """
 
     id: EventId
     type: str
@@ -26,7 +29,7 @@ class EventRecord:
     data: bytes
 
 
-# $1 tenant, $2 the place behind which to begin, $3 number of events.
+# $1 tenant, $2 the position to start after, $3 number of events.
 PAGE = """
 SELECT e.event_id, e.type, e.at, e.request_id, e.tenant_id, e.data, e.position FROM chamberlain.event e
 WHERE e.tenant_id = $1 AND e.position > $2 ORDER BY e.position, e.sequence LIMIT $3
@@ -34,14 +37,14 @@ WHERE e.tenant_id = $1 AND e.position > $2 ORDER BY e.position, e.sequence LIMIT
 
 PLACE = "SELECT chamberlain.place_events($1, $2)"
 
-# How many get their place at once: more than any page has, and little enough that the next reader hardly waits.
+# Events that get a position at once: more than a page has, and few enough to keep the next reader from waiting.
 PLACED = 500
 
 
 async def find_page(tx: Transaction, wanted: FeedWanted) -> FeedPage[EventRecord]:
-    """The next events of the tenant, in the order in which they were committed as far as readers have seen it.
+    """Find the next events of the tenant in commit order.
 
-    Nothing ever comes before what somebody has read. This writes: what is read first gets its place by that.
+    No event is ever inserted before one that was read. This writes: the first read gives events their positions.
     """
     await tx.execute(PLANNING)
     place = (tx.tenant_id, wanted.after.number, wanted.limit)

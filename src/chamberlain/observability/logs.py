@@ -1,7 +1,7 @@
-"""The format of all logs: one JSON object a line on standard error, or plain lines where a person watches a terminal.
+"""Structured logs: one JSON object per line, or plain lines on a terminal.
 
-Every line says when, how grave and what happened. It has `traceId`, `requestId` and `clientAddress` where there is one.
-Secrets are masked. There is no line for each call: that is what metrics are for.
+Every line has time, level and event, and `traceId`, `requestId` and `clientAddress` if they are known. Secrets are
+masked. Calls have metrics instead of lines.
 """
 
 import logging
@@ -23,14 +23,14 @@ _client_address: ContextVar[str | None] = ContextVar("client_address", default=N
 
 
 def configure_logs(stream: TextIO | None = None) -> None:
-    """Send all log lines and warnings, those of libraries too, to the stream (standard error when None)."""
+    """Send all log lines and warnings to a stream, standard error by default."""
     stream = sys.stderr if stream is None else stream
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_formatter(_plain_lines if stream.isatty() else _json_lines))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
-    # Our own starts and stops are worth a line; what libraries do in good health is not.
+    # The service logs its starts and stops; libraries log warnings only.
     logging.getLogger("chamberlain").setLevel(logging.INFO)
     logging.captureWarnings(capture=True)
     structlog.configure(
@@ -45,19 +45,22 @@ def configure_logs(stream: TextIO | None = None) -> None:
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
-    """The logger of a module, by its `__name__`; call it with a sentence and named values."""
+    """Return the logger of a module.
+
+    Call it with a sentence and named values.
+    """
     return structlog.stdlib.get_logger(name)
 
 
 def about(
     *, trace_id: str | None = None, request_id: str | None = None, client_address: str | None = None
 ) -> AbstractContextManager[None]:
-    """Lines written within are about this call or request; None keeps what is already known."""
+    """Add ids to all lines within the block; None keeps known ones."""
     return _About(trace_id, request_id, client_address)
 
 
 class _About(AbstractContextManager[None]):
-    """A class, since every call is answered within one, and a generator takes three times as long."""
+    """A class, since every call uses it, and a generator takes three times as long."""
 
     __slots__ = ("_ids", "_tokens")
 
@@ -75,13 +78,13 @@ class _About(AbstractContextManager[None]):
 
 def _formatter(render: Processor) -> structlog.stdlib.ProcessorFormatter:
     return structlog.stdlib.ProcessorFormatter(
-        # What the standard library calls `extra` are the named values of a line.
+        # The `extra` of the standard library has the named values of a line.
         foreign_pre_chain=[structlog.stdlib.ExtraAdder()],
         processors=[
             _put_in_order,
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
-            # Behind the traceback, whose text may hold a password as well.
+            # After the traceback, whose text may contain a password as well.
             _mask,
             render,
         ],
@@ -91,7 +94,7 @@ def _formatter(render: Processor) -> structlog.stdlib.ProcessorFormatter:
 def _put_in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     record: logging.LogRecord = event["_record"]
     head: dict[str, object] = {
-        # The clock was read by the standard library when the line was written.
+        # The standard library reads the clock.
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "level": record.levelname.lower(),
         "event": event.pop("event"),
@@ -132,7 +135,7 @@ def _masked(name: str, value: object) -> object:
         return [_masked("", each) for each in value]
     if value is None or isinstance(value, bool | int | float):
         return value
-    # Whatever it is, its text is what would be written; so the text is what must be looked at.
+    # The text would be written, so the text is masked.
     return _SECRET_TEXT.sub(_mask_text, str(value))
 
 

@@ -1,6 +1,6 @@
-"""The figures of operation: how fast calls are answered and how jobs get on. /metrics shows them.
+"""Metrics of a process for `/metrics`: calls, jobs, webhooks, connections.
 
-They belong to the process. A figure for a tenant or a person may not be here: labels are few and known beforehand.
+Labels are few and known in advance, so there is none for a tenant or a user.
 """
 
 from collections.abc import Mapping
@@ -10,11 +10,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-# A registry of our own: the library's has collectors that are registered by being imported.
+# A separate registry: that of the library gets collectors by imports.
 _registry = CollectorRegistry()
 ProcessCollector(registry=_registry)
-# What is read from the database when somebody asks, and not told while nobody can know it. It is counted no further
-# than queue/models.py says.
+# Gauges of the database, shown only while it answers. Counts are limited (queue/models.py).
 _of_database = CollectorRegistry()
 
 _calls = Histogram(
@@ -22,7 +21,7 @@ _calls = Histogram(
     "Time from a call's first byte to the end of its answer.",
     ("endpoint", "method", "status"),
     registry=_registry,
-    # From an answer out of memory to one that waited for `Prefer: wait=30`.
+    # From a cached response to one that waited for `Prefer: wait=30`.
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0),
 )
 _batches = Histogram(
@@ -86,7 +85,7 @@ _webhook_calls = Histogram(
     "chamberlain_webhook_call_duration_seconds",
     "Time from the beginning of a call of a webhook to its answer, or to giving it up.",
     registry=_registry,
-    # From a receiver next door to the time-out.
+    # From a receiver nearby to the timeout.
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0),
 )
 _connections = Gauge("chamberlain_connections", "Connections that are open, over all listeners.", registry=_registry)
@@ -102,12 +101,12 @@ _connections_refused = Counter(
 
 
 def connections_open(count: int) -> None:
-    """Note how many connections are open."""
+    """Set the number of open connections."""
     _connections.set(count)
 
 
 def connections_allowed(count: int) -> None:
-    """Note how many connections may be open."""
+    """Set the limit of open connections."""
     _connections_allowed.set(count)
 
 
@@ -117,7 +116,10 @@ def connection_refused(reason: str) -> None:
 
 
 def call_answered(endpoint: str, method: str, status: int, *, seconds: float) -> None:
-    """Count one answer. `endpoint` is the path with its placeholders, never the path that was called."""
+    """Count one response.
+
+    `endpoint` is the path with placeholders, never the called path.
+    """
     _calls_of(endpoint, method, status).observe(seconds)
 
 
@@ -127,26 +129,26 @@ def submissions_written(count: int) -> None:
 
 
 def jobs_seen(*, queued: int, oldest_seconds: float, held: int) -> None:
-    """Note how the queue stood when it was last looked at."""
+    """Set the gauges of the queue."""
     _jobs_queued.set(queued)
     _jobs_oldest.set(oldest_seconds)
     _jobs_held.set(held)
 
 
 def deliveries_seen(*, due: int, oldest_seconds: float) -> None:
-    """Note how many calls of webhooks were due when they were last counted, and for how long the oldest had been."""
+    """Set the gauges of due webhook deliveries."""
     _deliveries_due.set(due)
     _deliveries_oldest.set(oldest_seconds)
 
 
 def findings_seen(open_by_kind: Mapping[str, int]) -> None:
-    """Note how many findings were open when they were last counted. Every kind is named, those that have none too."""
+    """Set the number of open findings of every kind, zeros included."""
     for kind, number in open_by_kind.items():
         _findings_open.labels(kind).set(number)
 
 
 def jobs_done(kind: str, outcome: str, count: int = 1) -> None:
-    """Count runs of jobs of one kind that ended the same way."""
+    """Count job runs of one kind and outcome."""
     _jobs_done_of(kind, outcome).inc(count)
 
 
@@ -162,25 +164,28 @@ def rows_removed(table: str, count: int) -> None:
 
 
 def delivery_run(outcome: str, seconds: float | None) -> None:
-    """Count what became of one run of a delivery; the call took so long, if there was one."""
+    """Count one run of a delivery.
+
+    `seconds` is the duration of its call, if there was one.
+    """
     _deliveries.labels(outcome).inc()
     if seconds is not None:
         _webhook_calls.observe(seconds)
 
 
 def exposition() -> bytes:
-    """All figures, in the text format of Prometheus: those of the database as they were noted just now."""
+    """Render all metrics in the text format of Prometheus."""
     _database_up.set(1)
     return generate_latest(_registry) + generate_latest(_of_database)
 
 
 def exposition_without_database() -> bytes:
-    """The process's own figures, when the database does not answer: older ones of it would look like news."""
+    """Render the metrics of the process only, while the database does not answer."""
     _database_up.set(0)
     return generate_latest(_registry)
 
 
-# Finding the series of some labels costs more than counting in it, and there are few (endpoints times statuses).
+# Finding a series costs more than counting, and there are few (endpoints times statuses).
 @lru_cache(maxsize=4096)
 def _calls_of(endpoint: str, method: str, status: int) -> Histogram:
     return _calls.labels(endpoint, method, str(status))

@@ -1,4 +1,7 @@
-"""The key ring: secrets at rest are sealed with AES-GCM, bound to the place where they are kept."""
+"""The key ring: encrypt stored secrets with AES-GCM, bound to their place.
+
+The keys file has one key per line: an id and 32 bytes in base64. The first key encrypts, all of them decrypt.
+"""
 
 import base64
 import fcntl
@@ -20,42 +23,48 @@ logger = logging.getLogger(__name__)
 
 
 class KeysUnusable(Exception):
-    """The keys file cannot be read or written, or what was sealed cannot be opened with it."""
+    """The keys file is unusable, or a stored secret does not decrypt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of a file by their ids, in their order; there is at least one."""
+    """The keys of a file by id, in their order.
+
+    There is at least one.
+    """
 
     by_id: Mapping[str, bytes] = field(repr=False)
 
     @property
     def first(self) -> str:
-        """The id of the one that seals."""
+        """Return the id of the key that encrypts."""
         return next(iter(self.by_id))
 
     def with_first(self, name: str, key: bytes) -> "Keys":
-        """The same with this one as the first, which may be there already."""
+        """Return the keys with this one first; it may exist already."""
         return Keys({name: key, **{other: each for other, each in self.by_id.items() if other != name}})
 
     def with_last(self, name: str, key: bytes) -> "Keys":
-        """The same with one more, which opens and does not seal."""
+        """Return the keys with one more, which only decrypts."""
         return Keys({**self.by_id, name: key})
 
     def without(self, name: str) -> "Keys":
-        """The same without this one, which is not the first."""
+        """Return the keys without this one, which is not the first."""
         return Keys({other: each for other, each in self.by_id.items() if other != name})
 
 
 class KeysFile:
-    """A keys file that others may write as well: it is read anew when it has changed."""
+    """A keys file that other processes may change.
+
+    It is read again after a change.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._seen: tuple[int, ...] | None = None
 
     def read(self) -> Keys:
-        """The keys. Raises KeysUnusable with what to do."""
+        """Read the keys. Raises KeysUnusable."""
         text = self._text()
         keys: dict[str, bytes] = {}
         for number, line in enumerate(text.splitlines(), start=1):
@@ -70,7 +79,7 @@ class KeysFile:
         return Keys(keys)
 
     def make(self) -> None:
-        """Make one with a new key where there is no file. Raises KeysUnusable."""
+        """Create the file with a new key, unless it exists. Raises KeysUnusable."""
         try:
             if not self.path.exists():
                 _make(self.path)
@@ -78,25 +87,27 @@ class KeysFile:
             raise self._unreachable(error) from error
 
     def newer(self) -> Keys | None:
-        """The keys if the file is not as it was when it was read last. One that cannot be used is told of once; whoever
-        asks goes on with what they have."""
+        """Return the keys if the file has changed since the last read.
+
+        An unusable file is logged once; the caller keeps its keys.
+        """
         with suppress(OSError):
             if self._state() != self._seen:
                 return self._changed()
         return None
 
     def write(self, keys: Keys) -> None:
-        """Put these in its place, whole or not at all, with its owner and its mode. Raises KeysUnusable."""
+        """Replace the file atomically, with its owner and mode. Raises KeysUnusable."""
         text = "".join(f"{name} {base64.b64encode(key).decode()}\n" for name, key in keys.by_id.items())
         try:
-            # What a link leads to is what is written, and not the link.
+            # Follow a symbolic link and replace its target.
             path = self.path.resolve(strict=True)
             owner = path.stat()
             unfinished = _write_beside(path, text)
             try:
                 if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
                     os.chown(unfinished, owner.st_uid, owner.st_gid)
-                # The group may read it, where the service is one of it. Behind chown, which takes bits away.
+                # After chown, which clears bits. The service may read the file through its group.
                 unfinished.chmod(stat.S_IMODE(owner.st_mode))
                 unfinished.replace(path)
                 _settle(path.parent)
@@ -107,8 +118,10 @@ class KeysFile:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Nobody else on this machine changes the file for as long as the block runs. Raises KeysUnusable, also when
-        somebody else is at it."""
+        """Lock the file against changes of other processes on this machine.
+
+        Raises KeysUnusable, also if another process holds the lock.
+        """
         try:
             folder = os.open(self.path.resolve().parent, os.O_RDONLY)
         except OSError as error:
@@ -131,7 +144,7 @@ class KeysFile:
 
     def _text(self) -> str:
         try:
-            # Before it is read: what comes in between is seen at the next look.
+            # Before the read: a later change is noticed at the next look.
             self._seen = self._state()
             return self.path.read_text(encoding="ascii")
         except OSError as error:
@@ -148,12 +161,12 @@ class KeysFile:
 
 
 def new_key() -> tuple[str, bytes]:
-    """An id that no other key has, and a key."""
+    """Return a new id and a new key."""
     return f"k{secrets.token_hex(4)}", secrets.token_bytes(KEY_BYTES)
 
 
 def _make(path: Path) -> None:
-    # Two processes that start at once must end with one key: the file appears whole, and the first one stays.
+    # Two processes that start at once must use one key: the file appears complete, and the first one stays.
     name, key = new_key()
     unfinished = _write_beside(path, f"{name} {base64.b64encode(key).decode()}\n")
     try:
@@ -174,7 +187,7 @@ def _write_beside(path: Path, text: str) -> Path:
 
 
 def _settle(folder: Path) -> None:
-    """Have the name of a file outlive a power cut."""
+    """Make the name of a file durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -197,13 +210,15 @@ def _read_line(line: str, place: str) -> tuple[str, bytes]:
 
 __all__ = ["Keyring", "KeysUnusable", "load_keyring"]
 
-# NIST SP 800-38D, 8.2: 96 bits of nonce are what the mode is made for.
+# NIST SP 800-38D, 8.2 recommends nonces of 96 bits.
 NONCE_BYTES = 12
 
 
 class Keyring:
-    """Keys by id; `first` is the one that seals. `newer` gives other keys in their place, when there are any; it is
-    asked each time."""
+    """Keys by id; `first` encrypts.
+
+    `newer` returns changed keys; it is called for each use.
+    """
 
     def __init__(
         self, first: str, keys: Mapping[str, bytes], *, newer: Callable[[], Keys | None] = lambda: None
@@ -216,18 +231,21 @@ class Keyring:
         return f"Keyring(first={self.first!r})"
 
     def seal(self, plain: bytes, context: str) -> bytes:
-        """Seal for one place: `context` names tenant, table and row, and opening needs the same again."""
+        """Encrypt for one place.
+
+        `context` names tenant, table and row. Decrypting needs the same.
+        """
         self._follow()
         nonce = secrets.token_bytes(NONCE_BYTES)
         name = self.first.encode()
         return bytes([len(name)]) + name + nonce + AESGCM(self.keys[self.first]).encrypt(nonce, plain, context.encode())
 
     def open(self, sealed: bytes, context: str) -> bytes:
-        """Open what was sealed for this place. Raises KeysUnusable."""
+        """Decrypt a secret of this place. Raises KeysUnusable."""
         end = 1 + sealed[0] if sealed else 0
         nonce, rest = sealed[end : end + NONCE_BYTES], sealed[end + NONCE_BYTES :]
         name = sealed[1:end].decode(errors="replace")
-        # Another process may have sealed it with a key that was made meanwhile; and one that was dropped opens no more.
+        # Another process may have used a newer key, and removed keys decrypt no more.
         self._follow()
         key = self.keys.get(name)
         if key is None:
@@ -235,7 +253,7 @@ class Keyring:
         try:
             return AESGCM(key).decrypt(nonce, rest, context.encode())
         except (InvalidTag, ValueError) as error:
-            # A nonce that is cut off is a ValueError.
+            # A truncated nonce is a ValueError.
             raise KeysUnusable(
                 f'A secret sealed with the key "{name}" does not open: the key or the row was changed.'
             ) from error
@@ -246,8 +264,10 @@ class Keyring:
 
 
 def load_keyring(path: Path) -> Keyring:
-    """The keys of a file, which is made where there is none; the ring follows it when it changes. Raises KeysUnusable
-    with what to do."""
+    """Load the keys of a file, which is created if it is missing.
+
+    The ring follows changes of the file. Raises KeysUnusable.
+    """
     file = KeysFile(path)
     file.make()
     keys = file.read()
