@@ -11,10 +11,10 @@ from chamberlain.core.errors import Conflict, OutsideFault
 from chamberlain.core.ids import AdoptionId, TenantId
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import MailboxPage, Marking
-from tests.adoptions.adopters import Adopter, TroubledAdoptions, adopter_of
+from tests.adoptions.adoption_fixture import AdoptionFixture, AdoptionsWithFaults, adoption_fixture
 from tests.directory.mailbox_work import plain
 from tests.estates import ESTATE, PREFIXES, Estate
-from tests.guests.assignments.stewards import expire_leases, make_due
+from tests.guests.assignments.guest_fixture import expire_leases, make_due
 from tests.troubles import TroubledPeople
 
 TAKE = """
@@ -24,8 +24,8 @@ SELECT $1, kind, value, gen_random_uuid() FROM unnest($2::text[], $3::text[]) AS
 
 
 @pytest.fixture
-async def adopter(estate: Estate) -> Adopter:
-    return adopter_of(estate)
+async def adoption(estate: Estate) -> AdoptionFixture:
+    return adoption_fixture(estate)
 
 
 @dataclass
@@ -40,10 +40,10 @@ class Meanwhile(TroubledPeople):
         return await super().look_up(question)
 
 
-async def test_it_rejects_what_somebody_gets_the_name_of_just_before(adopter: Adopter) -> None:
-    await adopter.mailbox_before(plain())
-    await adopter.mailbox_before(plain())
-    preview = await adopter.preview()
+async def test_it_rejects_what_somebody_gets_the_name_of_just_before(adoption: AdoptionFixture) -> None:
+    await adoption.mailbox_before(plain())
+    await adoption.mailbox_before(plain())
+    preview = await adoption.preview()
     (kind, value), *_ = sorted(preview.taken[0].held)
     taken: list[str] = []
 
@@ -51,26 +51,26 @@ async def test_it_rejects_what_somebody_gets_the_name_of_just_before(adopter: Ad
         # It is shown to be free, and the caller's name is looked up after that.
         if listing.is_listed and not taken:
             taken.append(value)
-            async with adopter.estate.databases.worker.across_tenants() as tx:
+            async with adoption.estate.databases.worker.across_tenants() as tx:
                 await tx.execute(TAKE, ESTATE, [kind], [value])
 
-    listing = Listing(adopter.service.previewer.directory)
-    people = Meanwhile(adopter.estate.people, act=take)
-    authorization = Authorization(adopter.estate.databases.application, people, PREFIXES, adopter.estate.now)
-    previewer = replace(adopter.service.previewer, directory=listing)
-    late = replace(adopter, service=replace(adopter.service, previewer=previewer, authorization=authorization))
+    listing = Listing(adoption.service.previewer.directory)
+    people = Meanwhile(adoption.estate.people, act=take)
+    authorization = Authorization(adoption.estate.databases.application, people, PREFIXES, adoption.estate.now)
+    previewer = replace(adoption.service.previewer, directory=listing)
+    late = replace(adoption, service=replace(adoption.service, previewer=previewer, authorization=authorization))
 
     with pytest.raises(Conflict) as refused:
         await late.confirm(digest=preview.digest)
 
     assert (refused.value.code, taken) == ("previewChanged", [value])
-    assert await adopter.listed() == []
-    assert await adopter.estate.rows("SELECT value FROM chamberlain.reservation") == [(value,)]
-    assert await adopter.estate.rows("SELECT kind FROM chamberlain.job WHERE kind = 'adoptionRun'") == []
+    assert await adoption.listed() == []
+    assert await adoption.estate.rows("SELECT value FROM chamberlain.reservation") == [(value,)]
+    assert await adoption.estate.rows("SELECT kind FROM chamberlain.job WHERE kind = 'adoptionRun'") == []
 
 
 @dataclass
-class Listing(TroubledAdoptions):
+class Listing(AdoptionsWithFaults):
     """The port; it remembers that mailboxes were listed."""
 
     is_listed: bool = False
@@ -81,7 +81,7 @@ class Listing(TroubledAdoptions):
 
 
 @dataclass
-class Slow(TroubledAdoptions):
+class Slow(AdoptionsWithFaults):
     """The port; what is marked first is marked when something else was done."""
 
     act: Callable[[], Awaitable[None]] | None = None
@@ -93,24 +93,24 @@ class Slow(TroubledAdoptions):
         return await super().mark(markings)
 
 
-async def test_marks_that_come_when_all_is_undone_do_not_stay(adopter: Adopter) -> None:
+async def test_marks_that_come_when_all_is_undone_do_not_stay(adoption: AdoptionFixture) -> None:
     """A worker was thought to be dead; another one has undone everything before the first one goes on."""
     for _ in range(3):
-        await adopter.mailbox_before(plain())
-    shown = await adopter.shown()
-    adoption_id = await adopter.confirm()
+        await adoption.mailbox_before(plain())
+    shown = await adoption.shown()
+    adoption_id = await adoption.confirm()
 
-    slow = replace(adopter.run, adoptions=Slow(adopter.port.adoptions, act=lambda: undo(adopter, adoption_id)))
-    await make_due(adopter.estate)
-    await slow.run(await adopter.estate.claim())
+    slow = replace(adoption.run, adoptions=Slow(adoption.port.adoptions, act=lambda: undo(adoption, adoption_id)))
+    await make_due(adoption.estate)
+    await slow.run(await adoption.estate.claim())
 
-    assert (await adopter.read(adoption_id)).record.state is AdoptionState.UNDONE
-    assert await adopter.shown() == shown
-    assert await adopter.estate.rows("SELECT request_id FROM chamberlain.request") == []
+    assert (await adoption.read(adoption_id)).record.state is AdoptionState.UNDONE
+    assert await adoption.shown() == shown
+    assert await adoption.estate.rows("SELECT request_id FROM chamberlain.request") == []
 
 
-async def undo(adopter: Adopter, adoption_id: AdoptionId) -> None:
-    await adopter.undo(adoption_id)
-    await expire_leases(adopter.estate)
-    await adopter.work()
-    assert (await adopter.read(adoption_id)).record.state is AdoptionState.UNDONE
+async def undo(adoption: AdoptionFixture, adoption_id: AdoptionId) -> None:
+    await adoption.undo(adoption_id)
+    await expire_leases(adoption.estate)
+    await adoption.work()
+    assert (await adoption.read(adoption_id)).record.state is AdoptionState.UNDONE

@@ -28,7 +28,7 @@ from chamberlain.webhooks.rules import (
 from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, TIMEOUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
 from chamberlain.webhooks.wire import Attempt, Delivery
 from tests.docs.pages import REFERENCE, named, rows, section
-from tests.webhooks.receiver import receiving
+from tests.webhooks.fake_webhook_receiver import receiving
 
 PAGE = REFERENCE / "webhooks.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from chamberlain.queue.models import JobKind
 from chamberlain.templates.cache import Revisions
 from chamberlain.tenants import records as tenant_records
 from tests.estates import ADA, ESTATE, SHARED_MAILBOX, TRACE, Estate
-from tests.guests.assignments.stewards import Steward, make_due, steward_of
+from tests.guests.assignments.guest_fixture import GuestFixture, guest_fixture, make_due
 from tests.requests.acts import administrator, workers
 
 ACCEPT = """
@@ -31,7 +31,7 @@ class DriftFixture:
     """Drift checks of one process."""
 
     estate: Estate
-    assignments: Steward
+    assignments: GuestFixture
     jobs: DriftJobs
     service: DriftService
 
@@ -110,12 +110,12 @@ class DriftFixture:
 def drift_fixture(estate: Estate) -> DriftFixture:
     """The parts of one process."""
     database = estate.databases.application
-    steward = steward_of(estate)
+    guest_rules = guest_fixture(estate)
     return DriftFixture(
         estate=estate,
-        assignments=steward,
+        assignments=guest_rules,
         jobs=DriftJobs(
-            estate.databases.worker, estate.directory, steward.guests, estate.people, Revisions(), uuid4, estate.now
+            estate.databases.worker, estate.directory, guest_rules.guests, estate.people, Revisions(), uuid4, estate.now
         ),
         service=DriftService(database, estate.authorization(), workers(estate), estate.now),
     )

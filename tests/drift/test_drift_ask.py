@@ -10,7 +10,7 @@ from chamberlain.core.idempotency import KeptAnswer
 from chamberlain.drift.models import DriftCheck
 from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import ADA, BEN, ESTATE, Estate, caller_of
-from tests.guests.assignments.stewards import later
+from tests.guests.assignments.guest_fixture import later
 from tests.requests.acts import act, administrator, application
 
 JOBS = "SELECT count(*), bool_and(run_at <= now()) FROM chamberlain.job WHERE kind = 'driftCheck' AND tenant_id = $1"

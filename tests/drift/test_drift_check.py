@@ -18,7 +18,7 @@ from chamberlain.guests.models import FindingFilter, FindingKind, FindingState
 from chamberlain.queue.models import NOBODY
 from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import BEN, CLEO, ESTATE, INTERNAL, OTHER_HOUSE, PROJECT_TEAM, TRACE, Estate
-from tests.guests.assignments.stewards import (
+from tests.guests.assignments.guest_fixture import (
     ALL_STAFF,
     GIL,
     HANDBOOK,
@@ -94,7 +94,7 @@ async def test_what_is_as_it_should_be_is_no_finding(drift: DriftFixture) -> Non
     await drift.mailbox(name="Zurich", displayName="Room", capacity=12, roomMailboxMetadata={"hasWhiteboard": True})
     await drift.group(owners=[str(BEN)], members=[str(CLEO)], labelId=INTERNAL, description="Rockets")
     await drift.group(templateId=str(PROJECT_TEAM), memberShipType=1)
-    await drift.assignments.look_around()
+    await drift.assignments.discover()
     await drift.assignments.assign(templateId=str(PARTNERS), policyId=str(YEARLY_REVIEW))
     await drift.assignments.work()
 
@@ -284,7 +284,7 @@ async def test_what_a_mailbox_is_called_is_put_right_where_the_tenant_says_so(dr
 )
 async def test_what_is_assigned_is_put_right(drift: DriftFixture, change: str, name: str) -> None:
     await drift.set_repair()
-    await drift.assignments.look_around()
+    await drift.assignments.discover()
     await drift.assignments.assign(
         HANDBOOK, kind=SubjectType.SITE, templateId=str(PARTNERS), policyId=str(YEARLY_REVIEW)
     )
@@ -479,7 +479,7 @@ async def test_every_tenant_has_its_job_at_its_time_of_the_night(drift: DriftFix
 
 async def test_what_is_not_through_is_left_alone(drift: DriftFixture) -> None:
     await drift.estate.ask_mailbox({"name": "Desk", "displayName": "The desk", "alias": "counter"})
-    await drift.assignments.look_around()
+    await drift.assignments.discover()
     await drift.assignments.assign(templateId=str(NO_GUESTS))
     later(drift.estate, days=1)
 
@@ -541,22 +541,22 @@ class Overtaken:
 
 async def test_what_is_assigned_anew_meanwhile_is_not_held_against_the_directory(drift: DriftFixture) -> None:
     await drift.set_repair()
-    steward = drift.assignments
-    await steward.look_around()
-    await steward.assign(templateId=str(NO_GUESTS))
-    await steward.work()
+    guest_rules = drift.assignments
+    await guest_rules.discover()
+    await guest_rules.assign(templateId=str(NO_GUESTS))
+    await guest_rules.work()
     await drift.change("UPDATE directory.guest_settings SET allow_to_add_guests = true")
 
     async def assign() -> None:
-        if (await steward.record()).assignment.template_id == NO_GUESTS:
-            await steward.assign(templateId=str(PARTNERS))
-            await steward.work()
+        if (await guest_rules.record()).assignment.template_id == NO_GUESTS:
+            await guest_rules.assign(templateId=str(PARTNERS))
+            await guest_rules.work()
 
-    drift.jobs = replace(drift.jobs, guests=Overtaken(steward.guests, assign))
+    drift.jobs = replace(drift.jobs, guests=Overtaken(guest_rules.guests, assign))
     await drift.check_all()
 
     # The repair was of what is not assigned any more; the page was looked at once more.
-    shown = await steward.shown()
+    shown = await guest_rules.shown()
     assert shown.rules is not None
     assert (shown.template_id, shown.rules.allowed) == (PARTNERS, True)
     states = {each.state for each in await drift.records(FindingFilter(kind=FindingKind.DRIFT))}
@@ -589,7 +589,7 @@ EMPTY = "UPDATE chamberlain.request SET body = '{}' WHERE kind = 'group'"
 
 
 async def test_what_is_not_assigned_any_more_does_not_differ(drift: DriftFixture) -> None:
-    await drift.assignments.look_around()
+    await drift.assignments.discover()
     await drift.assignments.assign(ALL_STAFF, policyId=str(YEARLY_REVIEW))
     await drift.assignments.work()
     await drift.change(UNMARK, ALL_STAFF)
@@ -604,7 +604,7 @@ async def test_what_is_not_assigned_any_more_does_not_differ(drift: DriftFixture
 
 @pytest.mark.parametrize(("change", "state"), [(FAIL, GONE), (FAIL.replace("failed", "running"), OPEN)])
 async def test_what_has_failed_to_be_assigned_does_not_differ(drift: DriftFixture, change: str, state: str) -> None:
-    await drift.assignments.look_around()
+    await drift.assignments.discover()
     await drift.assignments.assign(ALL_STAFF, policyId=str(YEARLY_REVIEW))
     await drift.assignments.work()
     await drift.change(UNMARK, ALL_STAFF)
@@ -662,7 +662,7 @@ async def test_it_handles_a_group_that_two_requests_name(drift: DriftFixture) ->
 
 
 @dataclass
-class Tiring(TroubledDirectory):
+class TiringDirectory(TroubledDirectory):
     """A directory that asks to wait after so many looks at groups."""
 
     looks: int = 0
@@ -678,7 +678,7 @@ async def test_groups_with_many_members_end_a_page(drift: DriftFixture) -> None:
     for place in range(5):
         await drift.group(displayName=f"Apollo {place}")
     await drift.change("UPDATE directory.groups SET display_name = 'X' WHERE display_name LIKE 'Apollo%'")
-    tired = Tiring(drift.estate.directory, looks=2)
+    tired = TiringDirectory(drift.estate.directory, looks=2)
     check = replace(drift.jobs, batch_size=2, max_people=1, directory=tired)
     await check.begin(TRACE)
     await drift.run_due(check)

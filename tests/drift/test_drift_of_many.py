@@ -7,7 +7,7 @@ import pytest
 
 from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import BEN, INTERNAL, PROJECT_TEAM, SHARED_MAILBOX, Estate
-from tests.guests.assignments.stewards import later
+from tests.guests.assignments.guest_fixture import later
 
 SIZES = [
     pytest.param(400, 20, id="400 things, 20 changed"),

@@ -17,7 +17,7 @@ from chamberlain.directory.steps import Step
 from chamberlain.guests.models import FindingState
 from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import BEN, INTERNAL, Estate
-from tests.guests.assignments.stewards import later
+from tests.guests.assignments.guest_fixture import later
 from tests.troubles import TroubledDirectory
 
 ELI = UUID("e1100000-0000-4000-8000-000000000005")

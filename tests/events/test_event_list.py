@@ -28,7 +28,7 @@ from tests.estates import (
     mail_caller_of,
     open_estate,
 )
-from tests.guests.assignments.stewards import (
+from tests.guests.assignments.guest_fixture import (
     ALL_STAFF,
     GIL,
     HANDBOOK,
@@ -37,9 +37,9 @@ from tests.guests.assignments.stewards import (
     PARTNERS,
     ZERO,
     expire_leases,
+    guest_fixture,
     later,
     make_due,
-    steward_of,
 )
 from tests.mailboxes.mailbox_bodies import BODIES
 from tests.queue.deadly import DeadlyDirectory, Killed
@@ -158,11 +158,11 @@ async def test_what_has_to_be_approved_is_told(databases: Databases) -> None:
 
 @pytest.mark.parametrize(("kind", "subject"), [(SubjectType.GROUP, ALL_STAFF), (SubjectType.SITE, HANDBOOK)])
 async def test_what_was_assigned_is_told_once(estate: Estate, kind: SubjectType, subject: object) -> None:
-    steward = steward_of(estate)
+    guest_rules = guest_fixture(estate)
     group_id = ALL_STAFF if kind is SubjectType.GROUP else HANDBOOK
     for sent in ({"templateId": str(NO_GUESTS)}, {"templateId": str(NO_GUESTS)}, {"templateId": ZERO}):
-        await steward.ask(sent, group_id, kind=kind)
-        await steward.work()
+        await guest_rules.ask(sent, group_id, kind=kind)
+        await guest_rules.work()
 
     events = [(each.type, json.loads(each.data)) for each in await read(estate)]
 
@@ -174,10 +174,10 @@ async def test_what_was_assigned_is_told_once(estate: Estate, kind: SubjectType,
 
 
 async def test_effects_that_failed_and_were_cancelled_are_told(estate: Estate) -> None:
-    steward = steward_of(estate)
-    steward.guests.faults[ALL_STAFF] = REFUSED
-    record = await steward.assign(templateId=str(NO_GUESTS))
-    await steward.work()
+    guest_rules = guest_fixture(estate)
+    guest_rules.guests.faults[ALL_STAFF] = REFUSED
+    record = await guest_rules.assign(templateId=str(NO_GUESTS))
+    await guest_rules.work()
     assert record.assignment_request_id is not None
     await cancel(estate, record.assignment_request_id, administrator(ADA))
 
@@ -208,11 +208,11 @@ async def test_what_a_template_assigns_to_its_groups_is_told(databases: Database
 
 
 async def test_no_event_names_who_is_in_a_group(estate: Estate) -> None:
-    steward = steward_of(estate)
+    guest_rules = guest_fixture(estate)
     await estate.request("Apollo", owners=[str(BEN)], members=[str(DARA)])
     await estate.work()
-    await steward.assign(templateId=str(NO_GUESTS))
-    await steward.work()
+    await guest_rules.assign(templateId=str(NO_GUESTS))
+    await guest_rules.work()
 
     everything = b"".join(each.data for each in await read(estate)).decode()
 

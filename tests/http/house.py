@@ -52,7 +52,7 @@ from tests.drift.fake_drift import FakeDrift
 from tests.events.fake_events import FakeEvents
 from tests.guests.assignments.fake_assignments import FakeAssignments
 from tests.guests.findings.fake_findings import FakeFindings
-from tests.guests.policies.binder import Binder
+from tests.guests.policies.fake_policies import FakePolicies
 from tests.queue.fake_jobs import FakeJobs
 from tests.template_admin.fake_templates import FakeTemplates
 from tests.tenants.fake_tenants import FakeTenants
@@ -239,7 +239,7 @@ class House:
     audit: FakeAudit = field(default_factory=FakeAudit)
     templates: FakeTemplates = field(default_factory=FakeTemplates)
     webhooks: FakeWebhooks = field(init=False)
-    binder: Binder = field(default_factory=Binder)
+    policies: FakePolicies = field(default_factory=FakePolicies)
     tenants: FakeTenants = field(default_factory=FakeTenants)
     events: FakeEvents = field(default_factory=FakeEvents)
     assignments: FakeAssignments = field(default_factory=FakeAssignments)
@@ -371,7 +371,7 @@ class House:
             FakeGroups(self),
             FakeMailboxes(self),
             FakeRequests(self),
-            self.binder,
+            self.policies,
             self.assignments,
             self.findings,
             self.audit,

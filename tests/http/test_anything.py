@@ -15,7 +15,7 @@ from chamberlain.http.openapi import codes_of
 from chamberlain.http.problems import STATUSES, Problem
 from chamberlain.http.router import Resources, ServedEndpoint
 from tests.guests.assignments.fake_assignments import ALL_STAFF, HANDBOOK
-from tests.guests.policies.binder import POLICY_ID
+from tests.guests.policies.fake_policies import POLICY_ID
 from tests.http.house import CALLERS as KNOWN
 from tests.http.house import MAILBOX_ID, REQUEST, TEMPLATE, House, mailbox_record, record
 from tests.template_admin.fake_templates import ROOM, TEAM

@@ -9,11 +9,11 @@ from chamberlain.configuration.rules import Noun, Plan, PlannedChange, Verb
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.subjects.models import SubjectFilter
 from chamberlain.tenants import records as tenant_records
-from tests.adoptions.adopters import adopter_of
+from tests.adoptions.adoption_fixture import adoption_fixture
 from tests.directory.mailbox_work import plain
 from tests.drift.drift_fixture import drift_fixture
 from tests.estates import BEN, ESTATE, PROJECT_TEAM, Estate
-from tests.guests.assignments.stewards import steward_of
+from tests.guests.assignments.guest_fixture import guest_fixture
 from tests.mailboxes.mailbox_bodies import SMALL
 from tests.queue.deadly import DeadlyDirectory, Killed
 
@@ -92,35 +92,35 @@ async def test_drift_still_finds_groups_and_mailboxes(estate: Estate) -> None:
 async def test_discovery_still_knows_the_request_of_a_group(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
     await estate.work()
-    steward = steward_of(estate)
+    guest_rules = guest_fixture(estate)
     await set_prefix(estate, "other")
 
-    await steward.look_around()
+    await guest_rules.discover()
 
     group = await estate.group(accepted.request_id)
     assert group is not None
-    assert (await steward.record(group.id)).entry.request_id == accepted.request_id
-    assert "Apollo" in await steward.names(SubjectFilter(SubjectType.GROUP))
+    assert (await guest_rules.record(group.id)).entry.request_id == accepted.request_id
+    assert "Apollo" in await guest_rules.names(SubjectFilter(SubjectType.GROUP))
 
 
 async def test_a_managed_mailbox_is_not_offered_for_adoption(estate: Estate) -> None:
-    adopter = adopter_of(estate)
+    adoption = adoption_fixture(estate)
     await estate.ask_mailbox(SMALL)
     await estate.work()
-    before = await adopter.preview()
+    before = await adoption.preview()
     await set_prefix(estate, "other")
 
-    after = await adopter.preview()
+    after = await adoption.preview()
 
     assert after == before
 
 
 async def test_an_adoption_that_began_under_the_old_prefix_is_on_record_under_it(estate: Estate) -> None:
-    adopter = adopter_of(estate)
-    await adopter.mailbox_before(plain())
-    await adopter.confirm()
+    adoption = adoption_fixture(estate)
+    await adoption.mailbox_before(plain())
+    await adoption.confirm()
     await set_prefix(estate, "other")
-    await adopter.work()
+    await adoption.work()
 
     marked = await estate.rows("SELECT DISTINCT extension_prefix FROM chamberlain.request WHERE tenant_id = $1", ESTATE)
     assert marked == [("chamberlain",)]

@@ -21,7 +21,7 @@ from chamberlain.embedded.identity.certificates import ServerCertificate, make_s
 from chamberlain.webhooks.addresses import Address, Resolve, Resolver
 from chamberlain.webhooks.models import Reply, WebhookCall
 from chamberlain.webhooks.sender import MAX_IDLE, REFUSED, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
-from tests.webhooks.receiver import CLOSE, HANG, Receiver, answer, receiving
+from tests.webhooks.fake_webhook_receiver import CLOSE, HANG, Receiver, answer, receiving
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 SECRETS = tuple(f"whsec_{b64encode(bytes([each] * 32)).decode()}" for each in (1, 2))

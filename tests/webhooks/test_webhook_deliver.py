@@ -29,7 +29,7 @@ from chamberlain.webhooks.rules import FAILING, GONE, RETRY_SCHEDULE
 from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, Sender
 from tests.databases import Databases
 from tests.estates import ESTATE, PROJECT_GROUP, Estate, changed_estate, open_estate, until
-from tests.webhooks.receiver import CLOSE, HANG, Receiver, answer, receiving
+from tests.webhooks.fake_webhook_receiver import CLOSE, HANG, Receiver, answer, receiving
 
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 KEYRING = Keyring("k1", {"k1": bytes(32)})

@@ -27,7 +27,7 @@ from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, Sender
 from tests.estates import ADA, BEN, ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, ZOE, Estate
 from tests.requests.acts import act, administrator, application
 from tests.template_admin.template_keepers import KEYRING, Keeper
-from tests.webhooks.receiver import HANG, Receiver, answer, receiving
+from tests.webhooks.fake_webhook_receiver import HANG, Receiver, answer, receiving
 from tests.webhooks.webhook_services import webhook_service_of
 
 ROOM = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))

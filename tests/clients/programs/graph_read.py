@@ -62,7 +62,7 @@ async def ask_further(graph: GraphServiceClient) -> Answer:
     }
 
 
-async def look_around(graph: GraphServiceClient) -> Answer:
+async def discover(graph: GraphServiceClient) -> Answer:
     user = graph.users.by_user_id(ADA)
     licenses = (await user.license_details.get()).value
     rooms = (await graph.places.graph_room.get()).value
@@ -118,7 +118,7 @@ async def main() -> None:
     ) as credential:
         graph = GraphServiceClient(credential, scopes=["https://graph.estate.example/.default"])
         graph.request_adapter.base_url = f"{os.environ['GRAPH_URL']}/v1.0"
-        uses = (find, page, ask_further, look_around, be_refused)
+        uses = (find, page, ask_further, discover, be_refused)
         print(json.dumps({use.__name__: await told(use(graph)) for use in uses}, default=str), flush=True)
 
 

@@ -15,7 +15,7 @@ from chamberlain.configuration.files import Configuration
 from tests.databases import Databases
 from tests.estates import BEN, OTHER_HOUSE, PROJECT_GROUP, ZOE, open_estate
 from tests.example import configuration_in, example_document
-from tests.guests.assignments.stewards import (
+from tests.guests.assignments.guest_fixture import (
     ALL_STAFF,
     HANDBOOK,
     NINETY_DAYS,
@@ -23,8 +23,8 @@ from tests.guests.assignments.stewards import (
     PARTNERS,
     YEARLY_REVIEW,
     ZERO,
-    Steward,
-    steward_of,
+    GuestFixture,
+    guest_fixture,
 )
 from tests.http.house import ADA, BASE, PREFIX, USER, House
 
@@ -85,7 +85,7 @@ CALLERS = {
 class Door:
     """A client of an API with an estate behind it."""
 
-    steward: Steward
+    guest_rules: GuestFixture
     client: httpx2.AsyncClient
 
     async def patch(self, caller: str, subject: str, body: object, **headers: str) -> httpx2.Response:
@@ -109,17 +109,17 @@ def configuration() -> Configuration:
 
 @pytest.fixture
 async def door(databases: Databases) -> AsyncIterator[Door]:
-    steward = steward_of(await open_estate(databases, configuration()))
+    guest_rules = guest_fixture(await open_estate(databases, configuration()))
 
     async def verify(authorization: str | None) -> Caller:
         return CALLERS[str(authorization).removeprefix("Bearer ")]
 
     house = House()
-    http = replace(house.http(), verify=verify, require_allowed=steward.assignments.authorization.require)
-    services = [steward.assignments, steward.findings, *house.services()]
+    http = replace(house.http(), verify=verify, require_allowed=guest_rules.assignments.authorization.require)
+    services = [guest_rules.assignments, guest_rules.findings, *house.services()]
     transport = httpx2.ASGITransport(app=create_app(http, services))
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
-        yield Door(steward, client)
+        yield Door(guest_rules, client)
 
 
 def body_of(template: str, policy: str) -> dict[str, object]:
@@ -166,7 +166,7 @@ async def test_it_works_for_every_value_of_both_fields(door: Door, caller: str, 
             assert ids_of(told) == now, case
             assert answer.headers["etag"] == (await door.get(PATHS[subject])).headers["etag"]
             assert (await door.get(PATHS[subject])).json() == told, case
-    traces = await door.steward.traces()
+    traces = await door.guest_rules.traces()
     assert changes > 5
     # Each change has one of each, and nothing else has any.
     assert [sum(each[0] == kind for each in traces) for kind in ("request", "job", "audit", "event")] == [changes] * 4
@@ -193,7 +193,7 @@ async def test_it_rejects_every_other_caller(door: Door, caller: str, status: in
         malformed = OF_FORM.intersection(faults_of(template, policy).values()) and status == 404
         expected = (400, "invalidBody") if malformed else (status, code)
         assert (answer.status_code, answer.json()["code"]) == expected, (template, policy)
-    assert await door.steward.traces() == []
+    assert await door.guest_rules.traces() == []
     read = await door.get(PATHS[subject], caller)
     assert (read.status_code, read.json()["code"]) == (status, code)
 
@@ -271,7 +271,7 @@ async def test_each_kind_is_found_at_its_own_path_alone(door: Door) -> None:
 
 
 async def test_lists_show_what_is_assigned(door: Door) -> None:
-    await door.steward.look_around()
+    await door.guest_rules.discover()
     await door.patch("Manage", "group", {"templateId": str(NO_GUESTS)})
 
     groups = (await door.get("/admin/collab/v1/manage/groups/")).json()
@@ -299,7 +299,7 @@ async def test_it_rejects_filters_that_cannot_be(door: Door, query: str, code: s
 
 async def test_findings_are_listed(door: Door) -> None:
     await door.patch("delegated administrator", "group", {"templateId": str(NO_GUESTS)})
-    await door.steward.work()
+    await door.guest_rules.work()
 
     everything = (await door.get("/admin/v1/findings/", "Config")).json()
     of_group = (await door.get(f"/admin/v1/findings/?subjectId={ALL_STAFF}&state=open", "Config")).json()

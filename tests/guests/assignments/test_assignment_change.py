@@ -24,7 +24,7 @@ from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.models import SubjectRecord
 from chamberlain.requests.steps import CANCELLED
 from tests.estates import ADA, ESTATE, NOBODY, OTHER_HOUSE, TRACE, Estate
-from tests.guests.assignments.stewards import (
+from tests.guests.assignments.guest_fixture import (
     ALL_STAFF,
     HANDBOOK,
     NINETY_DAYS,
@@ -33,9 +33,9 @@ from tests.guests.assignments.stewards import (
     SUPPLIERS,
     YEARLY_REVIEW,
     ZERO,
-    Steward,
+    GuestFixture,
+    guest_fixture,
     later,
-    steward_of,
 )
 from tests.postgres import connected
 from tests.requests.acts import administrator, application, cancel
@@ -44,18 +44,18 @@ TOGETHER = 500
 
 
 @pytest.fixture
-async def steward(estate: Estate) -> Steward:
-    return steward_of(estate)
+async def guest_rules(estate: Estate) -> GuestFixture:
+    return guest_fixture(estate)
 
 
-async def test_it_works(steward: Steward) -> None:
-    record = await steward.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+async def test_it_works(guest_rules: GuestFixture) -> None:
+    record = await guest_rules.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
 
     assert record.assignment == Assignment(NO_GUESTS, NINETY_DAYS)
     assert (record.template_name, record.policy_name) == ("No guests", "90 days")
-    assert record.assigned_at == steward.estate.moment
-    assert record == await steward.record()
-    ((action, trace, request_id, payload),) = await steward.estate.rows(
+    assert record.assigned_at == guest_rules.estate.moment
+    assert record == await guest_rules.record()
+    ((action, trace, request_id, payload),) = await guest_rules.estate.rows(
         "SELECT action, trace_id, request_id, payload FROM chamberlain.audit WHERE action LIKE '%.assign'"
     )
     assert (action, trace, request_id) == ("group.assign", TRACE, record.assignment_request_id)
@@ -66,8 +66,8 @@ async def test_it_works(steward: Steward) -> None:
         "before": {"templateId": None, "policyId": None},
         "after": {"templateId": str(NO_GUESTS), "policyId": str(NINETY_DAYS)},
     }
-    ((kind, at, data),) = await steward.estate.rows("SELECT type, at, data FROM chamberlain.event")
-    assert (kind, at) == ("group.assignmentChanged", steward.estate.moment)
+    ((kind, at, data),) = await guest_rules.estate.rows("SELECT type, at, data FROM chamberlain.event")
+    assert (kind, at) == ("group.assignmentChanged", guest_rules.estate.moment)
     assert msgspec.json.decode(str(data)) == {
         "group": {"id": str(ALL_STAFF), "displayName": "All staff"},
         "before": {"templateId": None, "policyId": None},
@@ -76,38 +76,38 @@ async def test_it_works(steward: Steward) -> None:
     }
 
 
-async def test_whoever_assigns_again_and_again_is_asked_for_once_a_minute(steward: Steward) -> None:
+async def test_whoever_assigns_again_and_again_is_asked_for_once_a_minute(guest_rules: GuestFixture) -> None:
     for template in (str(NO_GUESTS), ZERO, str(PARTNERS)):
-        await steward.assign(templateId=template)
-    asked = len(steward.estate.people.questions)
-    later(steward.estate, seconds=61)
-    record = await steward.assign(templateId=ZERO)
+        await guest_rules.assign(templateId=template)
+    asked = len(guest_rules.estate.people.questions)
+    later(guest_rules.estate, seconds=61)
+    record = await guest_rules.assign(templateId=ZERO)
 
-    assert (asked, len(steward.estate.people.questions)) == (1, 2)
+    assert (asked, len(guest_rules.estate.people.questions)) == (1, 2)
     assert record.assigned_by is not None
     assert record.assigned_by.display_name == "Ada Achterberg"
 
 
-async def test_somebody_whose_name_cannot_be_asked_for_now_has_one_later(steward: Steward) -> None:
-    steward.estate.people.trouble = TryAgain(timedelta(seconds=1), "The directory does not answer.")
-    nameless = await steward.assign(templateId=str(NO_GUESTS))
-    steward.estate.people.trouble = None
-    named_again = await steward.assign(templateId=ZERO)
+async def test_somebody_whose_name_cannot_be_asked_for_now_has_one_later(guest_rules: GuestFixture) -> None:
+    guest_rules.estate.people.trouble = TryAgain(timedelta(seconds=1), "The directory does not answer.")
+    nameless = await guest_rules.assign(templateId=str(NO_GUESTS))
+    guest_rules.estate.people.trouble = None
+    named_again = await guest_rules.assign(templateId=ZERO)
 
     assert nameless.assigned_by is not None
     assert named_again.assigned_by is not None
     assert (nameless.assigned_by.display_name, named_again.assigned_by.display_name) == ("", "Ada Achterberg")
 
 
-async def test_the_audit_row_holds_what_changed_only(steward: Steward) -> None:
-    await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
-    await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+async def test_the_audit_row_holds_what_changed_only(guest_rules: GuestFixture) -> None:
+    await guest_rules.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
+    await guest_rules.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
 
-    rows = await steward.estate.rows(
+    rows = await guest_rules.estate.rows(
         "SELECT action, payload -> 'before', payload -> 'after' FROM chamberlain.audit "
         "WHERE action LIKE '%.assign' ORDER BY sequence"
     )
-    events = await steward.estate.rows("SELECT type, data -> 'site' ->> 'id' FROM chamberlain.event")
+    events = await guest_rules.estate.rows("SELECT type, data -> 'site' ->> 'id' FROM chamberlain.event")
     assert [(action, msgspec.json.decode(str(old)), msgspec.json.decode(str(new))) for action, old, new in rows] == [
         ("site.assign", {"templateId": None}, {"templateId": str(NO_GUESTS)}),
         ("site.assign", {"policyId": None}, {"policyId": str(NINETY_DAYS)}),
@@ -124,92 +124,97 @@ async def test_the_audit_row_holds_what_changed_only(steward: Steward) -> None:
         {"templateId": str(NO_GUESTS).upper(), "policyId": ZERO},
     ],
 )
-async def test_what_is_so_already_leaves_no_trace(steward: Steward, sent: dict[str, object]) -> None:
-    before = await steward.assign(templateId=str(NO_GUESTS))
-    traces, rows = await steward.traces(), await steward.estate.rows("SELECT * FROM chamberlain.subject")
-    later(steward.estate, seconds=1)
+async def test_what_is_so_already_leaves_no_trace(guest_rules: GuestFixture, sent: dict[str, object]) -> None:
+    before = await guest_rules.assign(templateId=str(NO_GUESTS))
+    traces, rows = await guest_rules.traces(), await guest_rules.estate.rows("SELECT * FROM chamberlain.subject")
+    later(guest_rules.estate, seconds=1)
 
-    after = await steward.ask(sent)
+    after = await guest_rules.ask(sent)
 
     assert after == before
-    assert await steward.traces() == traces
-    assert await steward.estate.rows("SELECT * FROM chamberlain.subject") == rows
+    assert await guest_rules.traces() == traces
+    assert await guest_rules.estate.rows("SELECT * FROM chamberlain.subject") == rows
 
 
 @pytest.mark.parametrize("template", [str(NO_GUESTS), ZERO])
-async def test_the_same_again_brings_about_what_was_cancelled(steward: Steward, template: str) -> None:
-    await steward.assign(templateId=str(PARTNERS))
-    await steward.work()
-    record = await steward.assign(templateId=template)
+async def test_the_same_again_brings_about_what_was_cancelled(guest_rules: GuestFixture, template: str) -> None:
+    await guest_rules.assign(templateId=str(PARTNERS))
+    await guest_rules.work()
+    record = await guest_rules.assign(templateId=template)
     assert record.assignment_request_id is not None
-    await cancel(steward.estate, record.assignment_request_id, administrator(ADA))
-    cancelled = await steward.record()
-    nothing = await steward.ask({})
+    await cancel(guest_rules.estate, record.assignment_request_id, administrator(ADA))
+    cancelled = await guest_rules.record()
+    nothing = await guest_rules.ask({})
 
-    again = await steward.assign(templateId=template, if_match=cancelled.etag)
-    await steward.work()
+    again = await guest_rules.assign(templateId=template, if_match=cancelled.etag)
+    await guest_rules.work()
 
     assert nothing == cancelled
     assert {(each.state, each.reason) for each in cancelled.effects} == {("pending", CANCELLED)}
     assert again.assignment == record.assignment
     assert again.assignment_request_id != record.assignment_request_id
     assert [each.reason for each in again.effects] == [None, None, None]
-    shown = await steward.shown()
+    shown = await guest_rules.shown()
     assert shown.template_id == (None if template == ZERO else NO_GUESTS)
     assert (shown.rules is None) is (template == ZERO)
     # It is on record that somebody asked, and nobody is told of a change.
-    assert [(each["before"], each["after"]) for each in await trail(steward)][2:] == [({}, {})]
-    assert len(await steward.estate.rows("SELECT 1 FROM chamberlain.event WHERE type = 'group.assignmentChanged'")) == 2
+    assert [(each["before"], each["after"]) for each in await trail(guest_rules)][2:] == [({}, {})]
+    assert (
+        len(await guest_rules.estate.rows("SELECT 1 FROM chamberlain.event WHERE type = 'group.assignmentChanged'"))
+        == 2
+    )
     # Now it is so, and the same leaves no trace.
-    assert await steward.assign(templateId=template) == await steward.record()
-    assert len(await trail(steward)) == 3
+    assert await guest_rules.assign(templateId=template) == await guest_rules.record()
+    assert len(await trail(guest_rules)) == 3
 
 
-async def test_the_same_again_brings_about_what_has_failed(steward: Steward) -> None:
-    await steward.assign(templateId=str(NO_GUESTS))
-    steward.guests.faults = {ALL_STAFF: Rejected("notAccepted", "Not today.")}
-    await steward.work()
-    steward.guests.faults = {}
+async def test_the_same_again_brings_about_what_has_failed(guest_rules: GuestFixture) -> None:
+    await guest_rules.assign(templateId=str(NO_GUESTS))
+    guest_rules.guests.faults = {ALL_STAFF: Rejected("notAccepted", "Not today.")}
+    await guest_rules.work()
+    guest_rules.guests.faults = {}
 
-    await steward.assign(templateId=str(NO_GUESTS))
-    await steward.work()
+    await guest_rules.assign(templateId=str(NO_GUESTS))
+    await guest_rules.work()
 
-    assert [each.state for each in (await steward.record()).effects] == ["succeeded"] * 3
-
-
-async def test_the_same_again_is_nothing_new_while_its_effects_are_under_way(steward: Steward) -> None:
-    await steward.assign(templateId=str(NO_GUESTS))
-    steward.guests.trouble = TryAgain(timedelta(seconds=10), "The directory does not answer.")
-    await steward.work()
-    waiting = await steward.record()
-
-    assert await steward.assign(templateId=str(NO_GUESTS)) == waiting
-    assert len(await trail(steward)) == 1
+    assert [each.state for each in (await guest_rules.record()).effects] == ["succeeded"] * 3
 
 
-async def test_one_good_and_one_bad_field_change_nothing(steward: Steward) -> None:
+async def test_the_same_again_is_nothing_new_while_its_effects_are_under_way(guest_rules: GuestFixture) -> None:
+    await guest_rules.assign(templateId=str(NO_GUESTS))
+    guest_rules.guests.trouble = TryAgain(timedelta(seconds=10), "The directory does not answer.")
+    await guest_rules.work()
+    waiting = await guest_rules.record()
+
+    assert await guest_rules.assign(templateId=str(NO_GUESTS)) == waiting
+    assert len(await trail(guest_rules)) == 1
+
+
+async def test_one_good_and_one_bad_field_change_nothing(guest_rules: GuestFixture) -> None:
     with pytest.raises(NotPossible) as refusal:
-        await steward.assign(templateId=str(NO_GUESTS), policyId=str(NOBODY))
+        await guest_rules.assign(templateId=str(NO_GUESTS), policyId=str(NOBODY))
 
     assert [(fault.pointer, fault.code) for fault in refusal.value.faults] == [("/policyId", "policyUnknown")]
-    assert (await steward.record()).assignment == Assignment()
-    assert await steward.traces() == []
+    assert (await guest_rules.record()).assignment == Assignment()
+    assert await guest_rules.traces() == []
 
 
-async def test_what_is_assigned_and_switched_off_since_stays_beside_a_change_of_the_other(steward: Steward) -> None:
-    await steward.assign(templateId=str(NO_GUESTS))
-    async with steward.estate.databases.worker.across_tenants() as tx:
+async def test_what_is_assigned_and_switched_off_since_stays_beside_a_change_of_the_other(
+    guest_rules: GuestFixture,
+) -> None:
+    await guest_rules.assign(templateId=str(NO_GUESTS))
+    async with guest_rules.estate.databases.worker.across_tenants() as tx:
         await tx.execute("UPDATE chamberlain.template SET active = false WHERE template_id = $1", NO_GUESTS)
 
-    record = await steward.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+    record = await guest_rules.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
 
     assert record.assignment == Assignment(NO_GUESTS, NINETY_DAYS)
 
 
 @pytest.mark.heavy
-async def test_five_hundred_at_once_end_in_a_state_that_one_of_them_asked_for(steward: Steward) -> None:
+async def test_five_hundred_at_once_end_in_a_state_that_one_of_them_asked_for(guest_rules: GuestFixture) -> None:
     """And the last audit row says so, and the directory agrees, with two processes that assign and two that work."""
-    other = steward_of(steward.estate)
+    other = guest_fixture(guest_rules.estate)
     asked = [
         {"templateId": str(NO_GUESTS), "policyId": str(NINETY_DAYS)},
         {"templateId": str(PARTNERS), "policyId": str(YEARLY_REVIEW)},
@@ -222,42 +227,42 @@ async def test_five_hundred_at_once_end_in_a_state_that_one_of_them_asked_for(st
         Assignment(),
         Assignment(PARTNERS),
     ]
-    working = [asyncio.create_task(work_for_ever(each)) for each in (steward, other)]
+    working = [asyncio.create_task(work_for_ever(each)) for each in (guest_rules, other)]
 
     answers = await asyncio.gather(
-        *[(other if number % 2 else steward).ask(asked[number % 4]) for number in range(TOGETHER)]
+        *[(other if number % 2 else guest_rules).ask(asked[number % 4]) for number in range(TOGETHER)]
     )
     for task in working:
         task.cancel()
     await asyncio.gather(*working, return_exceptions=True)
-    while await steward.estate.rows("SELECT 1 FROM chamberlain.job WHERE kind = 'assignmentApply'"):
-        await steward.work()
+    while await guest_rules.estate.rows("SELECT 1 FROM chamberlain.job WHERE kind = 'assignmentApply'"):
+        await guest_rules.work()
 
     # Each was answered with what it asked for.
     assert all(answer.assignment == wanted[number % 4] for number, answer in enumerate(answers))
-    last = (await steward.record()).assignment
+    last = (await guest_rules.record()).assignment
     assert last in wanted
-    changes = await trail(steward)
+    changes = await trail(guest_rules)
     assert changes[-1]["after"].items() <= named(last).items()
     assert replayed(changes) == named(last)
-    shown = await steward.shown()
+    shown = await guest_rules.shown()
     assert Assignment(shown.template_id, shown.policy_id) == last
     assert (shown.rules is None) is (last.template_id is None)
     if shown.rules is not None:
         assert shown.rules.allowed is (last.template_id == PARTNERS)
-    generation = await steward.estate.rows("SELECT generation::bigint FROM chamberlain.subject")
-    assert generation == await steward.estate.rows("SELECT count(*) FROM chamberlain.request")
+    generation = await guest_rules.estate.rows("SELECT generation::bigint FROM chamberlain.subject")
+    assert generation == await guest_rules.estate.rows("SELECT count(*) FROM chamberlain.request")
 
 
-async def work_for_ever(steward: Steward) -> None:
+async def work_for_ever(guest_rules: GuestFixture) -> None:
     while True:
-        await steward.work()
+        await guest_rules.work()
         await asyncio.sleep(0.001)
 
 
-async def trail(steward: Steward) -> list[dict[str, dict[str, object]]]:
+async def trail(guest_rules: GuestFixture) -> list[dict[str, dict[str, object]]]:
     """Before and after of all changes, in their order."""
-    rows = await steward.estate.rows(
+    rows = await guest_rules.estate.rows(
         "SELECT payload FROM chamberlain.audit WHERE action = 'group.assign' ORDER BY sequence"
     )
     return [msgspec.json.decode(str(payload)) for (payload,) in rows]
@@ -277,86 +282,86 @@ def named(assignment: Assignment) -> dict[str, object]:
     return {name: None if each is None else str(each) for name, each in ids.items()}
 
 
-async def test_of_two_who_have_read_the_same_one_is_refused(steward: Steward) -> None:
-    read = await steward.record()
+async def test_of_two_who_have_read_the_same_one_is_refused(guest_rules: GuestFixture) -> None:
+    read = await guest_rules.record()
 
     answers = await asyncio.gather(
-        steward.assign(templateId=str(NO_GUESTS), if_match=read.etag),
-        steward_of(steward.estate).assign(templateId=str(PARTNERS), if_match=read.etag),
+        guest_rules.assign(templateId=str(NO_GUESTS), if_match=read.etag),
+        guest_fixture(guest_rules.estate).assign(templateId=str(PARTNERS), if_match=read.etag),
         return_exceptions=True,
     )
 
     assert sorted(isinstance(answer, Stale) for answer in answers) == [False, True]
 
 
-async def test_a_group_that_nobody_had_met_is_looked_up(steward: Steward) -> None:
-    accepted = await steward.estate.request("Apollo")
-    await steward.estate.work()
-    group = await steward.estate.group(accepted.request_id)
+async def test_a_group_that_nobody_had_met_is_looked_up(guest_rules: GuestFixture) -> None:
+    accepted = await guest_rules.estate.request("Apollo")
+    await guest_rules.estate.work()
+    group = await guest_rules.estate.group(accepted.request_id)
     assert group is not None
 
-    record = await steward.assign(group.id, templateId=str(PARTNERS))
+    record = await guest_rules.assign(group.id, templateId=str(PARTNERS))
 
     assert record.entry.display_name == "Apollo"
     assert record.entry.request_id == accepted.request_id
 
 
-async def test_a_group_that_has_got_a_site_is_found_as_one(steward: Steward) -> None:
-    await steward.record()
-    async with steward.estate.databases.worker.across_tenants() as tx:
+async def test_a_group_that_has_got_a_site_is_found_as_one(guest_rules: GuestFixture) -> None:
+    await guest_rules.record()
+    async with guest_rules.estate.databases.worker.across_tenants() as tx:
         await tx.execute(
             "UPDATE directory.sites SET security_group_id = $1 WHERE security_group_id = $2", ALL_STAFF, HANDBOOK
         )
 
-    record = await steward.assign(ALL_STAFF, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
+    record = await guest_rules.assign(ALL_STAFF, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
 
     assert (record.entry.type, record.entry.display_name) == (SubjectType.SITE, "Handbook")
 
 
 @pytest.mark.parametrize("sent", [{"templateId": str(NO_GUESTS)}, {"policyId": str(NINETY_DAYS)}])
 async def test_a_group_that_gets_a_site_after_the_assignment_shares_as_the_template_says(
-    steward: Steward, sent: dict[str, object]
+    guest_rules: GuestFixture, sent: dict[str, object]
 ) -> None:
-    await steward.assign(templateId=str(NO_GUESTS))
-    await steward.work()
-    async with steward.estate.databases.worker.across_tenants() as tx:
+    await guest_rules.assign(templateId=str(NO_GUESTS))
+    await guest_rules.work()
+    async with guest_rules.estate.databases.worker.across_tenants() as tx:
         await tx.execute(
             "UPDATE directory.sites SET security_group_id = $1 WHERE security_group_id = $2", ALL_STAFF, HANDBOOK
         )
 
-    await steward.ask(sent, kind=SubjectType.SITE)
-    await steward.work()
+    await guest_rules.ask(sent, kind=SubjectType.SITE)
+    await guest_rules.work()
 
-    site = (await steward.shown()).site
+    site = (await guest_rules.shown()).site
     assert site is not None
     assert site.sharing == Sharing.DISABLED
-    record = await steward.record(ALL_STAFF, SubjectType.SITE)
+    record = await guest_rules.record(ALL_STAFF, SubjectType.SITE)
     assert [(each.step, each.state) for each in record.effects][-1] == ("setSharingCapability", "succeeded")
     # Once is enough: the same again leaves no trace, and a policy alone has its mark as the only step.
-    assert await steward.ask(sent, kind=SubjectType.SITE) == record
-    marked = await steward.assign(kind=SubjectType.SITE, policyId=str(YEARLY_REVIEW))
+    assert await guest_rules.ask(sent, kind=SubjectType.SITE) == record
+    marked = await guest_rules.assign(kind=SubjectType.SITE, policyId=str(YEARLY_REVIEW))
     assert [each.step for each in marked.effects] == ["markAssignment"]
 
 
-async def test_it_rejects_what_is_not_there(steward: Steward) -> None:
+async def test_it_rejects_what_is_not_there(guest_rules: GuestFixture) -> None:
     for kind in SubjectType:
         with pytest.raises(NotFound):
-            await steward.assign(GroupId(NOBODY), kind=kind, templateId=str(NO_GUESTS))
+            await guest_rules.assign(GroupId(NOBODY), kind=kind, templateId=str(NO_GUESTS))
         caller = application("Collab.Manage.ReadWrite.All", OTHER_HOUSE)
         with pytest.raises(NotFound):
-            await steward.assign(ALL_STAFF, kind=kind, caller=caller, templateId=str(NO_GUESTS))
-    assert await steward.traces() == []
-    assert await steward.estate.rows("SELECT 1 FROM chamberlain.subject") == []
+            await guest_rules.assign(ALL_STAFF, kind=kind, caller=caller, templateId=str(NO_GUESTS))
+    assert await guest_rules.traces() == []
+    assert await guest_rules.estate.rows("SELECT 1 FROM chamberlain.subject") == []
 
 
-async def test_an_id_of_another_tenant_is_not_to_be_assigned(steward: Steward) -> None:
-    async with steward.estate.databases.worker.across_tenants() as tx:
+async def test_an_id_of_another_tenant_is_not_to_be_assigned(guest_rules: GuestFixture) -> None:
+    async with guest_rules.estate.databases.worker.across_tenants() as tx:
         theirs = "SET tenant_id = $1 WHERE"
         await tx.execute(f"UPDATE chamberlain.template {theirs} template_id = $2", OTHER_HOUSE, PARTNERS)
         await tx.execute(f"UPDATE chamberlain.policy {theirs} policy_id = $2", OTHER_HOUSE, YEARLY_REVIEW)
 
     with pytest.raises(NotPossible) as refusal:
-        await steward.assign(templateId=str(PARTNERS), policyId=str(YEARLY_REVIEW))
+        await guest_rules.assign(templateId=str(PARTNERS), policyId=str(YEARLY_REVIEW))
 
     assert [fault.code for fault in refusal.value.faults] == ["templateUnknown", "policyUnknown"]
 
@@ -369,45 +374,45 @@ class SilentSubjects(Subjects):
         raise TryAgain(timedelta(seconds=7), "The directory does not answer.")
 
 
-async def test_it_says_so_when_the_directory_cannot_be_asked_for_an_unknown_group(steward: Steward) -> None:
-    steward.assignments = replace(steward.assignments, directory=SilentSubjects())
+async def test_it_says_so_when_the_directory_cannot_be_asked_for_an_unknown_group(guest_rules: GuestFixture) -> None:
+    guest_rules.assignments = replace(guest_rules.assignments, directory=SilentSubjects())
 
     with pytest.raises(Unavailable) as refusal:
-        await steward.assign(templateId=str(NO_GUESTS))
+        await guest_rules.assign(templateId=str(NO_GUESTS))
 
     assert refusal.value.after == timedelta(seconds=7)
 
 
-async def test_what_is_assigned_is_in_use_until_it_is_cleared(steward: Steward) -> None:
+async def test_what_is_assigned_is_in_use_until_it_is_cleared(guest_rules: GuestFixture) -> None:
     async def is_assigned(**what: TemplateId | PolicyId) -> bool:
-        async with steward.estate.databases.application.transaction(ESTATE) as tx:
+        async with guest_rules.estate.databases.application.transaction(ESTATE) as tx:
             return await subject_records.is_assigned(tx, ESTATE, **what)  # type: ignore[arg-type]  # one of the two
 
-    await steward.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+    await guest_rules.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
     assert await is_assigned(template_id=NO_GUESTS)
     assert await is_assigned(policy_id=NINETY_DAYS)
     assert not await is_assigned(template_id=PARTNERS)
     assert not await is_assigned(policy_id=YEARLY_REVIEW)
 
-    await steward.assign(templateId=ZERO)
+    await guest_rules.assign(templateId=ZERO)
     assert not await is_assigned(template_id=NO_GUESTS)
     assert await is_assigned(policy_id=NINETY_DAYS)
 
 
-async def test_nobody_waits_for_a_group_that_somebody_holds(steward: Steward) -> None:
+async def test_nobody_waits_for_a_group_that_somebody_holds(guest_rules: GuestFixture) -> None:
     """As whoever runs the policy of a large group does; not even those whose changes arrive together with its."""
     for group in (ALL_STAFF, SUPPLIERS, HANDBOOK):
-        await steward.assignments.read(
+        await guest_rules.assignments.read(
             administrator(ADA), group, SubjectType.GROUP if group == ALL_STAFF else SubjectType.SITE
         )
     order: list[str] = []
 
     async def assign(name: str, group: GroupId, kind: SubjectType) -> SubjectRecord:
-        record = await steward.assign(group, kind=kind, templateId=str(PARTNERS))
+        record = await guest_rules.assign(group, kind=kind, templateId=str(PARTNERS))
         order.append(name)
         return record
 
-    async with steward.estate.databases.worker.across_tenants() as tx:
+    async with guest_rules.estate.databases.worker.across_tenants() as tx:
         await policy_store.lock(tx, [(ESTATE, ALL_STAFF)])
         waiting = asyncio.create_task(assign("held", ALL_STAFF, SubjectType.GROUP))
         together = asyncio.create_task(assign("together", HANDBOOK, SubjectType.SITE))
@@ -419,30 +424,32 @@ async def test_nobody_waits_for_a_group_that_somebody_holds(steward: Steward) ->
     assert record.assignment.template_id == PARTNERS
 
 
-async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(steward: Steward) -> None:
-    await steward.record()
+async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(guest_rules: GuestFixture) -> None:
+    await guest_rules.record()
     impatient = replace(
-        steward,
-        assignments=replace(steward.assignments, assigner=Assigner(steward.assignments.database, timeout=timedelta(0))),
+        guest_rules,
+        assignments=replace(
+            guest_rules.assignments, assigner=Assigner(guest_rules.assignments.database, timeout=timedelta(0))
+        ),
     )
 
-    async with steward.estate.databases.worker.across_tenants() as tx:
+    async with guest_rules.estate.databases.worker.across_tenants() as tx:
         await policy_store.lock(tx, [(ESTATE, ALL_STAFF)])
         with pytest.raises(Unavailable) as refused:
             await impatient.assign(templateId=str(PARTNERS))
 
     assert refused.value.code == "overloaded"
-    assert (await steward.record()).assignment.template_id is None
+    assert (await guest_rules.record()).assignment.template_id is None
 
 
-async def test_those_who_wait_for_a_held_group_together_are_told_so_together(steward: Steward) -> None:
+async def test_those_who_wait_for_a_held_group_together_are_told_so_together(guest_rules: GuestFixture) -> None:
     """Not one after the other, each when their own patience has ended in turn."""
-    await steward.record()
+    await guest_rules.record()
     timeout, number = timedelta(seconds=1), 12
-    assigner = Assigner(steward.assignments.database, timeout=timeout)
-    impatient = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
+    assigner = Assigner(guest_rules.assignments.database, timeout=timeout)
+    impatient = replace(guest_rules, assignments=replace(guest_rules.assignments, assigner=assigner))
 
-    async with steward.estate.databases.worker.across_tenants() as tx:
+    async with guest_rules.estate.databases.worker.across_tenants() as tx:
         await policy_store.lock(tx, [(ESTATE, ALL_STAFF)])
         waiting = [impatient.assign(templateId=str(PARTNERS)) for _ in range(number)]
         came = await asyncio.wait_for(
@@ -471,21 +478,23 @@ class PatientDatabase(Database):
 
 
 @pytest.mark.parametrize("what", ["templateId", "policyId"])
-async def test_nobody_waits_for_a_template_or_policy_that_somebody_is_removing(steward: Steward, what: str) -> None:
+async def test_nobody_waits_for_a_template_or_policy_that_somebody_is_removing(
+    guest_rules: GuestFixture, what: str
+) -> None:
     """Not even those whose changes arrive together with its: the database is asked for all of them at once."""
     for group in (HANDBOOK, SUPPLIERS):
-        await steward.record(group, SubjectType.SITE)
-    await steward.record()
-    database = PatientDatabase(steward.assignments.database.pool)
+        await guest_rules.record(group, SubjectType.SITE)
+    await guest_rules.record()
+    database = PatientDatabase(guest_rules.assignments.database.pool)
     assigner = Assigner(database)
-    steward = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
+    guest_rules = replace(guest_rules, assignments=replace(guest_rules.assignments, assigner=assigner))
     held: dict[str, TemplateId | PolicyId] = {"templateId": PARTNERS, "policyId": NINETY_DAYS}
     free = {"templateId": str(NO_GUESTS), "policyId": str(YEARLY_REVIEW)}
 
-    async with steward.estate.databases.application.transaction(ESTATE) as tx:
+    async with guest_rules.estate.databases.application.transaction(ESTATE) as tx:
         await subject_records.is_assigned(tx, ESTATE, template_id=PARTNERS, policy_id=NINETY_DAYS)
-        waiting = asyncio.create_task(steward.ask({what: str(held[what])}))
-        others = [steward.ask({what: free[what]}, site, kind=SubjectType.SITE) for site in (HANDBOOK, SUPPLIERS)]
+        waiting = asyncio.create_task(guest_rules.ask({what: str(held[what])}))
+        others = [guest_rules.ask({what: free[what]}, site, kind=SubjectType.SITE) for site in (HANDBOOK, SUPPLIERS)]
         await asyncio.wait_for(asyncio.gather(*others), timeout=LOCK_TIMEOUT.total_seconds() / 2)
         has_waited = not waiting.done()
     record = await waiting
@@ -495,38 +504,40 @@ async def test_nobody_waits_for_a_template_or_policy_that_somebody_is_removing(s
     assert database.given_up == 0
 
 
-async def test_nobody_assigns_what_is_just_being_removed(steward: Steward) -> None:
-    await steward.record()
+async def test_nobody_assigns_what_is_just_being_removed(guest_rules: GuestFixture) -> None:
+    await guest_rules.record()
     impatient = replace(
-        steward,
-        assignments=replace(steward.assignments, assigner=Assigner(steward.assignments.database, timeout=timedelta(0))),
+        guest_rules,
+        assignments=replace(
+            guest_rules.assignments, assigner=Assigner(guest_rules.assignments.database, timeout=timedelta(0))
+        ),
     )
-    async with steward.estate.databases.application.transaction(ESTATE) as tx:
+    async with guest_rules.estate.databases.application.transaction(ESTATE) as tx:
         assert not await subject_records.is_assigned(tx, ESTATE, template_id=PARTNERS)
         await tx.execute("DELETE FROM chamberlain.template WHERE template_id = $1", PARTNERS)
         with pytest.raises(Unavailable):
             await impatient.assign(templateId=str(PARTNERS))
-        assigning = asyncio.create_task(steward.assign(templateId=str(PARTNERS)))
+        assigning = asyncio.create_task(guest_rules.assign(templateId=str(PARTNERS)))
 
     with pytest.raises(NotPossible) as refusal:
         await assigning
     assert [fault.code for fault in refusal.value.faults] == ["templateUnknown"]
 
 
-async def test_nobody_is_looked_for_when_nobody_can_write(steward: Steward) -> None:
+async def test_nobody_is_looked_for_when_nobody_can_write(guest_rules: GuestFixture) -> None:
     """As in the moment in which a migration changes a table: all who came together are told at once."""
     groups = {ALL_STAFF: SubjectType.GROUP, HANDBOOK: SubjectType.SITE, SUPPLIERS: SubjectType.SITE}
     for group, kind in groups.items():
-        await steward.record(group, kind)
-    database = PatientDatabase(steward.assignments.database.pool)
+        await guest_rules.record(group, kind)
+    database = PatientDatabase(guest_rules.assignments.database.pool)
     assigner = Assigner(database, timeout=timedelta(0))
-    impatient = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
+    impatient = replace(guest_rules, assignments=replace(guest_rules.assignments, assigner=assigner))
 
-    async with connected(steward.estate.databases.addresses.owner) as owner, owner.transaction():
+    async with connected(guest_rules.estate.databases.addresses.owner) as owner, owner.transaction():
         await owner.execute("LOCK TABLE chamberlain.audit IN SHARE MODE")
         assigning = [impatient.assign(group, kind=kind, templateId=str(PARTNERS)) for group, kind in groups.items()]
         came = await asyncio.gather(*assigning, return_exceptions=True)
 
     assert [type(each) for each in came] == [Unavailable] * len(groups)
     assert database.given_up <= len(groups)
-    assert (await steward.assign(templateId=str(PARTNERS))).assignment.template_id == PARTNERS
+    assert (await guest_rules.assign(templateId=str(PARTNERS))).assignment.template_id == PARTNERS

@@ -12,7 +12,7 @@ import pytest
 
 from chamberlain.guests.assignments.store import CHANGE, FIND
 from tests.estates import ADA, CLIENT, ESTATE, OTHER_GROUP, OTHER_HOUSE, TRACE, Estate
-from tests.guests.assignments.stewards import NINETY_DAYS, NO_GUESTS, PARTNERS, YEARLY_REVIEW
+from tests.guests.assignments.guest_fixture import NINETY_DAYS, NO_GUESTS, PARTNERS, YEARLY_REVIEW
 from tests.postgres import Connection, connected
 
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)

@@ -27,7 +27,7 @@ from chamberlain.guests.policies.evaluation import AssignedPolicy, PolicyTask
 from chamberlain.guests.policies.models import ConfirmedBy, PolicyAction, PolicyRules, Review
 from chamberlain.guests.policies.timers import PolicyRule, Timer, review_schedule, start_timer
 from tests.groups.group_values import ADA, BEN, CLEO, TENANT
-from tests.guests.policies.guest_courses import GIL, HANA, NINETY_DAYS, NOTHING, POLICY, SUBJECT
+from tests.guests.policies.policy_timeline import GIL, HANA, NINETY_DAYS, NOTHING, POLICY, SUBJECT
 
 pytestmark = pytest.mark.pure
 

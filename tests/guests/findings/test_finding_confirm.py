@@ -15,8 +15,8 @@ from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord, FindingState
 from chamberlain.queue.models import JobKind
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, Estate, caller_of
-from tests.guests.assignments.stewards import GIL, make_due, steward_of
-from tests.guests.findings.findings import inspector_of, rendered
+from tests.guests.assignments.guest_fixture import GIL, guest_fixture, make_due
+from tests.guests.findings.finding_fixture import finding_fixture, rendered
 from tests.guests.policies.policy_runs import Runs, make_guests
 from tests.requests.acts import act, administrator, application
 
@@ -38,9 +38,9 @@ ON CONFLICT (tenant_id, group_id, member_id) DO UPDATE SET is_owner = true
 @pytest.fixture
 async def runs(estate: Estate) -> Runs:
     """All staff, which Ada owns, with a review of Gil that has opened on day 30."""
-    runs = Runs(steward_of(estate))
+    runs = Runs(guest_fixture(estate))
     await runs.put_policy(POLICY, review=REVIEW)
-    await runs.steward.assign(policyId=str(POLICY))
+    await runs.guest_rules.assign(policyId=str(POLICY))
     for day in (0, 30):
         await runs.run(day)
     return runs
@@ -48,13 +48,13 @@ async def runs(estate: Estate) -> Runs:
 
 async def review(runs: Runs) -> FindingRecord:
     """The newest review that was found."""
-    return (await runs.steward.found(FindingFilter(kind=FindingKind.REVIEW_DUE)))[0]
+    return (await runs.guest_rules.found(FindingFilter(kind=FindingKind.REVIEW_DUE)))[0]
 
 
 async def confirm(
     runs: Runs, caller: Caller | None = None, *, finding_id: UUID | None = None, key: str | None = None
 ) -> KeptAnswer:
-    estate = runs.steward.estate
+    estate = runs.guest_rules.estate
     database = estate.databases.application
     service = FindingService(database, estate.people, estate.authorization(), estate.now)
     said = act(comment="Still on the project.", key=key)
@@ -70,7 +70,7 @@ async def test_it_works(runs: Runs) -> None:
     after = await review(runs)
     assert json.loads(answer.body) == ["gone", None]
     assert (before.state, after.state) == (FindingState.OPEN, FindingState.GONE)
-    assert (after.id, after.last_seen_at) == (before.id, runs.steward.estate.moment)
+    assert (after.id, after.last_seen_at) == (before.id, runs.guest_rules.estate.moment)
     # Nobody is disabled, and the next round begins thirty days after the confirmation.
     told = await runs.told()
     await runs.run_daily(61, since=32)
@@ -83,7 +83,7 @@ async def test_it_works(runs: Runs) -> None:
 async def test_the_audit_trail_says_who_and_whom(runs: Runs) -> None:
     await confirm(runs)
 
-    ((payload, events),) = await runs.steward.estate.rows(
+    ((payload, events),) = await runs.guest_rules.estate.rows(
         "SELECT payload::text, (SELECT count(*) FROM chamberlain.event WHERE type LIKE 'finding%') "
         "FROM chamberlain.audit WHERE action = 'finding.confirm'"
     )
@@ -179,7 +179,7 @@ async def test_a_second_call_with_the_same_key_gets_the_same_answer(runs: Runs) 
 
 
 async def test_it_rejects_a_finding_of_another_kind(runs: Runs) -> None:
-    other = await inspector_of(runs.steward.estate).find()
+    other = await finding_fixture(runs.guest_rules.estate).find()
 
     with pytest.raises(Conflict) as refused:
         await confirm(runs, finding_id=other)
@@ -230,16 +230,16 @@ async def test_it_rejects_a_review_whose_action_is_under_way(runs: Runs) -> None
 
 
 async def test_what_is_just_being_done_cannot_be_accepted(runs: Runs) -> None:
-    inspector = inspector_of(runs.steward.estate)
+    findings_fixture = finding_fixture(runs.guest_rules.estate)
     await runs.execute("UPDATE chamberlain.policy_clock SET is_acting = true WHERE rule = 'review'")
 
     with pytest.raises(Conflict) as refused:
-        await inspector.accepted((await review(runs)).id)
+        await findings_fixture.accepted((await review(runs)).id)
 
     assert refused.value.code == "stateDoesNotAllow"
     assert (await review(runs)).state is FindingState.OPEN
     await runs.execute("UPDATE chamberlain.policy_clock SET trouble = 'No.' WHERE rule = 'review'")
-    await inspector.accepted((await review(runs)).id)
+    await findings_fixture.accepted((await review(runs)).id)
 
 
 async def test_it_rejects_a_review_that_the_policy_does_not_have_any_more(runs: Runs) -> None:
@@ -250,7 +250,7 @@ async def test_it_rejects_a_review_that_the_policy_does_not_have_any_more(runs: 
 
 
 async def test_it_says_so_while_the_directory_cannot_tell_owners(runs: Runs) -> None:
-    runs.steward.estate.people.trouble = TryAgain(timedelta(seconds=7), "Away.")
+    runs.guest_rules.estate.people.trouble = TryAgain(timedelta(seconds=7), "Away.")
 
     with pytest.raises(Unavailable) as refused:
         await confirm(runs, caller_of(ADA))
@@ -259,16 +259,16 @@ async def test_it_says_so_while_the_directory_cannot_tell_owners(runs: Runs) -> 
 
 
 async def test_a_review_that_was_accepted_goes_on_when_that_ends(runs: Runs) -> None:
-    inspector = inspector_of(runs.steward.estate)
-    await inspector.accepted((await review(runs)).id, runs.began_at + timedelta(days=50))
+    findings_fixture = finding_fixture(runs.guest_rules.estate)
+    await findings_fixture.accepted((await review(runs)).id, runs.began_at + timedelta(days=50))
     await runs.run_daily(49, since=31)
     assert await runs.disabled() == set()
 
     runs.set_day(50)
-    await make_due(runs.steward.estate)
-    await inspector.work()
-    waiting = await runs.steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE])
-    await runs.steward.evaluate.evaluate(waiting)
+    await make_due(runs.guest_rules.estate)
+    await findings_fixture.work()
+    waiting = await runs.guest_rules.estate.claim(kinds=[JobKind.POLICY_EVALUATE])
+    await runs.guest_rules.evaluate.evaluate(waiting)
     await runs.run_daily(60, since=51)
 
     # Nobody was reminded while it rested, so there is the whole time to answer from then on.

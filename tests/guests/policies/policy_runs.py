@@ -11,7 +11,7 @@ from chamberlain.core.ids import GroupId, PolicyId, UserId
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, JobKind
 from tests.estates import ESTATE, LEASE
-from tests.guests.assignments.stewards import ALL_STAFF, GIL, Steward
+from tests.guests.assignments.guest_fixture import ALL_STAFF, GIL, GuestFixture
 
 MAKE_GROUP = """
 INSERT INTO directory.groups (
@@ -64,21 +64,21 @@ Told = tuple[float, str, UserId | None]
 class Runs:
     """One group whose policy is run on days that are counted from now on."""
 
-    steward: Steward
+    guest_rules: GuestFixture
     group_id: GroupId = ALL_STAFF
     began_at: datetime = field(init=False)
 
     def __post_init__(self) -> None:
-        self.began_at = self.steward.estate.moment
+        self.began_at = self.guest_rules.estate.moment
 
     def set_day(self, day: float) -> None:
         """Let it be so many days later than at the beginning."""
-        self.steward.estate.moment = self.began_at + timedelta(days=day)
+        self.guest_rules.estate.moment = self.began_at + timedelta(days=day)
 
     async def claim(self) -> Claim:
         """The jobs of the group, whether they are due or not, and whoever has them."""
         lease_id = uuid4()
-        rows = await self.steward.estate.databases.worker.pool.fetch(
+        rows = await self.guest_rules.estate.databases.worker.pool.fetch(
             TAKE, lease_id, LEASE, ESTATE, self.group_id, JobKind.POLICY_EVALUATE
         )
         return Claim(lease_id, tuple([queue_jobs.job_of(row) for row in rows]))
@@ -86,7 +86,7 @@ class Runs:
     async def run(self, day: float) -> None:
         """Run the policy of the group on that day."""
         self.set_day(day)
-        await self.steward.evaluate.evaluate(await self.claim())
+        await self.guest_rules.evaluate.evaluate(await self.claim())
 
     async def run_daily(self, until: int, *, since: int = 0) -> None:
         """Run it on each of these days, the last one too."""
@@ -96,7 +96,7 @@ class Runs:
     async def wait(self) -> timedelta:
         """How long until the job of the group is due again, to the minute: it is counted from a moment that has just
         passed."""
-        [[seconds]] = await self.steward.estate.rows(WAIT, ESTATE, self.group_id, JobKind.POLICY_EVALUATE)
+        [[seconds]] = await self.guest_rules.estate.rows(WAIT, ESTATE, self.group_id, JobKind.POLICY_EVALUATE)
         return timedelta(minutes=round(float(str(seconds)) / 60))
 
     async def jobs(self) -> Sequence[Job]:
@@ -105,7 +105,7 @@ class Runs:
 
     async def events(self) -> Sequence[dict[str, object]]:
         """What was told about the group, as it stands in the feed."""
-        rows = await self.steward.estate.rows(EVENTS, str(self.group_id))
+        rows = await self.guest_rules.estate.rows(EVENTS, str(self.group_id))
         return [msgspec.json.decode(str(data)) | {"type": type_, "at": at} for type_, at, data in rows]
 
     async def told(self) -> list[Told]:
@@ -114,12 +114,12 @@ class Runs:
 
     async def members(self) -> list[UserId]:
         """The guests in the group."""
-        rows = await self.steward.estate.rows(MEMBERS, ESTATE, self.group_id)
+        rows = await self.guest_rules.estate.rows(MEMBERS, ESTATE, self.group_id)
         return [UserId(UUID(str(user))) for (user,) in rows]
 
     async def disabled(self) -> set[UserId]:
         """The guests of the tenant who may not sign in."""
-        return {UserId(UUID(str(user))) for (user,) in await self.steward.estate.rows(DISABLED, ESTATE)}
+        return {UserId(UUID(str(user))) for (user,) in await self.guest_rules.estate.rows(DISABLED, ESTATE)}
 
     async def join(self, guests: Iterable[UserId] = (GIL,)) -> None:
         """Let guests who are in the directory come into the group."""
@@ -136,7 +136,7 @@ class Runs:
 
     async def execute(self, statement: str, *values: object) -> None:
         """Do something behind everybody's back."""
-        async with self.steward.estate.databases.worker.across_tenants() as tx:
+        async with self.guest_rules.estate.databases.worker.across_tenants() as tx:
             await tx.execute(statement, *values)
 
     def _occurrences(self, event: dict[str, object]) -> Told:
@@ -154,8 +154,8 @@ async def make_guests(runs: Runs, number: int) -> list[UserId]:
     return guests
 
 
-async def new_group(steward: Steward) -> Runs:
+async def new_group(guest_rules: GuestFixture) -> Runs:
     """A group of its own, without anybody in it."""
-    runs = Runs(steward, GroupId(uuid4()))
+    runs = Runs(guest_rules, GroupId(uuid4()))
     await runs.execute(MAKE_GROUP, ESTATE, runs.group_id)
     return runs

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from chamberlain.core.errors import Conflict, Fault, Forbidden, NotPossible
-from tests.guests.policies.binder import POLICY_ID
+from tests.guests.policies.fake_policies import POLICY_ID
 from tests.http.house import ADA, BASE, House
 
 PATH = "/admin/collab/v1/policies/"
@@ -102,12 +102,12 @@ async def test_it_lists_them(api: httpx2.AsyncClient) -> None:
 
 
 async def test_a_replay_is_told(api: httpx2.AsyncClient, house: House) -> None:
-    house.binder.replayed = True
+    house.policies.replayed = True
 
     answer = await api.post(PATH, json=BODY, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert (answer.status_code, answer.headers["idempotency-replayed"]) == (201, "true")
-    assert [act.idempotency.key for act in house.binder.acts if act.idempotency] == ["k"]
+    assert [act.idempotency.key for act in house.policies.acts if act.idempotency] == ["k"]
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,9 @@ async def test_it_rejects_faults_of_form(
 
 
 async def test_it_rejects_what_is_not_possible_or_in_use(api: httpx2.AsyncClient, house: House) -> None:
-    house.binder.refusal = NotPossible([Fault("/expiry/reminderDays/0", "ruleInvalid", "Too early.")])
+    house.policies.refusal = NotPossible([Fault("/expiry/reminderDays/0", "ruleInvalid", "Too early.")])
     posted = await api.post(PATH, json=BODY, headers=ADMINISTRATOR)
-    house.binder.refusal = Conflict("inUse", "It is assigned.")
+    house.policies.refusal = Conflict("inUse", "It is assigned.")
     deleted = await api.delete(ONE, headers=ADMINISTRATOR)
 
     assert (posted.status_code, posted.json()["errors"][0]["code"]) == (422, "ruleInvalid")
@@ -144,7 +144,7 @@ async def test_it_rejects_what_is_not_possible_or_in_use(api: httpx2.AsyncClient
 
 
 async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, house: House) -> None:
-    house.binder.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
+    house.policies.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
 
     answers = [
         await api.get(PATH, headers=ADMINISTRATOR),

@@ -20,7 +20,7 @@ from chamberlain.guests.policies.models import (
     Review,
 )
 from chamberlain.guests.policies.timers import PolicyRule, confirm
-from tests.guests.policies.guest_courses import (
+from tests.guests.policies.policy_timeline import (
     GIL,
     HANA,
     INACTIVE,

@@ -13,8 +13,8 @@ from chamberlain.guests.policies.models import PolicyAction
 from chamberlain.guests.policies.timers import PolicyRule, Timer
 from tests.auth.editor_values import TRACE
 from tests.groups.group_values import TENANT
-from tests.guests.policies.guest_courses import ASSIGNED_AT, GIL, SUBJECT
-from tests.guests.policies.guest_courses import POLICY as POLICY_ID
+from tests.guests.policies.policy_timeline import ASSIGNED_AT, GIL, SUBJECT
+from tests.guests.policies.policy_timeline import POLICY as POLICY_ID
 
 pytestmark = pytest.mark.pure
 

@@ -9,7 +9,7 @@ import pytest
 
 from chamberlain.core.ids import UserId
 from tests.estates import Estate
-from tests.guests.assignments.stewards import NINETY_DAYS, Steward, steward_of
+from tests.guests.assignments.guest_fixture import NINETY_DAYS, GuestFixture, guest_fixture
 from tests.guests.policies.policy_runs import Runs, Told, make_guests, new_group
 from tests.queue.deadly import Cut, CutDatabase, CutGuests, Killed
 
@@ -35,15 +35,15 @@ TOO_FEW: Told = (0, "reminder", None)
 async def test_it_makes_up_for_what_was_cut_short(
     estate: Estate, rule: str, content: dict[str, object], reminded_on: int
 ) -> None:
-    steward = steward_of(estate)
+    guest_rules = guest_fixture(estate)
     action = str(content["action"])
     for place in count():
-        runs = await new_group(steward)
+        runs = await new_group(guest_rules)
         # Nobody owns it, which is told once.
         await runs.put_policy(NINETY_DAYS, **{rule: content}, minimumOwners={"count": 1})
         guests = await make_guests(runs, 3)
         await runs.join(guests)
-        await steward.assign(runs.group_id, policyId=str(NINETY_DAYS))
+        await guest_rules.assign(runs.group_id, policyId=str(NINETY_DAYS))
 
         was_killed = await run_and_kill(runs, place, [0, 1, 76, 80, 86, 90, 91])
 
@@ -51,9 +51,9 @@ async def test_it_makes_up_for_what_was_cut_short(
         assert sorted(await runs.told(), key=str) == sorted(expected, key=str), place
         assert set(await runs.members()) == (set() if action == "remove" else set(guests)), place
         assert (await runs.disabled()).issuperset(guests) is (action == "disable"), place
-        assert await audited(steward, runs) == len(guests), place
+        assert await audited(guest_rules, runs) == len(guests), place
         ended = {"repaired": len(guests), "open": 1} if action == "remove" else {"open": len(guests) + 1}
-        assert await found(steward, runs) == ended, place
+        assert await found(guest_rules, runs) == ended, place
         assert len(await runs.jobs()) == 1
         if not was_killed:
             break
@@ -67,7 +67,7 @@ def told(day: int, what: str, guests: Sequence[UserId]) -> list[Told]:
 async def run_and_kill(runs: Runs, place: int, days: Sequence[int]) -> bool:
     """Run it on these days with a worker that is killed at that point; another one takes over. Says whether it was."""
     # In two portions, between which it may be killed, too.
-    evaluate, cut = replace(runs.steward.evaluate, max_actions=2), Cut(place)
+    evaluate, cut = replace(runs.guest_rules.evaluate, max_actions=2), Cut(place)
     deadly = replace(evaluate, database=CutDatabase(evaluate.database, cut), guests=CutGuests(evaluate.guests, cut))
     was_killed = False
     for day in days:
@@ -82,16 +82,16 @@ async def run_and_kill(runs: Runs, place: int, days: Sequence[int]) -> bool:
     return was_killed
 
 
-async def audited(steward: Steward, runs: Runs) -> int:
-    ((number,),) = await steward.estate.rows(
+async def audited(guest_rules: GuestFixture, runs: Runs) -> int:
+    ((number,),) = await guest_rules.estate.rows(
         "SELECT count(*) FROM chamberlain.audit WHERE action = 'policy.act' AND payload #>> '{subject,id}' = $1",
         str(runs.group_id),
     )
     return int(str(number))
 
 
-async def found(steward: Steward, runs: Runs) -> dict[str, int]:
-    rows = await steward.estate.rows(
+async def found(guest_rules: GuestFixture, runs: Runs) -> dict[str, int]:
+    rows = await guest_rules.estate.rows(
         "SELECT state, count(*) FROM chamberlain.finding WHERE subject_id = $1 GROUP BY state", runs.group_id
     )
     return {str(state): int(str(number)) for state, number in rows}

@@ -24,8 +24,8 @@ from chamberlain.guests.policies.jobs import PolicyJobs
 from chamberlain.queue.models import Claim, JobKind
 from tests.database.gates import Gate, GatedDatabase, meet
 from tests.estates import ADA, ESTATE, TRACE, Estate
-from tests.guests.assignments.stewards import YEARLY_REVIEW, Steward, TroubledGuests, make_due, steward_of
-from tests.guests.findings.findings import rendered
+from tests.guests.assignments.guest_fixture import YEARLY_REVIEW, FaultyGuests, GuestFixture, guest_fixture, make_due
+from tests.guests.findings.finding_fixture import rendered
 from tests.guests.policies.policy_runs import Runs, make_guests, new_group
 from tests.requests.acts import act, administrator
 
@@ -46,7 +46,7 @@ Verb = Callable[[Database], Awaitable[object]]
 
 
 @dataclass
-class TrustingGuests(TroubledGuests):
+class TrustingGuests(FaultyGuests):
     """A directory that shows what it has shown before, as if nothing had happened since."""
 
     shown: ObservedSubject | None = None
@@ -69,7 +69,7 @@ class Reviewed:
 
     @property
     def estate(self) -> Estate:
-        return self.runs.steward.estate
+        return self.runs.guest_rules.estate
 
     def findings(self, database: Database) -> FindingService:
         return FindingService(
@@ -77,9 +77,9 @@ class Reviewed:
         )
 
     async def evaluate(self, database: Database) -> None:
-        steward = self.runs.steward
-        guests = TrustingGuests(steward.guests.guests, shown=self.shown)
-        await PolicyJobs(database, guests, steward.evaluate.new_id, self.estate.read_time).evaluate(self.claim)
+        guest_rules = self.runs.guest_rules
+        guests = TrustingGuests(guest_rules.guests.guests, shown=self.shown)
+        await PolicyJobs(database, guests, guest_rules.evaluate.new_id, self.estate.read_time).evaluate(self.claim)
 
     async def erase(self, database: Database) -> None:
         await UserEraser(database).erase(self.guest, ESTATE, actor=OPERATOR, trace_id=TRACE)
@@ -98,40 +98,42 @@ class Reviewed:
         await jobs.reopen(await self.estate.claim(kinds=[JobKind.FINDING_REOPEN]))
 
     async def discover(self, database: Database) -> None:
-        steward = self.runs.steward
+        guest_rules = self.runs.guest_rules
         await make_due(self.estate)
         claim = await self.estate.claim(kinds=[JobKind.SUBJECT_DISCOVER])
-        await replace(steward.subject_jobs, database=database).discover(claim)
+        await replace(guest_rules.subject_jobs, database=database).discover(claim)
 
     async def reassign(self, database: Database) -> object:
-        steward = self.runs.steward
-        assignments = replace(steward.assignments, assigner=Assigner(database))
-        return await replace(steward, assignments=assignments).assign(self.runs.group_id, policyId=str(YEARLY_REVIEW))
+        guest_rules = self.runs.guest_rules
+        assignments = replace(guest_rules.assignments, assigner=Assigner(database))
+        return await replace(guest_rules, assignments=assignments).assign(
+            self.runs.group_id, policyId=str(YEARLY_REVIEW)
+        )
 
     async def run_again(self) -> None:
         """As the next worker does."""
-        await self.runs.steward.evaluate.evaluate(await self.runs.claim())
+        await self.runs.guest_rules.evaluate.evaluate(await self.runs.claim())
 
 
-async def reviewed(steward: Steward, day: float, *, ran_on: Sequence[float] = (0, 30)) -> Reviewed:
-    runs = await new_group(steward)
+async def reviewed(guest_rules: GuestFixture, day: float, *, ran_on: Sequence[float] = (0, 30)) -> Reviewed:
+    runs = await new_group(guest_rules)
     [guest] = await make_guests(runs, 1)
     await runs.join([guest])
-    await steward.assign(runs.group_id, policyId=str(POLICY))
+    await guest_rules.assign(runs.group_id, policyId=str(POLICY))
     for each in ran_on:
         await runs.run(each)
-    [[finding_id, _]] = await steward.estate.rows(FINDING, runs.group_id)
+    [[finding_id, _]] = await guest_rules.estate.rows(FINDING, runs.group_id)
     assert isinstance(finding_id, UUID)
     runs.set_day(day)
-    return Reviewed(runs, guest, finding_id, await runs.claim(), await steward.shown(runs.group_id))
+    return Reviewed(runs, guest, finding_id, await runs.claim(), await guest_rules.shown(runs.group_id))
 
 
 @pytest.fixture
-async def steward(estate: Estate) -> Steward:
-    steward = steward_of(estate)
-    await steward.look_around()
-    await Runs(steward).put_policy(POLICY, review=REVIEW)
-    return steward
+async def guest_rules(estate: Estate) -> GuestFixture:
+    guest_rules = guest_fixture(estate)
+    await guest_rules.discover()
+    await Runs(guest_rules).put_policy(POLICY, review=REVIEW)
+    return guest_rules
 
 
 async def met(there: Reviewed, gate: Gate, first: tuple[Database, Verb], second: tuple[Database, Verb]) -> list[object]:
@@ -151,11 +153,11 @@ WORKERS: Sequence[tuple[str, Case]] = [
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["the run is stopped", "the other is stopped"])
 @pytest.mark.parametrize("other", [case for _, case in WORKERS], ids=[name for name, _ in WORKERS])
-async def test_nobody_waits_in_a_circle(steward: Steward, other: Case, *, is_stopped: bool) -> None:
-    worker = steward.estate.databases.worker
+async def test_nobody_waits_in_a_circle(guest_rules: GuestFixture, other: Case, *, is_stopped: bool) -> None:
+    worker = guest_rules.estate.databases.worker
     for place in range(LATEST):
         # The reminder is due: the run writes the clock, the finding and an event.
-        there = await reviewed(steward, 37)
+        there = await reviewed(guest_rules, 37)
         verb = other(there)
         await prepare(there, verb)
         gate = Gate(place)
@@ -185,13 +187,13 @@ async def prepare(there: Reviewed, verb: Verb) -> None:
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["the run is stopped", "the answer is stopped"])
 @pytest.mark.parametrize("accepts", [False, True], ids=["confirm", "accept"])
 async def test_an_answer_and_an_action_come_one_behind_the_other(
-    steward: Steward, *, accepts: bool, is_stopped: bool
+    guest_rules: GuestFixture, *, accepts: bool, is_stopped: bool
 ) -> None:
-    databases = steward.estate.databases
+    databases = guest_rules.estate.databases
     ends: set[tuple[str, ...]] = set()
     for place in range(LATEST):
         # The time to answer is over: the account is disabled, unless somebody answers first.
-        there = await reviewed(steward, 41, ran_on=(0, 30, 37))
+        there = await reviewed(guest_rules, 41, ran_on=(0, 30, 37))
         [[last]] = await there.estate.rows("SELECT max(sequence) FROM chamberlain.audit")
         gate = Gate(place)
         run: tuple[Database, Verb] = (databases.worker, there.evaluate)
@@ -217,9 +219,11 @@ async def test_an_answer_and_an_action_come_one_behind_the_other(
 
 
 @pytest.mark.parametrize("accepts", [False, True], ids=["confirm", "accept"])
-async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(steward: Steward, *, accepts: bool) -> None:
+async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(
+    guest_rules: GuestFixture, *, accepts: bool
+) -> None:
     """It has one of the few connections of all calls."""
-    there = replace(await reviewed(steward, 32), lock_timeout=timedelta(milliseconds=20))
+    there = replace(await reviewed(guest_rules, 32), lock_timeout=timedelta(milliseconds=20))
     databases = there.estate.databases
     async with databases.worker.across_tenants() as tx:
         await policy_store.lock(tx, [(ESTATE, there.runs.group_id)])
@@ -232,12 +236,12 @@ async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(steward
 
 
 @pytest.mark.timeout(300)
-async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(steward: Steward) -> None:
+async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(guest_rules: GuestFixture) -> None:
     """The run waits for the row of the group behind whoever assigns, and has to read what they have written."""
-    databases = steward.estate.databases
+    databases = guest_rules.estate.databases
     timers = "SELECT rule, policy_id FROM chamberlain.policy_clock WHERE subject_id = $1"
     for place in range(LATEST):
-        there = await reviewed(steward, 37)
+        there = await reviewed(guest_rules, 37)
         gate = Gate(place)
 
         came = await met(there, gate, (databases.application, there.reassign), (databases.worker, there.evaluate))

@@ -18,7 +18,7 @@ from chamberlain.guests.policies.models import (
 )
 from tests.auth.editor_values import EDITOR, NOW, TRACE
 from tests.groups.group_values import TENANT
-from tests.guests.policies.guest_courses import POLICY
+from tests.guests.policies.policy_timeline import POLICY
 
 pytestmark = pytest.mark.pure
 

@@ -17,7 +17,7 @@ from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim
 from tests.databases import Databases
 from tests.estates import ADA, ESTATE, LEASE, service_of
-from tests.guests.assignments.stewards import NINETY_DAYS, Steward, steward_of
+from tests.guests.assignments.guest_fixture import NINETY_DAYS, GuestFixture, guest_fixture
 from tests.guests.policies.policy_runs import Runs, make_guests, new_group
 from tests.notifications.notice_fixture import NoticeFixture, notice_fixture, open_databases_with_notices
 from tests.post_office import PostOffice, Received, open_post_office
@@ -72,13 +72,13 @@ async def notices(example: Databases) -> AsyncIterator[NoticeFixture]:
 
 @pytest.mark.parametrize("action", ["remove", pytest.param("disable", marks=pytest.mark.heavy)])
 async def test_it_tells_once_what_was_cut_short(notices: NoticeFixture, action: str) -> None:
-    steward = steward_of(notices.estate)
+    guest_rules = guest_fixture(notices.estate)
     for place in count():
-        runs = await new_group(steward)
+        runs = await new_group(guest_rules)
         await runs.put_policy(NINETY_DAYS, expiry=EXPIRY | {"action": action})
         *two, third = await make_guests(runs, 3)
         await runs.join(two)
-        await steward.assign(runs.group_id, policyId=str(NINETY_DAYS))
+        await guest_rules.assign(runs.group_id, policyId=str(NINETY_DAYS))
         notices.office.received.clear()
 
         cut, was_killed = Cut(place), False
@@ -108,13 +108,13 @@ async def test_it_tells_once_what_was_cut_short(notices: NoticeFixture, action: 
 async def test_there_are_as_many_mails_as_groups_with_something_to_tell(
     notices: NoticeFixture, groups: Sequence[tuple[Mapping[str, object], int]], cuts: Sequence[Cut | None]
 ) -> None:
-    steward = steward_of(notices.estate)
-    everything = [await make_group(steward, rules, guests) for rules, guests in groups]
+    guest_rules = guest_fixture(notices.estate)
+    everything = [await make_group(guest_rules, rules, guests) for rules, guests in groups]
 
     for day, cut in enumerate(cuts):
         notices.office.received.clear()
         notices.estate.moment = everything[0].began_at + timedelta(days=day)
-        await run_all_and_kill(steward, [runs.group_id for runs in everything], notices, cut)
+        await run_all_and_kill(guest_rules, [runs.group_id for runs in everything], notices, cut)
         await notices.work()
 
         told = await notices.estate.rows(TOLD_OF, notices.estate.moment)
@@ -122,43 +122,43 @@ async def test_there_are_as_many_mails_as_groups_with_something_to_tell(
         assert await notices.left() == (0, 0)
 
 
-async def make_group(steward: Steward, rules: Mapping[str, object], guests: int) -> Runs:
-    runs, policy_id = await new_group(steward), PolicyId(uuid4())
+async def make_group(guest_rules: GuestFixture, rules: Mapping[str, object], guests: int) -> Runs:
+    runs, policy_id = await new_group(guest_rules), PolicyId(uuid4())
     await runs.put_policy(policy_id, **rules)
     await runs.join(await make_guests(runs, guests))
     await runs.execute(OWN, ESTATE, runs.group_id, ADA)
-    await steward.assign(runs.group_id, policyId=str(policy_id))
+    await guest_rules.assign(runs.group_id, policyId=str(policy_id))
     return runs
 
 
 async def run_and_kill(runs: Runs, notices: NoticeFixture, cut: Cut) -> bool:
     """Run one group with a worker that is killed at that point; another one takes over. Says whether it was."""
-    return await run_all_and_kill(runs.steward, [runs.group_id], notices, cut)
+    return await run_all_and_kill(runs.guest_rules, [runs.group_id], notices, cut)
 
 
 async def run_all_and_kill(
-    steward: Steward, groups: Sequence[GroupId], notices: NoticeFixture, cut: Cut | None
+    guest_rules: GuestFixture, groups: Sequence[GroupId], notices: NoticeFixture, cut: Cut | None
 ) -> bool:
     """The same for several groups together; without a cut nobody is killed."""
-    evaluate = steward.evaluate
+    evaluate = guest_rules.evaluate
     deadly = evaluate
     if cut is not None:
         database, guests = CutDatabase(evaluate.database, cut), CutGuests(evaluate.guests, cut)
         deadly = replace(evaluate, database=database, guests=guests)
     try:
-        await deadly.evaluate(await claim(steward, groups))
+        await deadly.evaluate(await claim(guest_rules, groups))
     except Killed:
         # Mail goes on meanwhile.
         await notices.work()
-        await evaluate.evaluate(await claim(steward, groups))
+        await evaluate.evaluate(await claim(guest_rules, groups))
         return True
     return False
 
 
-async def claim(steward: Steward, groups: Sequence[GroupId]) -> Claim:
+async def claim(guest_rules: GuestFixture, groups: Sequence[GroupId]) -> Claim:
     """The jobs of these groups, whether they are due or not, and whoever has them."""
     lease_id = uuid4()
-    rows = await steward.estate.databases.worker.pool.fetch(TAKE, lease_id, LEASE, groups)
+    rows = await guest_rules.estate.databases.worker.pool.fetch(TAKE, lease_id, LEASE, groups)
     return Claim(lease_id, tuple([queue_jobs.job_of(row) for row in rows]))
 
 

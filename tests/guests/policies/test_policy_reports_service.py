@@ -17,8 +17,8 @@ from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord
 from chamberlain.guests.policies.reports import MAX_NAMED
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, ESTATE, OPERATOR, TRACE, Estate, caller_of, service_of
-from tests.guests.assignments.stewards import GIL, HANDBOOK, ZERO, steward_of
-from tests.guests.findings.findings import inspector_of, rendered
+from tests.guests.assignments.guest_fixture import GIL, HANDBOOK, ZERO, guest_fixture
+from tests.guests.findings.finding_fixture import finding_fixture, rendered
 from tests.guests.policies.policy_runs import Runs, make_guests, new_group
 from tests.notifications.notice_fixture import (
     CONFIRM,
@@ -65,7 +65,7 @@ class House:
 
     async def assign(self, **rules: object) -> None:
         await self.runs.put_policy(POLICY, **rules)
-        await self.runs.steward.assign(self.runs.group_id, policyId=str(POLICY))
+        await self.runs.guest_rules.assign(self.runs.group_id, policyId=str(POLICY))
 
     async def run(self, *days: float) -> None:
         for day in days:
@@ -82,7 +82,7 @@ class House:
         return content.part("plain").replace("\r", "")
 
     async def review(self) -> FindingRecord:
-        return (await self.runs.steward.found(FindingFilter(kind=FindingKind.REVIEW_DUE)))[0]
+        return (await self.runs.guest_rules.found(FindingFilter(kind=FindingKind.REVIEW_DUE)))[0]
 
     async def confirm(self, finding_id: UUID, who: UserId) -> None:
         estate, database = self.estate, self.estate.databases.application
@@ -109,7 +109,7 @@ async def office() -> AsyncIterator[PostOffice]:
 @pytest.fixture
 def house(told: Databases, office: PostOffice) -> House:
     estate = service_of(told)
-    return House(Runs(steward_of(estate)), notice_fixture(estate, office))
+    return House(Runs(guest_fixture(estate)), notice_fixture(estate, office))
 
 
 async def test_it_works(house: House) -> None:
@@ -192,9 +192,9 @@ async def test_it_works_for_too_few_owners(house: House) -> None:
 
 
 async def test_it_works_for_a_site(house: House) -> None:
-    runs = Runs(house.runs.steward, HANDBOOK)
+    runs = Runs(house.runs.guest_rules, HANDBOOK)
     await runs.put_policy(POLICY, minimumOwners={"count": 9, "action": "notify"})
-    await runs.steward.assign(HANDBOOK, kind=SubjectType.SITE, policyId=str(POLICY))
+    await runs.guest_rules.assign(HANDBOOK, kind=SubjectType.SITE, policyId=str(POLICY))
 
     await runs.run(0)
     contents = await house.notices.work()
@@ -219,7 +219,7 @@ async def test_it_tells_once_what_happens_in_one_run(house: House) -> None:
 
 
 async def test_it_waits_for_what_the_directory_puts_off(house: House) -> None:
-    guests = house.runs.steward.guests
+    guests = house.runs.guest_rules.guests
     (other,) = await make_guests(house.runs, 1)
     await house.runs.join([other])
     await house.assign(expiry=EXPIRY)
@@ -235,16 +235,16 @@ async def test_it_waits_for_what_the_directory_puts_off(house: House) -> None:
 
 
 async def test_it_waits_for_what_an_earlier_portion_has_put_off(house: House) -> None:
-    guests, steward = house.runs.steward.guests, house.runs.steward
+    guests, guest_rules = house.runs.guest_rules.guests, house.runs.guest_rules
     others = await make_guests(house.runs, 3)
     await house.runs.join(others)
     await house.assign(expiry=EXPIRY)
     await house.mail(0, 76)
-    [first, *_] = (await steward.shown(house.runs.group_id)).guests
+    [first, *_] = (await guest_rules.shown(house.runs.group_id)).guests
     guests.act_faults[first.id] = ActOutcome(None, TryAgain(timedelta(seconds=1), "Not now."))
 
     house.runs.set_day(90)
-    await replace(steward.evaluate, max_actions=2).evaluate(await house.runs.claim())
+    await replace(guest_rules.evaluate, max_actions=2).evaluate(await house.runs.claim())
     assert await house.notices.work() == []
     del guests.act_faults[first.id]
     text = await house.content(90.001)
@@ -253,7 +253,7 @@ async def test_it_waits_for_what_an_earlier_portion_has_put_off(house: House) ->
 
 
 async def test_it_tells_what_is_done_when_the_rest_takes_long(house: House) -> None:
-    guests = house.runs.steward.guests
+    guests = house.runs.guest_rules.guests
     (other,) = await make_guests(house.runs, 1)
     await house.runs.join([other])
     await house.assign(expiry=EXPIRY)
@@ -290,12 +290,12 @@ async def test_it_tells_nobody_what_is_not_so_any_more(house: House, what: str) 
         case "confirmed":
             await house.confirm(finding.id, ADA)
         case "accepted":
-            await inspector_of(house.estate).accepted(finding.id)
+            await finding_fixture(house.estate).accepted(finding.id)
         case "gone":
             await house.runs.leave()
             await house.run(31)
         case _:
-            await house.runs.steward.assign(policyId=ZERO)
+            await house.runs.guest_rules.assign(policyId=ZERO)
 
     assert await house.notices.work() == []
     assert await house.notices.left() == (0, 0)
@@ -306,7 +306,7 @@ async def test_it_leaves_out_who_was_confirmed(house: House) -> None:
     await house.runs.join([other])
     await house.assign(review=REVIEW)
     await house.run(0, 30)
-    found = await house.runs.steward.found(FindingFilter(kind=FindingKind.REVIEW_DUE))
+    found = await house.runs.guest_rules.found(FindingFilter(kind=FindingKind.REVIEW_DUE))
     await house.confirm(next(each.id for each in found if each.about == str(GIL)), ADA)
 
     (content,) = await house.notices.work()
@@ -422,7 +422,7 @@ async def test_it_tells_nobody_twice_of_a_report_that_was_cut_short(house: House
 
 
 async def test_it_writes_nothing_where_nobody_is_told_by_mail(estate: Estate, office: PostOffice) -> None:
-    house = House(Runs(steward_of(estate)), notice_fixture(estate, office))
+    house = House(Runs(guest_fixture(estate)), notice_fixture(estate, office))
     await house.assign(review=REVIEW)
 
     assert await house.mail(0, 30, 40) == []
@@ -431,11 +431,11 @@ async def test_it_writes_nothing_where_nobody_is_told_by_mail(estate: Estate, of
 
 
 async def test_it_works_for_several_groups_at_once(house: House) -> None:
-    groups = [await new_group(house.runs.steward) for _ in range(3)]
+    groups = [await new_group(house.runs.guest_rules) for _ in range(3)]
     await house.runs.put_policy(POLICY, minimumOwners={"count": 1, "action": "notify"})
     for runs in groups:
-        await runs.steward.assign(runs.group_id, policyId=str(POLICY))
-    await house.runs.steward.run_policies()
+        await runs.guest_rules.assign(runs.group_id, policyId=str(POLICY))
+    await house.runs.guest_rules.run_policies()
 
     contents = await house.notices.work()
 

@@ -21,7 +21,7 @@ from chamberlain.guests.policies.evaluation import (
 from chamberlain.guests.policies.timers import Timer, guest_schedules, start_timer
 from chamberlain.queue.models import Job, JobKind
 from tests.groups.group_values import TENANT
-from tests.guests.policies.guest_courses import ASSIGNED_AT, GIL, NINETY_DAYS, POLICY, SUBJECT, moment
+from tests.guests.policies.policy_timeline import ASSIGNED_AT, GIL, NINETY_DAYS, POLICY, SUBJECT, moment
 
 pytestmark = pytest.mark.pure
 

@@ -22,17 +22,17 @@ from chamberlain.guests.policies import simulation as policy_simulation
 from chamberlain.guests.policies.service import PolicyService, Simulator
 from chamberlain.guests.policies.simulation import OccurrenceType, Simulation, SimulationRequest
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, Estate, caller_of, until
-from tests.guests.assignments.stewards import (
+from tests.guests.assignments.guest_fixture import (
     ALL_STAFF,
     HANDBOOK,
     NINETY_DAYS,
     SUPPLIERS,
     YEARLY_REVIEW,
-    Steward,
+    GuestFixture,
+    guest_fixture,
     make_due,
-    steward_of,
 )
-from tests.guests.findings.findings import inspector_of
+from tests.guests.findings.finding_fixture import finding_fixture
 from tests.guests.policies.policy_runs import MAKE_GUESTS, Runs, new_group
 from tests.requests.acts import administrator, application
 
@@ -80,37 +80,37 @@ NOWHERE = GroupId(UUID(int=7))
 
 
 @pytest.fixture
-async def steward(estate: Estate) -> Steward:
-    steward = steward_of(estate)
-    await steward.look_around()
-    return steward
+async def guest_rules(estate: Estate) -> GuestFixture:
+    guest_rules = guest_fixture(estate)
+    await guest_rules.discover()
+    return guest_rules
 
 
-def simulator(steward: Steward) -> Simulator:
-    estate = steward.estate
-    return Simulator(estate.databases.application, steward.guests, estate.now)
+def simulator(guest_rules: GuestFixture) -> Simulator:
+    estate = guest_rules.estate
+    return Simulator(estate.databases.application, guest_rules.guests, estate.now)
 
 
-def service(steward: Steward, simulator: Simulator) -> PolicyService:
-    estate = steward.estate
+def service(guest_rules: GuestFixture, simulator: Simulator) -> PolicyService:
+    estate = guest_rules.estate
     return PolicyService(estate.databases.application, estate.authorization(), simulator, uuid4)
 
 
 async def simulate(
-    steward: Steward,
+    guest_rules: GuestFixture,
     order: SimulationRequest = EVERYTHING,
     policy_id: PolicyId = NINETY_DAYS,
     caller: Caller | None = None,
 ) -> Simulation:
-    return await service(steward, simulator(steward)).simulate(caller or administrator(ADA), policy_id, order)
+    return await service(guest_rules, simulator(guest_rules)).simulate(caller or administrator(ADA), policy_id, order)
 
 
 def in_days(simulation: Simulation) -> list[tuple[float, str]]:
     return [((each.at - simulation.since) / timedelta(days=1), str(each.type)) for each in simulation.occurrences]
 
 
-async def test_it_works(steward: Steward) -> None:
-    simulation = await simulate(steward, SimulationRequest((ALL_STAFF,), ()))
+async def test_it_works(guest_rules: GuestFixture) -> None:
+    simulation = await simulate(guest_rules, SimulationRequest((ALL_STAFF,), ()))
 
     assert in_days(simulation) == [
         (76, "reminder"),
@@ -119,56 +119,59 @@ async def test_it_works(steward: Steward) -> None:
         (90, "finding"),
         (90, "action"),
     ]
-    assert (simulation.since, simulation.until) == (steward.estate.moment, steward.estate.moment + timedelta(days=90))
+    assert (simulation.since, simulation.until) == (
+        guest_rules.estate.moment,
+        guest_rules.estate.moment + timedelta(days=90),
+    )
     assert (simulation.subjects, simulation.guests, simulation.reminders) == (1, 1, 3)
     assert (simulation.findings, simulation.actions) == ({"guestExpired": 1}, {"remove": 1})
     assert simulation.is_whole
     assert {each.guest and each.guest.mail for each in simulation.occurrences} == {"gil@partner.example"}
 
 
-async def test_nothing_is_changed_and_nobody_is_told(steward: Steward) -> None:
-    runs = Runs(steward)
-    await steward.assign(policyId=str(NINETY_DAYS))
+async def test_nothing_is_changed_and_nobody_is_told(guest_rules: GuestFixture) -> None:
+    runs = Runs(guest_rules)
+    await guest_rules.assign(policyId=str(NINETY_DAYS))
     await runs.run_daily(80, since=79)
     runs.set_day(95)
-    before = await written(steward), await steward.shown()
+    before = await written(guest_rules), await guest_rules.shown()
 
-    simulation = await simulate(steward)
+    simulation = await simulate(guest_rules)
 
     assert simulation.occurrences
-    assert (await written(steward), await steward.shown()) == before
+    assert (await written(guest_rules), await guest_rules.shown()) == before
 
 
-async def written(steward: Steward) -> list[list[tuple[object, ...]]]:
+async def written(guest_rules: GuestFixture) -> list[list[tuple[object, ...]]]:
     """All rows of these tables as they are."""
     return [
-        await steward.estate.rows(f"SELECT t::text FROM chamberlain.{table} t ORDER BY 1")  # noqa: S608 - names of ours alone
+        await guest_rules.estate.rows(f"SELECT t::text FROM chamberlain.{table} t ORDER BY 1")  # noqa: S608 - names of ours alone
         for table in WRITTEN
     ]
 
 
-async def test_without_a_choice_it_is_about_everything(steward: Steward) -> None:
-    simulation = await simulate(steward)
+async def test_without_a_choice_it_is_about_everything(guest_rules: GuestFixture) -> None:
+    simulation = await simulate(guest_rules)
 
-    (known,) = await steward.estate.rows("SELECT count(*) FROM chamberlain.subject WHERE tenant_id = $1", ESTATE)
+    (known,) = await guest_rules.estate.rows("SELECT count(*) FROM chamberlain.subject WHERE tenant_id = $1", ESTATE)
     assert simulation.subjects == known[0]
     assert simulation.subjects >= 3
     assert simulation.guests == 1
 
 
-async def test_a_site_is_named_by_its_security_group(steward: Steward) -> None:
-    simulation = await simulate(steward, SimulationRequest((), (HANDBOOK, SUPPLIERS)))
+async def test_a_site_is_named_by_its_security_group(guest_rules: GuestFixture) -> None:
+    simulation = await simulate(guest_rules, SimulationRequest((), (HANDBOOK, SUPPLIERS)))
 
     assert (simulation.subjects, simulation.occurrences) == (2, ())
 
 
-async def test_where_it_is_assigned_its_clocks_go_on(steward: Steward) -> None:
-    await steward.assign(policyId=str(NINETY_DAYS))
-    await steward.run_policies()
-    steward.estate.moment += timedelta(days=80)
+async def test_where_it_is_assigned_its_clocks_go_on(guest_rules: GuestFixture) -> None:
+    await guest_rules.assign(policyId=str(NINETY_DAYS))
+    await guest_rules.run_policies()
+    guest_rules.estate.moment += timedelta(days=80)
 
-    assigned = await simulate(steward, SimulationRequest((ALL_STAFF,), ()))
-    other = await simulate(steward, SimulationRequest((ALL_STAFF,), ()), YEARLY_REVIEW)
+    assigned = await simulate(guest_rules, SimulationRequest((ALL_STAFF,), ()))
+    other = await simulate(guest_rules, SimulationRequest((ALL_STAFF,), ()), YEARLY_REVIEW)
 
     # Nobody has run it since: of the reminders that are overdue the nearest to the action comes now.
     assert [each for each in in_days(assigned) if each[1] != OccurrenceType.REMINDER] == [
@@ -178,15 +181,15 @@ async def test_where_it_is_assigned_its_clocks_go_on(steward: Steward) -> None:
     assert in_days(other)[0][0] == 365
 
 
-async def test_a_policy_that_is_not_active_can_be_looked_at(steward: Steward) -> None:
-    await steward.estate.rows("UPDATE chamberlain.policy SET active = false")
+async def test_a_policy_that_is_not_active_can_be_looked_at(guest_rules: GuestFixture) -> None:
+    await guest_rules.estate.rows("UPDATE chamberlain.policy SET active = false")
 
-    assert (await simulate(steward)).reminders == 3
+    assert (await simulate(guest_rules)).reminders == 3
 
 
-async def test_it_rejects_groups_and_sites_that_there_are_not(steward: Steward) -> None:
+async def test_it_rejects_groups_and_sites_that_there_are_not(guest_rules: GuestFixture) -> None:
     with pytest.raises(NotPossible) as refused:
-        await simulate(steward, SimulationRequest((ALL_STAFF, HANDBOOK, NOWHERE), (ALL_STAFF,)))
+        await simulate(guest_rules, SimulationRequest((ALL_STAFF, HANDBOOK, NOWHERE), (ALL_STAFF,)))
 
     assert [(fault.pointer, fault.code) for fault in refused.value.faults] == [
         ("/groupIds/1", "groupUnknown"),
@@ -195,40 +198,40 @@ async def test_it_rejects_groups_and_sites_that_there_are_not(steward: Steward) 
     ]
 
 
-async def test_it_rejects_a_policy_of_another_tenant(steward: Steward) -> None:
+async def test_it_rejects_a_policy_of_another_tenant(guest_rules: GuestFixture) -> None:
     with pytest.raises(NotFound):
-        await simulate(steward, caller=application("Collab.Config.ReadWrite.All", OTHER_HOUSE))
+        await simulate(guest_rules, caller=application("Collab.Config.ReadWrite.All", OTHER_HOUSE))
 
 
-async def test_it_rejects_whoever_does_not_administer_the_tenant(steward: Steward) -> None:
+async def test_it_rejects_whoever_does_not_administer_the_tenant(guest_rules: GuestFixture) -> None:
     for caller in (caller_of(ADA), administrator(BEN), application("Collab.Manage.ReadWrite.All")):
         with pytest.raises(Forbidden):
-            await simulate(steward, caller=caller)
+            await simulate(guest_rules, caller=caller)
 
 
-async def test_it_says_so_while_the_directory_does_not_answer(steward: Steward) -> None:
-    steward.guests.trouble = TryAgain(timedelta(seconds=7), "Away.")
+async def test_it_says_so_while_the_directory_does_not_answer(guest_rules: GuestFixture) -> None:
+    guest_rules.guests.trouble = TryAgain(timedelta(seconds=7), "Away.")
 
     with pytest.raises(Unavailable) as refused:
-        await simulate(steward)
+        await simulate(guest_rules)
 
     assert (refused.value.code, refused.value.after) == ("overloaded", timedelta(seconds=7))
 
 
-async def test_what_others_have_found_and_somebody_accepts_says_nothing_of_a_policy(steward: Steward) -> None:
-    await steward.assign(policyId=str(NINETY_DAYS))
-    await steward.run_policies()
-    inspector = inspector_of(steward.estate)
+async def test_what_others_have_found_and_somebody_accepts_says_nothing_of_a_policy(guest_rules: GuestFixture) -> None:
+    await guest_rules.assign(policyId=str(NINETY_DAYS))
+    await guest_rules.run_policies()
+    findings_fixture = finding_fixture(guest_rules.estate)
     for kind in (FindingKind.DRIFT, FindingKind.GUEST_AGAINST_RULE):
-        await inspector.accepted(await inspector.find(kind))
+        await findings_fixture.accepted(await findings_fixture.find(kind))
 
-    simulation = await simulate(steward, SimulationRequest((ALL_STAFF,), ()))
+    simulation = await simulate(guest_rules, SimulationRequest((ALL_STAFF,), ()))
 
     assert (simulation.reminders, simulation.actions) == (3, {"remove": 1})
 
 
-async def test_it_says_so_when_it_takes_too_long(steward: Steward) -> None:
-    impatient = service(steward, replace(simulator(steward), timeout=timedelta(0)))
+async def test_it_says_so_when_it_takes_too_long(guest_rules: GuestFixture) -> None:
+    impatient = service(guest_rules, replace(simulator(guest_rules), timeout=timedelta(0)))
 
     with pytest.raises(Unavailable) as refused:
         await impatient.simulate(administrator(ADA), NINETY_DAYS, EVERYTHING)
@@ -236,10 +239,10 @@ async def test_it_says_so_when_it_takes_too_long(steward: Steward) -> None:
     assert (refused.value.code, "groupIds" in refused.value.detail) == ("overloaded", True)
 
 
-async def test_what_nobody_waits_for_any_more_is_not_counted_on(steward: Steward) -> None:
+async def test_what_nobody_waits_for_any_more_is_not_counted_on(guest_rules: GuestFixture) -> None:
     """A thread goes on, whoever has gone; and the process would not end before it."""
     guests = tuple([Guest(UserId(uuid4()), None, "") for _ in range(5_000)])
-    many = replace(await steward.shown(), guests=guests)
+    many = replace(await guest_rules.shown(), guests=guests)
 
     class Endless:
         async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
@@ -248,7 +251,7 @@ async def test_what_nobody_waits_for_any_more_is_not_counted_on(steward: Steward
     async def is_over() -> bool:
         return not is_counting()
 
-    endless = service(steward, replace(simulator(steward), subjects=Endless()))
+    endless = service(guest_rules, replace(simulator(guest_rules), subjects=Endless()))
     order = SimulationRequest((ALL_STAFF,) * 200, ())
     call = asyncio.create_task(endless.simulate(administrator(ADA), NINETY_DAYS, order))
     await until(begun_counting)
@@ -298,18 +301,18 @@ COURSES = st.builds(
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(schedule=COURSES)
-async def test_it_equals_what_then_happens(steward: Steward, schedule: Schedule) -> None:
-    runs, policy_id = await start_run(steward, schedule)
+async def test_it_equals_what_then_happens(guest_rules: GuestFixture, schedule: Schedule) -> None:
+    runs, policy_id = await start_run(guest_rules, schedule)
     since = max(schedule.before, 0)
     ends = await accepted(runs, schedule, since)
 
-    ahead = await simulate(steward, SimulationRequest((runs.group_id,), ()), policy_id)
+    ahead = await simulate(guest_rules, SimulationRequest((runs.group_id,), ()), policy_id)
     told_before, found_before = await runs.told(), await found(runs)
     for day in range(since, since + (ahead.until - ahead.since).days + 1):
         runs.set_day(day)
         if day in ends:
-            await make_due(steward.estate)
-            await inspector_of(steward.estate).work()
+            await make_due(guest_rules.estate)
+            await finding_fixture(guest_rules.estate).work()
         await runs.run(day)
 
     happened = sorted((await runs.told())[len(told_before) :], key=str)
@@ -330,9 +333,9 @@ async def test_it_equals_what_then_happens(steward: Steward, schedule: Schedule)
     ] == [each for each in await found(runs) if each not in found_before]
 
 
-async def start_run(steward: Steward, schedule: Schedule) -> tuple[Runs, PolicyId]:
+async def start_run(guest_rules: GuestFixture, schedule: Schedule) -> tuple[Runs, PolicyId]:
     """A group of its own with the policy, run every day until it is looked ahead."""
-    runs = await new_group(steward)
+    runs = await new_group(guest_rules)
     guests = [UserId(uuid4()) for _ in schedule.seen]
     await runs.execute(MAKE_GUESTS, ESTATE, guests)
     for guest, day in zip(guests, schedule.seen, strict=True):
@@ -343,26 +346,26 @@ async def start_run(steward: Steward, schedule: Schedule) -> tuple[Runs, PolicyI
         await runs.execute(FOLLOWS_RULE, runs.group_id, f'user.department -eq "{runs.group_id}"')
     policy_id = PolicyId(uuid4())
     await runs.put_policy(policy_id, **schedule.rules)
-    await steward.assign(runs.group_id, policyId=str(policy_id))
+    await guest_rules.assign(runs.group_id, policyId=str(policy_id))
     if schedule.was_refused:
-        steward.guests.act_faults.update(dict.fromkeys(guests, ActOutcome(None, Rejected("accessDenied", "No."))))
+        guest_rules.guests.act_faults.update(dict.fromkeys(guests, ActOutcome(None, Rejected("accessDenied", "No."))))
     await runs.run_daily(schedule.before)
     runs.set_day(max(schedule.before, 0))
-    steward.guests.act_faults.clear()
+    guest_rules.guests.act_faults.clear()
     return runs, policy_id
 
 
 async def accepted(runs: Runs, schedule: Schedule, since: int) -> set[int]:
     """Let somebody accept some of what is open; gives the days on which that ends."""
-    ends, inspector = set(), inspector_of(runs.steward.estate)
+    ends, findings_fixture = set(), finding_fixture(runs.guest_rules.estate)
     is_open = "SELECT finding_id FROM chamberlain.finding WHERE subject_id = $1 AND state = 'open' ORDER BY kind, about"
-    rows = await runs.steward.estate.rows(is_open, runs.group_id)
+    rows = await runs.guest_rules.estate.rows(is_open, runs.group_id)
     for (finding_id,), lasts in zip(rows, schedule.acceptances, strict=False):
         if lasts == "open":
             continue
         end = since + lasts if isinstance(lasts, int) else None
         assert isinstance(finding_id, UUID)
-        await inspector.accepted(finding_id, None if end is None else runs.began_at + timedelta(days=end))
+        await findings_fixture.accepted(finding_id, None if end is None else runs.began_at + timedelta(days=end))
         ends |= {end} - {None}
     return {end for end in ends if end is not None}
 
@@ -370,7 +373,7 @@ async def accepted(runs: Runs, schedule: Schedule, since: int) -> set[int]:
 async def found(runs: Runs) -> list[tuple[object, ...]]:
     """When what was found in a group first, whatever has become of it."""
     return sorted(
-        await runs.steward.estate.rows(
+        await runs.guest_rules.estate.rows(
             "SELECT first_seen_at, kind, about FROM chamberlain.finding WHERE subject_id = $1", runs.group_id
         ),
         key=lambda row: (row[0], row[1], row[2] or "None"),

@@ -31,7 +31,7 @@ from chamberlain.guests.policies.simulation import (
 )
 from chamberlain.guests.policies.timers import PolicyRule, Timer, TimerKey
 from tests.garbage import left_alone
-from tests.guests.policies.guest_courses import (
+from tests.guests.policies.policy_timeline import (
     GIL,
     HANA,
     INACTIVE,

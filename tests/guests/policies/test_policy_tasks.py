@@ -8,7 +8,7 @@ from chamberlain.core.ids import PolicyId
 from chamberlain.guests.policies.evaluation import AssignedPolicy, Idle, Membership, PolicyTask, evaluate
 from chamberlain.guests.policies.models import Expiry, MinimumOwners, PolicyAction
 from chamberlain.guests.policies.timers import Timer, guest_schedules, start_timer
-from tests.guests.policies.guest_courses import (
+from tests.guests.policies.policy_timeline import (
     ASSIGNED_AT,
     GIL,
     HANA,

@@ -10,7 +10,7 @@ import pytest
 from chamberlain.core.ids import PolicyId, UserId
 from tests.estates import Estate
 from tests.garbage import left_alone
-from tests.guests.assignments.stewards import NINETY_DAYS, YEARLY_REVIEW, steward_of
+from tests.guests.assignments.guest_fixture import NINETY_DAYS, YEARLY_REVIEW, guest_fixture
 from tests.guests.policies.policy_runs import Runs, Told, make_guests, new_group
 
 GUESTS = 1_000
@@ -30,7 +30,7 @@ def frozen() -> Iterator[None]:
 
 
 async def test_it_works_for_a_thousand_guests(estate: Estate) -> None:
-    runs = await new_group(steward_of(estate))
+    runs = await new_group(guest_fixture(estate))
     guests = await make_guests(runs, GUESTS)
     # Most are there from the beginning, some come later, and some go.
     stays = {guest: stay_of(number) for number, guest in enumerate(guests)}
@@ -44,7 +44,7 @@ async def test_it_works_for_a_thousand_guests(estate: Estate) -> None:
     assert disabled == {guest for _, what, guest in expected if what == "disable"}
 
     await runs.execute("UPDATE directory.users SET account_enabled = true")
-    other = await new_group(runs.steward)
+    other = await new_group(runs.guest_rules)
     quarter = await live(other, NINETY_DAYS, QUARTER, stays)
     expected = sorted(expiries(stays), key=str)
 
@@ -65,7 +65,7 @@ def stay_of(number: int) -> tuple[int, int]:
 async def live(runs: Runs, policy: PolicyId, days: int, stays: Mapping[UserId, tuple[int, int]]) -> float:
     """Let the days pass, with a run whenever one is due; gives how long all the runs took, in seconds."""
     await runs.join([guest for guest, (came, _) in stays.items() if came == 0])
-    await runs.steward.assign(runs.group_id, policyId=str(policy))
+    await runs.guest_rules.assign(runs.group_id, policyId=str(policy))
     took, due = 0.0, FIRST
     for day in range(days + 1):
         coming = [guest for guest, (came, _) in stays.items() if came == day > 0]

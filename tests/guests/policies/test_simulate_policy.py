@@ -8,7 +8,7 @@ import pytest
 from chamberlain.core.ids import GroupId
 from chamberlain.guests.policies.simulation import SimulationRequest
 from tests.guests.assignments.fake_assignments import ALL_STAFF, HANDBOOK
-from tests.guests.policies.binder import POLICY_ID
+from tests.guests.policies.fake_policies import POLICY_ID
 from tests.http.house import House
 
 LIST = "/admin/collab/v1/policies/"
@@ -54,7 +54,7 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
         ],
         "isWhole": False,
     }
-    assert house.binder.simulated == [SimulationRequest((ALL_STAFF,), (HANDBOOK,))]
+    assert house.policies.simulated == [SimulationRequest((ALL_STAFF,), (HANDBOOK,))]
 
 
 @pytest.mark.usefixtures("policy")
@@ -62,7 +62,7 @@ async def test_without_a_body_it_looks_at_everything(api: httpx2.AsyncClient, ho
     answers = [await api.post(PATH, headers=ADMINISTRATOR), await api.post(PATH, json={}, headers=ADMINISTRATOR)]
 
     assert [answer.status_code for answer in answers] == [200, 200]
-    assert house.binder.simulated == [SimulationRequest((), ())] * 2
+    assert house.policies.simulated == [SimulationRequest((), ())] * 2
 
 
 @pytest.mark.parametrize(

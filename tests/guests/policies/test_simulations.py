@@ -18,7 +18,7 @@ from chamberlain.guests.policies.simulation import (
     SimulationTotals,
     subject_fault,
 )
-from tests.guests.policies.guest_courses import ASSIGNED_AT, GIL, HANA, POLICY, SUBJECT, moment
+from tests.guests.policies.policy_timeline import ASSIGNED_AT, GIL, HANA, POLICY, SUBJECT, moment
 from tests.guests.subjects.subject_values import OBSERVED as EMPTY
 
 pytestmark = pytest.mark.pure

@@ -13,7 +13,7 @@ from chamberlain.guests.subjects import store as subject_store
 from chamberlain.guests.subjects.models import SubjectFilter
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE
-from tests.guests.assignments.stewards import NINETY_DAYS, NO_GUESTS, PARTNERS, YEARLY_REVIEW
+from tests.guests.assignments.guest_fixture import NINETY_DAYS, NO_GUESTS, PARTNERS, YEARLY_REVIEW
 from tests.query_plans import SIZES, rows_looked_at
 
 # One in ten is a site. One in a thousand has the first template, half of all have the second; one in a thousand the

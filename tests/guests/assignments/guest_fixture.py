@@ -43,7 +43,7 @@ EXTENSION = "chamberlain_group"
 
 
 @dataclass
-class TroubledGuests(Guests):
+class FaultyGuests(Guests):
     """The port with trouble: with all of it while `trouble` is set, or with single groups and guests."""
 
     guests: Guests
@@ -79,11 +79,11 @@ class TroubledGuests(Guests):
 
 
 @dataclass
-class Steward:
+class GuestFixture:
     """What looks after groups and sites in one process."""
 
     estate: Estate
-    guests: TroubledGuests
+    guests: FaultyGuests
     assignments: AssignmentService
     assignment_jobs: AssignmentJobs
     subject_jobs: SubjectJobs
@@ -127,7 +127,7 @@ class Steward:
         await make_due(self.estate)
         await self.evaluate.evaluate(await self.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
 
-    async def look_around(self) -> None:
+    async def discover(self) -> None:
         """Discover what there is, until nothing is left at present."""
         await self.subject_jobs.begin(TRACE)
         for _ in range(3):
@@ -168,12 +168,12 @@ class Steward:
         )
 
 
-def steward_of(estate: Estate) -> Steward:
+def guest_fixture(estate: Estate) -> GuestFixture:
     """The parts of one process."""
     database, worker = estate.databases.application, estate.databases.worker
-    guests = TroubledGuests(EmbeddedGuests(KeptGuests(worker.pool), Changes(worker.pool)))
+    guests = FaultyGuests(EmbeddedGuests(KeptGuests(worker.pool), Changes(worker.pool)))
     directory = EmbeddedSubjects(database.pool)
-    return Steward(
+    return GuestFixture(
         estate=estate,
         guests=guests,
         assignments=AssignmentService(

@@ -21,7 +21,7 @@ from chamberlain.groups.models import plan_group
 from chamberlain.queue.models import JobKind
 from chamberlain.templates.models import TemplateKind
 from tests.estates import ADA, BEN, ESTATE, SHARED_MAILBOX, TRACE, Estate
-from tests.guests.assignments.stewards import make_due
+from tests.guests.assignments.guest_fixture import make_due
 from tests.requests.acts import administrator
 
 # Not ours: what carries its mark under another name carries none of ours.
@@ -30,7 +30,7 @@ RULE = AdoptionRule(TemplateKind.SHARED, SHARED_MAILBOX)
 
 
 @dataclass
-class TroubledAdoptions(Adoptions):
+class AdoptionsWithFaults(Adoptions):
     """The port with trouble: with all of it, or with single marks. `before_marking` is done once, just before."""
 
     adoptions: Adoptions
@@ -63,11 +63,11 @@ class TroubledAdoptions(Adoptions):
 
 
 @dataclass
-class Adopter:
+class AdoptionFixture:
     """Adoptions of one process."""
 
     estate: Estate
-    port: TroubledAdoptions
+    port: AdoptionsWithFaults
     service: AdoptionService
     run: AdoptionJobs
 
@@ -169,14 +169,14 @@ async def make_group(
     return outcome.group.id
 
 
-def adopter_of(estate: Estate, *, page: int = 50) -> Adopter:
+def adoption_fixture(estate: Estate, *, page: int = 50) -> AdoptionFixture:
     """The parts of one process."""
     database, worker = estate.databases.application, estate.databases.worker
     workers = Notifier(estate.databases.addresses.application)
-    port = TroubledAdoptions(EmbeddedAdoptions(worker.pool))
+    port = AdoptionsWithFaults(EmbeddedAdoptions(worker.pool))
     # Calls list as a role that sees their tenant alone.
     listing = EmbeddedAdoptions(database.pool)
-    return Adopter(
+    return AdoptionFixture(
         estate=estate,
         port=port,
         service=AdoptionService(

@@ -45,7 +45,7 @@ def simulation(policy_id: PolicyId) -> Simulation:
     )
 
 
-class Binder(PolicyService):
+class FakePolicies(PolicyService):
     """Keeps policies in memory. Every method raises `refusal` once it is set."""
 
     def __init__(self) -> None:

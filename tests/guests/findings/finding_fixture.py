@@ -27,14 +27,14 @@ from chamberlain.guests.models import (
 )
 from chamberlain.queue.models import JobKind
 from tests.estates import ADA, ESTATE, Estate
-from tests.guests.assignments.stewards import ALL_STAFF, GIL
+from tests.guests.assignments.guest_fixture import ALL_STAFF, GIL
 from tests.requests.acts import act, administrator
 
 SUBJECT = FindingSubject(ESTATE, ALL_STAFF, SubjectType.GROUP, "All staff")
 
 
 @dataclass
-class Inspector:
+class FindingFixture:
     """Who looks after findings in one process."""
 
     estate: Estate
@@ -102,10 +102,10 @@ class Inspector:
         await self.jobs.reopen(await self.estate.claim(kinds=[JobKind.FINDING_REOPEN]))
 
 
-def inspector_of(estate: Estate) -> Inspector:
+def finding_fixture(estate: Estate) -> FindingFixture:
     """The parts of one process."""
     database = estate.databases.application
-    return Inspector(
+    return FindingFixture(
         estate,
         FindingService(database, estate.people, estate.authorization(), estate.now),
         FindingJobs(estate.databases.worker, estate.read_time),
