@@ -26,7 +26,7 @@ def test_it_works(ada: Shell) -> None:
     until(ada, confirmed["id"], "succeeded")
     shown_again = ada.done("adoption", "show", confirmed["id"], "--json").json
     managed = ada.done("adoption", "preview", *RULE, "--json").json
-    undo_change = ada.done("adoption", "undo", confirmed["id"], "--yes", "--comment", "A slip.", "--json").json
+    undone = ada.done("adoption", "undo", confirmed["id"], "--yes", "--comment", "A slip.", "--json").json
     until(ada, confirmed["id"], "undone")
 
     assert shown.out.split("\t")[:4] == ["taken", "All staff", "all-staff@estate.example", ALL_STAFF]
@@ -34,7 +34,7 @@ def test_it_works(ada: Shell) -> None:
     assert preview["digest"] in shown.err
     assert managed["counts"] == {"taken": 0, "conflicts": {"alreadyManaged": 1}}
     assert (shown_again["id"], shown_again["state"]) == (confirmed["id"], "succeeded")
-    assert undo_change["state"] == "undoing"
+    assert undone["state"] == "undoing"
 
 
 def test_it_shows_and_asks_before_anything_is_taken(ada: Shell) -> None:

@@ -83,13 +83,13 @@ async def test_it_is_listed_read_and_undone(api: httpx2.AsyncClient) -> None:
 
     listed = (await api.get(PATH, headers=ADMINISTRATOR)).json()
     one = (await api.get(ONE, headers=ADMINISTRATOR)).json()
-    undo_change = await api.post(UNDO, json={"comment": "A slip."}, headers=ADMINISTRATOR)
+    undone = await api.post(UNDO, json={"comment": "A slip."}, headers=ADMINISTRATOR)
 
     assert listed == {"items": [{key: made[key] for key in made if key != "refused"}], "nextCursor": None}
     assert [(each["displayName"], each["mail"], each["code"]) for each in one["refused"]] == [
         ("Room Chur", None, "gone")
     ]
-    assert (undo_change.status_code, undo_change.json()["state"]) == (202, "undoing")
+    assert (undone.status_code, undone.json()["state"]) == (202, "undoing")
 
 
 @pytest.mark.parametrize(

@@ -374,12 +374,12 @@ async def test_what_a_bug_has_stopped_is_undone_all_the_same(adoption: AdoptionF
 
 
 @pytest.mark.parametrize("undone", [False, True], ids=["adopting", "undoing"])
-async def test_killed_in_the_middle_it_is_finished_by_another(adoption: AdoptionFixture, *, undo_change: bool) -> None:
+async def test_killed_in_the_middle_it_is_finished_by_another(adoption: AdoptionFixture, *, undone: bool) -> None:
     for _ in range(5):
         await adoption.mailbox_before(shared())
     before = await adoption.shown()
     adoption_id = await adoption.confirm()
-    if undo_change:
+    if undone:
         await adoption.work()
         await adoption.undo(adoption_id)
     dying = adoption_fixture(adoption.estate, page=2)
@@ -401,14 +401,14 @@ async def test_killed_in_the_middle_it_is_finished_by_another(adoption: Adoption
     await adoption.work()
 
     record = (await adoption.read(adoption_id)).record
-    assert record.state is (AdoptionState.UNDONE if undo_change else AdoptionState.SUCCEEDED)
-    assert (record.adopted, record.released) == (5, 5 if undo_change else 0)
+    assert record.state is (AdoptionState.UNDONE if undone else AdoptionState.SUCCEEDED)
+    assert (record.adopted, record.released) == (5, 5 if undone else 0)
     after = await adoption.shown()
-    assert all(bool(one.marks) is not undo_change for one in after.values())
+    assert all(bool(one.marks) is not undone for one in after.values())
     assert {key: replace(one, marks={}) for key, one in after.items()} == before
     audited = await actions(adoption)
     assert audited.count("mailbox.adopt") == 5
-    assert audited.count("mailbox.release") == (5 if undo_change else 0)
+    assert audited.count("mailbox.release") == (5 if undone else 0)
 
 
 async def test_two_workers_at_one_job_write_everything_once(adoption: AdoptionFixture) -> None:
@@ -517,7 +517,7 @@ async def test_whoever_is_erased_is_named_in_no_adoption(adoption: AdoptionFixtu
 async def test_it_handles_a_difficult_directory(adoption: AdoptionFixture) -> None:
     there = await adoption.mailbox_before(shared())
     injection = Injection(Faults(throttle=2), lambda: datetime.now(UTC))
-    faulty = AdoptionsWithFaults(adoption.estate.databases.worker.pool, injection)
+    faulty = FaultyAdoptions(adoption.estate.databases.worker.pool, injection)
     difficult = replace(adoption, run=replace(adoption.run, adoptions=faulty))
     adoption_id = await adoption.confirm()
 
