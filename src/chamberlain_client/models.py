@@ -1095,7 +1095,7 @@ class SimulatedPolicy(Model, frozen=True, kw_only=True):
 
 
 class Applicability(OpenStrEnum):
-    """What is done with a property that a mailbox of its type does not have."""
+    """Treatment of a property that the type of a mailbox does not have."""
 
     REFUSE = "refuse"
     WARN = "warn"
@@ -1110,21 +1110,21 @@ class Treatment(OpenStrEnum):
 
 
 class Administrators(Model, frozen=True, kw_only=True):
-    """These users, and the members of these groups."""
+    """Administrators: users, and the members of groups."""
 
     users: tuple[UUID, ...] = ()
     groups: tuple[UUID, ...] = ()
 
 
 class Repair(Model, frozen=True, kw_only=True):
-    """What the service puts right by itself, and how single properties are treated that differ in the directory."""
+    """Repair of drift, and the treatment of single properties."""
 
     drift: bool = False
     properties: Mapping[str, Treatment] = {}
 
 
 class Limits(Model, frozen=True, kw_only=True):
-    """What the tenant may have at most; without a number there is no limit."""
+    """Limits of the tenant; None means unlimited."""
 
     open_requests: int | None = None
     running_jobs: int | None = None
@@ -1132,7 +1132,7 @@ class Limits(Model, frozen=True, kw_only=True):
 
 
 class Issuer(Model, frozen=True, kw_only=True):
-    """Whose tokens speak for the tenant; `audiences` turns identifiers in `aud` into the audiences they stand for."""
+    """An issuer of tokens for the tenant; `audiences` maps identifiers in `aud` to audiences."""
 
     issuer: str
     tid: str | None = None
@@ -1153,7 +1153,7 @@ class TenantSettings(Model, frozen=True, kw_only=True):
 
 
 class Tenant(Versioned, frozen=True, kw_only=True):
-    """A tenant: what its administrators say, and what is the operator's."""
+    """A tenant: the settings of its administrators and of the operator."""
 
     id: UUID
     name: str

@@ -1,7 +1,7 @@
 """Authorize callers, and name them for records.
 
-Administrators are the users that the tenant's settings name, and members of the groups they name. The directory
-answers who is a member. Answers are cached for a minute at most.
+Administrators are the users that the tenant's settings name, and members of the groups they name. The directory has the
+members. Answers are cached for a minute at most.
 """
 
 from collections import OrderedDict
@@ -53,7 +53,7 @@ _CacheKey: TypeAlias = tuple[TenantId, UUID]
 
 
 async def no_client_names(_tenant_id: TenantId) -> Mapping[ClientId, str]:
-    """Name no program, for identity platforms that tell no names."""
+    """Return no names, for identity platforms without them."""
     return {}
 
 
@@ -87,9 +87,9 @@ class Authorization:
         return require(caller, operation, self._prefixes)
 
     async def require(self, caller: Caller, operation: Operation) -> None:
-        """Raise Forbidden if the caller may not perform the operation on anything.
+        """Raise Forbidden if the caller may not perform the operation on any object.
 
-        Raises Unavailable if only the directory knows and it does not answer.
+        Raises Unavailable if the directory is needed and does not answer.
         """
         if self.allowance(caller, operation).plain is None:
             await self.extent(caller, operation)

@@ -1,4 +1,4 @@
-"""Pictures of tenants: as files describe them, and as they are, both in the words of the files."""
+"""Tenants as documents, desired and current, in the form of the files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -34,12 +34,15 @@ _decode_policy = StoredDecoder(PolicyShape).decode
 
 
 def wanted_picture(entry: TenantEntry) -> Picture:
-    """What files ask for."""
+    """Return the desired document of a tenant."""
     return _picture(entry.tenant, entry.templates, entry.policies)
 
 
 def present_picture(configured: Configured) -> Picture:
-    """What there is. Members that are newer than what is kept have their defaults."""
+    """Return the current document of a tenant.
+
+    Stored rows without newer properties get their defaults.
+    """
     return _picture(
         from_tenant(configured.tenant, configured.issuers),
         tuple(kept_template(each) for each in configured.templates),
@@ -59,7 +62,7 @@ def _picture(
 
 
 def _settings(tenant: TenantShape) -> Mapping[str, Json]:
-    """In one order where order means nothing, so that two that mean the same are the same."""
+    """Sort lists without order, so that equal settings have equal documents."""
     own = tenant.administrators
     administrators = AdministratorsShape(users=tuple(sorted({*own.users})), groups=tuple(sorted({*own.groups})))
     issuers = tenant.issuers and tuple(sorted(tenant.issuers, key=lambda each: (each.issuer, each.tid or "")))
@@ -73,10 +76,13 @@ def _document(shape: Shape) -> dict[str, Json]:
 
 
 def plan_configuration(configuration: Configuration, present: Mapping[TenantId, Configured], in_use: InUse) -> Plan:
-    """What has to be done. Raises ConfigurationInvalid with everything that cannot be."""
+    """Plan the changes.
+
+    Raises ConfigurationInvalid with all conflicts.
+    """
     faults: list[ConfigurationFault] = []
     changes: list[PlannedChange] = []
-    # What a tenant of the files gives up another one of them may have.
+    # An issuer that one tenant of the files gives up may move to another.
     giving = {TenantId(entry.tenant.id) for entry in configuration.tenants if entry.tenant.issuers is not None}
     for entry in configuration.tenants:
         wanted, before = wanted_picture(entry), _present(present, entry)
@@ -95,7 +101,7 @@ def _present(present: Mapping[TenantId, Configured], entry: TenantEntry) -> Pict
 
 
 def _taken(entry: TenantEntry, in_use: InUse, giving: AbstractSet[TenantId]) -> Iterator[ConfigurationFault]:
-    """What there is one of, and another tenant has."""
+    """Report domains and issuers of other tenants."""
     for place, domain in enumerate(entry.tenant.domains):
         if (holder := in_use.domains.get(domain)) is not None:
             detail = f"{domain} belongs to tenant {holder}. Take it from that one first, or leave it out here."
@@ -126,11 +132,11 @@ _HEAD = """\
 
 
 class ConfigurationTooLarge(FileInvalid):
-    """The file would be larger than one that is read."""
+    """The file would exceed the size limit of files."""
 
 
 def write_configuration(pictures: Sequence[Picture]) -> str:
-    """The text of the file. Raises ConfigurationTooLarge."""
+    """Write documents as a configuration file. Raises ConfigurationTooLarge."""
     text = _HEAD + write_document({"tenants": [_file_document(each) for each in pictures]})
     if (size := len(text.encode())) > MOST_BYTES:
         advice = "Export one tenant at a time (--tenant)." if len(pictures) > 1 else "It cannot be exported."
@@ -146,13 +152,13 @@ def _file_document(picture: Picture) -> Json:
 
 
 def _identified(things: Sequence[Content] | None) -> list[Content]:
-    """What says which thing this is comes first."""
+    """Put the identifying properties first."""
     first = ("id", "kind", "name")
     return [{**{name: each[name] for name in first if name in each}, **each} for each in things or ()]
 
 
 def _without_nulls(value: object) -> Json:
-    """Null is "not there" in a file."""
+    """Remove nulls, which are absent in a file."""
     match value:
         case dict():
             return {str(name): _without_nulls(each) for name, each in value.items() if each is not None}

@@ -1,6 +1,6 @@
-"""Configuration files: tenants with their templates and policies, and what the embedded products begin with.
+"""Read configuration files: tenants with templates and policies, and data of embedded products.
 
-The sections `directory` and `clients` are handed through as they are: their shapes belong to those products.
+The sections `directory` and `clients` are passed on unchanged: the embedded products validate them.
 """
 
 import re
@@ -26,7 +26,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationFault:
-    """One thing wrong: in which file and on which line and where in it, if that can be said, and how to mend it."""
+    """One fault with its file, line and path, if they are known."""
 
     file: str | None
     line: int | None
@@ -35,12 +35,15 @@ class ConfigurationFault:
 
     def __str__(self) -> str:
         place = _joined(self.file, self.line, self.path)
-        # A line for each, whatever the file has as a name.
+        # One line for each fault, even if a file name has line breaks.
         return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", f"{place}: {self.detail}" if place else self.detail)
 
 
 class ConfigurationInvalid(FileInvalid):
-    """The files cannot be used; the message has all faults, a line for each."""
+    """The files are invalid.
+
+    The message has one line for each fault.
+    """
 
     def __init__(self, faults: Sequence[ConfigurationFault]) -> None:
         super().__init__("\n".join(str(each) for each in faults))
@@ -49,7 +52,10 @@ class ConfigurationInvalid(FileInvalid):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands. `lines` has the line of each part of the file, by JSON Pointer."""
+    """A place in a file.
+
+    `lines` has the line of each part of the file, by JSON Pointer.
+    """
 
     file: str | None
     lines: Mapping[str, int] = field(repr=False)
@@ -60,7 +66,7 @@ class Place:
 
     @property
     def line(self) -> int | None:
-        """The line of the smallest part around it that is in the file."""
+        """Return the line of the smallest part around the place."""
         pointer = self.pointer
         while pointer not in self.lines and pointer:
             pointer = pointer.rpartition("/")[0]
@@ -68,22 +74,22 @@ class Place:
 
     @property
     def path(self) -> str:
-        """The pointer as people write it: tenants[0].name."""
+        """Return the pointer in the form `tenants[0].name`."""
         return re.sub(
             r"\.\[", "[", ".".join(f"[{part}]" if part.isdecimal() else part for part in split_pointer(self.pointer))
         )
 
     def below(self, pointer: str) -> "Place":
-        """A place in what stands here."""
+        """Return a place below this one."""
         return Place(self.file, self.lines, self.pointer + pointer)
 
     def fault(self, detail: str) -> ConfigurationFault:
-        """What is wrong here."""
+        """Build a fault of this place."""
         return ConfigurationFault(self.file, self.line, self.path, detail)
 
 
 def placed(faults: Sequence[Fault], within: Place) -> list[ConfigurationFault]:
-    """The faults of one part of a file, as they stand in it."""
+    """Convert faults of a part to faults of the file."""
     found = [within.below(each.pointer).fault(each.detail) for each in faults]
     return sorted(found, key=lambda each: each.line or 0)
 
@@ -97,14 +103,17 @@ T = TypeVar("T")
 _SECTIONS = ("tenants", "directory", "clients")
 _TENANT = Reader(TenantShape)
 _POLICY = Reader(PolicyShape)
-# It clears what is assigned, and is the tenant of what is nobody's: no thing can have it.
+# The all-zero id clears an assignment, and is the tenant of jobs without one. No object may have it.
 _NOTHING = UUID(int=0)
 _PLAIN_FOR_TEXT = re.compile(r"must be a string, and is (?:a whole number|a number|true or false)\.$")
 
 
 @dataclass(frozen=True, slots=True)
 class TenantEntry:
-    """A tenant with what belongs to it, and where it stands. Templates or policies of None are left out: they stay."""
+    """A tenant with its templates, policies and place.
+
+    Templates or policies of None are omitted, and stay.
+    """
 
     tenant: TenantShape
     templates: tuple[TemplateShape, ...] | None
@@ -114,7 +123,7 @@ class TenantEntry:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What configuration files say, all of them together."""
+    """The content of all configuration files."""
 
     tenants: tuple[TenantEntry, ...]
     directory: Mapping[str, object]
@@ -122,30 +131,30 @@ class Configuration:
 
     @property
     def domains(self) -> Sequence[str]:
-        """The domains of all tenants."""
+        """Return the domains of all tenants."""
         return [domain for entry in self.tenants for domain in entry.tenant.domains]
 
     @property
     def issuers(self) -> Sequence[tuple[str, str | None]]:
-        """The issuers of all tenants, each with its tid."""
+        """Return the issuers of all tenants, each with its tid."""
         return [(each.issuer, each.tid) for entry in self.tenants for each in entry.tenant.issuers or ()]
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationFile:
-    """The bytes of a file, and what it is called; without a name it is the only one."""
+    """The bytes and the name of a file; a single file needs no name."""
 
     name: str | None
     text: bytes
 
 
 def read_configuration(text: bytes) -> Configuration:
-    """What these bytes say. Raises ConfigurationInvalid with all faults."""
+    """Read one file. Raises ConfigurationInvalid with all faults."""
     return read_configurations([ConfigurationFile(None, text)])
 
 
 def read_configurations(files: Sequence[ConfigurationFile]) -> Configuration:
-    """What these files say together. Raises ConfigurationInvalid with the faults of all of them."""
+    """Read several files. Raises ConfigurationInvalid with all faults."""
     faults: list[ConfigurationFault] = []
     each = [_read_file(file, faults) for file in files]
     tenants = tuple(chain.from_iterable(found.tenants for found in each))
@@ -175,7 +184,7 @@ def _read_file(file: ConfigurationFile, faults: list[ConfigurationFault]) -> Con
 
 
 def _unreadable(value: object, pointer: str) -> Iterator[Fault]:
-    """Find texts and names of properties with characters that cannot be stored, in all sections.
+    """Report control characters in texts and property names of all sections.
 
     An escape of YAML, such as \\0, can write any character.
     """
@@ -193,7 +202,7 @@ def _unreadable(value: object, pointer: str) -> Iterator[Fault]:
 
 
 def _with_cure(fault: Fault) -> Fault:
-    """In YAML, a text that looks like a number or a word of the language is one."""
+    """Suggest quotation marks for a text that YAML reads as another type."""
     if fault.code == "wrongType" and _PLAIN_FOR_TEXT.search(fault.detail):
         return replace(fault, detail=f"{fault.detail} Put it in quotation marks.")
     return fault
@@ -261,7 +270,10 @@ def _read_policy(value: object, pointer: str, faults: list[Fault]) -> PolicyShap
 def _read_each(
     value: object, pointer: str, read: Callable[[object, str, list[Fault]], T | None], faults: list[Fault]
 ) -> list[tuple[str, T]]:
-    """Every entry of a list that could be read, with its pointer. A list that is not there is empty."""
+    """Read the valid entries of a list, each with its pointer.
+
+    A missing list is empty.
+    """
     if value is None:
         return []
     if not isinstance(value, list):
@@ -296,7 +308,7 @@ def _attempt(read: Callable[[], T], pointer: str, faults: list[Fault]) -> T | No
 
 
 def _unique_of(tenants: Iterable[TenantEntry]) -> Iterator[tuple[Place, str, Hashable]]:
-    """What may be there once in all files, with what it is called."""
+    """List the values that must be unique in all files, with their names in messages."""
     for entry in tenants:
         tenant, place = entry.tenant, entry.place
         yield place.below("/id"), str(tenant.id), tenant.id

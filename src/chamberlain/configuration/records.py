@@ -1,6 +1,6 @@
-"""What configuration files can say, as the tables hold it: tenants whole, and what stands in the way of others.
+"""Read the configuration of tenants, and lock it.
 
-It is read as the worker's role, which sees every tenant.
+Runs in the worker's role, which sees every tenant.
 """
 
 from collections import defaultdict
@@ -40,8 +40,10 @@ AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = p.tenant_id AN
 
 
 async def find(tx: Transaction, tenant_ids: Collection[TenantId] | None = None) -> Mapping[TenantId, Configured]:
-    """These tenants, as far as there are such, or all; each with what belongs to it in the order in which it was
-    made."""
+    """Find tenants with their issuers, templates and policies, the oldest first.
+
+    Without ids it finds all.
+    """
     found = await tenant_records.find_all(tx, tenant_ids)
     ids = [tenant.id for tenant in found]
     of_tenant: Mapping[TenantId, list[StoredTemplate]] = defaultdict(list)
@@ -65,8 +67,7 @@ async def find_in_use(
     domains: Sequence[str],
     issuers: Sequence[tuple[str, str | None]],
 ) -> InUse:
-    """Which of these domains belong to other tenants than these, whose these issuers are, and what of these tenants is
-    assigned."""
+    """Find domains of other tenants, owners of issuers, and assigned templates and policies."""
     ids = list(tenant_ids)
     return InUse(
         domains={row["domain"]: TenantId(row["tenant_id"]) for row in await tx.fetch(DOMAINS, list(domains), ids)},
@@ -75,11 +76,11 @@ async def find_in_use(
     )
 
 
-# A plan is looked at as it is at one moment.
+# A plan needs one snapshot.
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
-# One after the other, and none waits for ever. It is less than the time that the driver gives a statement.
+# Timeout of the locks. It is less than the driver's timeout of a statement.
 PATIENCE = timedelta(seconds=20)
 
 
@@ -89,7 +90,7 @@ WAIT = "SELECT set_config('lock_timeout', $1, true)"
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.configuration', 0))"
 
 
-# Whoever changes these over HTTP, or assigns one, waits, so that a plan that was made is the one that is carried out.
+# Changes over HTTP and assignments wait, so that the plan stays valid.
 LOCK_ROWS = (
     "SELECT FROM chamberlain.tenant WHERE tenant_id = ANY ($1) ORDER BY tenant_id FOR UPDATE",
     "SELECT FROM chamberlain.template WHERE tenant_id = ANY ($1) ORDER BY tenant_id, template_id FOR UPDATE",
@@ -98,13 +99,18 @@ LOCK_ROWS = (
 
 
 async def look(tx: Transaction) -> None:
-    """See the tables as they are at this moment, to the end of the transaction, which writes nothing. Comes first."""
+    """Read one snapshot until the end of the transaction.
+
+    The transaction writes nothing. Has to be called first.
+    """
     await tx.execute(SNAPSHOT)
 
 
 async def hold(tx: Transaction, tenant_ids: Collection[TenantId], *, patience: timedelta = PATIENCE) -> None:
-    """Be the only one who changes what files can say of these tenants, until the transaction ends. Raises Conflict when
-    others take too long."""
+    """Lock the configuration of tenants until the end of the transaction.
+
+    Raises Conflict after a timeout.
+    """
     try:
         await tx.execute(WAIT, str(round(patience.total_seconds() * 1000)))
         await tx.execute(LOCK)

@@ -1,6 +1,6 @@
-"""What configuration files ask for beside what there is: the plan of what has to be done, and why it cannot be.
+"""Plan the changes from the current to the desired configuration, and find conflicts.
 
-Ids say what is the same thing, names never. What the files leave out stays; a list that is in them is the whole list.
+Objects are identified by id, never by name. Omitted lists stay; a given list is complete.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +18,12 @@ from chamberlain.guests.policies.models import StoredPolicy
 from chamberlain.templates.models import StoredTemplate, TemplateKind
 from chamberlain.tenants.models import Tenant
 
-# What is kept of a template's webhook so that others can prove who calls; nobody is shown it.
+# Secrets of webhooks never appear in plans.
 _SECRETS = frozenset({"secret"})
 
 
 class Verb(StrEnum):
-    """What has to be done with a thing."""
+    """Kind of a change."""
 
     CREATE = "create"
     CHANGE = "change"
@@ -31,20 +31,20 @@ class Verb(StrEnum):
 
 
 class Noun(StrEnum):
-    """What configuration files can say something about."""
+    """Nouns of configuration files."""
 
     TENANT = "tenant"
     TEMPLATE = "template"
     POLICY = "policy"
 
 
-# What it is called on record, where it stands beside what is done over HTTP.
+# Verbs of audit actions, the same as over HTTP.
 _RECORDED: Mapping[Verb, str] = {Verb.CREATE: "create", Verb.CHANGE: "replace", Verb.REMOVE: "delete"}
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """A tenant with everything that configuration files can say of it, as it is."""
+    """The current configuration of a tenant."""
 
     tenant: Tenant
     issuers: tuple[Issuer, ...]
@@ -54,8 +54,10 @@ class Configured:
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """What can stand in the way: who has which domains, as far as that one is not in the files, and which issuers (with
-    their tid), and the templates and policies that are assigned."""
+    """Possible conflicts with other tenants and with assignments.
+
+    `domains` has the owners that are not in the files. `issuers` has the owners by issuer and tid.
+    """
 
     domains: Mapping[str, TenantId]
     issuers: Mapping[tuple[str, str | None], TenantId]
@@ -64,8 +66,10 @@ class InUse:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A tenant as files describe it: its settings, and what belongs to it, each with its id. In what is wanted, issuers
-    that are not among the settings, and lists of None, are left out."""
+    """A tenant as a document: settings, templates and policies, each with its id.
+
+    In a desired document, missing issuers and lists of None are omitted, and stay.
+    """
 
     tenant_id: TenantId
     settings: Content
@@ -75,8 +79,10 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """One thing to be done. `before` and `after` hold what changes and nothing else; of a thing that is new, or goes,
-    all of it."""
+    """One planned change.
+
+    `before` and `after` have only the changed properties; of a new or removed object, all of them.
+    """
 
     tenant_id: TenantId
     verb: Verb
@@ -88,7 +94,7 @@ class PlannedChange:
 
     @property
     def takes_away(self) -> bool:
-        """Whether something is gone afterwards that somebody may count on: a thing, or an issuer."""
+        """Return whether the change removes an object or an issuer."""
         if self.verb is Verb.REMOVE:
             return True
         kept = [_issuer_key(each) for each in _entries(self.after, "issuers")]
@@ -97,35 +103,38 @@ class PlannedChange:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What has to be done, in the order in which it is done."""
+    """Planned changes in the order of their execution."""
 
     changes: tuple[PlannedChange, ...]
 
     @property
     def losses(self) -> tuple[PlannedChange, ...]:
-        """What takes something away."""
+        """Return the changes that remove something."""
         return tuple(each for each in self.changes if each.takes_away)
 
     def count(self, verb: Verb) -> int:
-        """How many things this is done with."""
+        """Count the changes of one kind."""
         return sum(each.verb is verb for each in self.changes)
 
 
 def plan_tenant(wanted: Picture, present: Picture | None) -> tuple[PlannedChange, ...]:
-    """What has to be done so that a tenant is as it is wanted."""
+    """Plan the changes of one tenant."""
     before = present or Picture(wanted.tenant_id, {}, (), ())
     return (
         *_plan_settings(wanted, present),
         *_plan_losses(wanted, Noun.TEMPLATE, wanted.templates, before.templates),
         *_plan_losses(wanted, Noun.POLICY, wanted.policies, before.policies),
         *_plan_things(wanted, Noun.POLICY, wanted.policies, before.policies),
-        # There is one default of each kind at any moment: it is given up before another one takes it.
+        # Each kind has one default at a time: the old one is changed before the new one.
         *_plan_things(wanted, Noun.TEMPLATE, sorted(wanted.templates or (), key=is_default), before.templates),
     )
 
 
 def picture_faults(wanted: Picture, present: Picture | None) -> Iterator[Fault]:
-    """Why a tenant cannot become as it is wanted, with places in the tenant's entry."""
+    """Validate the desired state of a tenant.
+
+    Pointers are relative to the tenant's entry.
+    """
     before = present or Picture(wanted.tenant_id, {}, (), ())
     templates = _by_id(wanted.templates if wanted.templates is not None else before.templates)
     policies = _by_id(wanted.policies if wanted.policies is not None else before.policies)
@@ -141,12 +150,12 @@ def picture_faults(wanted: Picture, present: Picture | None) -> Iterator[Fault]:
 
 
 def is_default(template: Content) -> bool:
-    """Whether a template is the one that is used for its kind when none is named."""
+    """Return whether a template is the active default of its kind."""
     return bool(template.get("isDefault") and template.get("active"))
 
 
 def record_of(change: PlannedChange, editor: Editor) -> Change:
-    """What goes on record of a change that was carried out."""
+    """Return the audit record of a change."""
     return Change(
         tenant_id=change.tenant_id,
         action=f"{change.noun}.{_RECORDED[change.verb]}",
@@ -201,7 +210,7 @@ def _planned(wanted: Picture, noun: Noun, before: Content | None, after: Content
 
 
 def _shown(content: Content | None) -> Content | None:
-    """Without the id, which stands beside it, and without secrets."""
+    """Remove the id, which is a separate property, and mask secrets."""
     return None if content is None else {name: _masked(name, each) for name, each in content.items() if name != "id"}
 
 
@@ -233,7 +242,7 @@ def _unknown(template: Content, member: str, known: AbstractSet[str], pointer: s
 
 
 def _left_behind(template: Content, policies: AbstractSet[str], domains: Sequence[Json]) -> Iterator[Fault]:
-    """What a template that the files leave out still needs."""
+    """Report references of omitted templates that the change would break."""
     name = template["name"]
     policy = template.get("guestPolicyId")
     if policy is not None and policy not in policies:

@@ -1,7 +1,7 @@
-"""YAML, as much of it as a configuration file needs: objects, lists and plain values, with the line of each.
+"""Read and write the YAML of configuration files, with the line of each part.
 
-It is built from the parser's events, so nothing but text, numbers, true, false and null can come of it. Tags, anchors
-and aliases are refused: a file that may hold them may hold anything, or grow without bound.
+Values are built from the parser's events, so they are objects, lists, text, numbers, true, false and null. Tags,
+anchors and aliases are rejected: they could create other types, or values of unbounded size.
 """
 
 import re
@@ -14,22 +14,21 @@ from chamberlain.core.json import number
 from chamberlain.core.validation import join_pointer
 
 MOST_BYTES = 1024 * 1024
-# Far more than any configuration needs, far less than what exhausts the stack.
+# Far more than a configuration needs, far less than exhausts the stack.
 MOST_LEVELS = 40
 
 _LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-# A part of the core schema of YAML 1.2: no dates, no `yes`, no numbers to the base of sixty. Longer digits are no
-# numbers here.
+# A part of the core schema of YAML 1.2: no dates, no `yes`, no numbers to the base of sixty. Longer digits are text.
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 _REAL = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
 _BEGINS_WITH_ZERO = re.compile(r"[-+]?0[0-9]+")
-# What YAML does not allow in a text; a file of it is refused without a line by the parser itself.
+# Not allowed in YAML; the parser would reject the file without a line.
 _NOT_PRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WORDS: Mapping[str, bool | None] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
 class DocumentInvalid(ValueError):
-    """The text is no document that we read; `line` counts from 1, None when no line is to blame."""
+    """The text is not a valid document; `line` counts from 1, or is None."""
 
     def __init__(self, line: int | None, detail: str) -> None:
         super().__init__(detail if line is None else f"Line {line}: {detail}")
@@ -39,14 +38,14 @@ class DocumentInvalid(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The value that the text stands for, and the line on which each of its parts begins, by JSON Pointer."""
+    """The value of a document, and the line of each part by JSON Pointer."""
 
     value: object
     lines: Mapping[str, int]
 
 
 def read_document(content: bytes) -> Document:
-    """The one document in these bytes. Raises DocumentInvalid."""
+    """Read a document. Raises DocumentInvalid."""
     if len(content) > MOST_BYTES:
         raise DocumentInvalid(None, f"The file has more than {MOST_BYTES} bytes. Split it.")
     try:
@@ -68,7 +67,7 @@ def read_document(content: bytes) -> Document:
 
 
 def plain_value(text: str) -> object:
-    """What a text without quotation marks stands for."""
+    """Return the value of a text without quotation marks."""
     if text in _WORDS:
         return _WORDS[text]
     if _WHOLE.fullmatch(text):
@@ -77,7 +76,7 @@ def plain_value(text: str) -> object:
 
 
 def _content_of(text: str) -> Iterator[yaml.Event]:
-    """The events of the one document, without those around it."""
+    """List the events of the only document, without those around it."""
     documents = 0
     for event in yaml.parse(text, Loader=_LOADER):
         match event:
@@ -97,7 +96,7 @@ def _content_of(text: str) -> Iterator[yaml.Event]:
 
 
 class _Builder:
-    """Puts values together from events, and remembers lines."""
+    """Build values from events, and remember lines."""
 
     def __init__(self, events: Iterator[yaml.Event]) -> None:
         self._events = events
@@ -108,7 +107,7 @@ class _Builder:
         if first is None:
             return Document(value=None, lines={})
         value = self._value(first, "", 0)
-        # Only at the end of the text is it known that nothing comes behind the document.
+        # Only the end of the text shows that no other document follows.
         next(self._events, None)
         return Document(value=value, lines=self._lines)
 
@@ -156,7 +155,7 @@ class _Builder:
 
 def _scalar(event: yaml.ScalarEvent) -> object:
     text = str(event.value)
-    # In quotation marks, or as a block, everything is text.
+    # Text in quotation marks, or in a block.
     if event.style:
         return text
     if _BEGINS_WITH_ZERO.fullmatch(text):
@@ -170,7 +169,7 @@ def _line(event: yaml.Event) -> int:
 
 
 def write_document(value: object) -> str:
-    """The value as YAML: objects, lists, texts, numbers, true, false and null."""
+    """Write a value of objects, lists, texts, numbers, true, false and null."""
     return yaml.dump(
         value,
         Dumper=_Dumper,
@@ -182,13 +181,13 @@ def write_document(value: object) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Without what we do not read: anchors, and plain texts that would be read as something else."""
+    """Writes no anchors, and quotes texts that would be read as another type."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 (its parent's)
         return True
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 (so)
-        # Lists stand below what they belong to, not beside it.
+        # Indent lists below their property.
         super().increase_indent(flow, indentless=False)
 
 
@@ -198,7 +197,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 def _list(dumper: yaml.SafeDumper, items: Sequence[object]) -> yaml.SequenceNode:
-    """In one line when all of it is short and simple."""
+    """Write a short list of scalars in one line."""
     is_simple = all(isinstance(item, str | int | float | None) for item in items)
     is_short = sum(len(str(item)) for item in items) <= _SHORT
     return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=is_simple and is_short)
@@ -208,7 +207,7 @@ def _object(dumper: yaml.SafeDumper, members: Mapping[str, object]) -> yaml.Mapp
     return dumper.represent_mapping("tag:yaml.org,2002:map", members.items(), flow_style=not members)
 
 
-# What an id and its name take.
+# The length of an id and its name.
 _SHORT = 80
 
 _Dumper.add_representer(str, _text)

@@ -1,4 +1,7 @@
-"""The record of tenants that were deleted, as the worker's role, which may add to it and change nothing."""
+"""Deleted tenants, and all rows of a tenant.
+
+Runs in the worker's role, which may only add records of deleted tenants.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +17,10 @@ from chamberlain.tenants.models import Tenant
 
 @dataclass(frozen=True, slots=True)
 class DeletedTenant:
-    """Which it was, who has deleted it when, and the last head of its audit trail, which proves an export of it."""
+    """The record of a deleted tenant.
+
+    The last head of its audit trail proves an export of it.
+    """
 
     id: TenantId
     name: str
@@ -33,7 +39,7 @@ class TenantRow:
 
 @dataclass(frozen=True, slots=True)
 class RemovedRows:
-    """How many rows of the tenant a table had."""
+    """Number of deleted rows of a table."""
 
     table: str
     count: int
@@ -50,12 +56,12 @@ SELECT id, name, deleted_at, deleted_by, head_position, head_digest FROM chamber
 
 
 async def add(tx: Transaction, tenant: Tenant, *, actor: Actor, trace_id: TraceId, head: Head) -> None:
-    """Keep it on record in the transaction that deletes the tenant."""
+    """Record a deletion in its transaction."""
     await tx.execute(ADD, tenant.id, tenant.name, actor.display_name, trace_id, head.position, head.digest)
 
 
 async def find_all(tx: Transaction) -> Sequence[DeletedTenant]:
-    """All of them, in the order in which they went."""
+    """Find all records in the order of the deletions."""
     return [
         DeletedTenant(
             id=TenantId(row["id"]),
@@ -68,7 +74,7 @@ async def find_all(tx: Transaction) -> Sequence[DeletedTenant]:
     ]
 
 
-# With the columns that order it. What is secret never leaves: neither what is sealed, nor what only proves a secret.
+# Tables of tenants with their key columns. Secrets are never exported: neither encrypted ones nor their proofs.
 TABLES = """
 SELECT format('%I.%I', n.nspname, c.relname) AS name,
     (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY array_position(i.indkey::smallint[], a.attnum))
@@ -95,29 +101,29 @@ PAGE = 500
 
 
 async def running_jobs(tx: Transaction, tenant_id: TenantId) -> int:
-    """How many jobs of the tenant somebody is at just now."""
+    """Count the running jobs of a tenant."""
     row = await tx.fetch_row(RUNNING, tenant_id)
     return 0 if row is None else int(row["running"])
 
 
 async def read(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[TenantRow]:
-    """Every row of the tenant, table by table, as JSON and without secrets; as the worker's role."""
+    """Read all rows of a tenant as JSON without secrets, table by table; in the worker's role."""
     for table in await tx.fetch(TABLES):
         name, key = table["name"], table["key"] or "1"
         statement = (
             f"SELECT row_to_json(r)::text AS content FROM (SELECT {table['shown']} FROM {name} "  # noqa: S608 - names come quoted from the catalog
             f"WHERE tenant_id = $1 ORDER BY {key}) r"
         )
-        # The first page may take as long as sorting all of it.
+        # The first page may take as long as the sort of the whole table.
         async for row in tx.connection.cursor(statement, tenant_id, prefetch=PAGE, timeout=PATIENCE.total_seconds()):
             yield TenantRow(name, row["content"])
 
 
 async def remove(tx: Transaction, tenant_id: TenantId) -> Sequence[RemovedRows]:
-    """Remove every row of the tenant, and say how many there were in which tables; as the worker's role."""
+    """Delete all rows of a tenant, and count them by table; in the worker's role."""
     tables = await tx.fetch(TABLES)
     names = {str(table["name"]) for table in tables}
-    # What refers to others goes first.
+    # Tables with references to others come first.
     parents = {str(table["name"]): [each for each in table["parents"] if each in names] for table in tables}
     order = reversed(list(TopologicalSorter(parents).static_order()))
     counts = {name: await _remove_from(tx, name, tenant_id) for name in order}

@@ -25,7 +25,7 @@ from chamberlain.tenants.service import TenantService
 
 
 class Tenant(Struct, rename="camel", frozen=True):
-    """A tenant: what its administrators say, and what is the operator's."""
+    """A tenant: the settings of its administrators and of the operator."""
 
     id: UUID
     name: str

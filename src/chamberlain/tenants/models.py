@@ -1,4 +1,4 @@
-"""Tenants: the organisations that everything belongs to."""
+"""Tenants: organisations with their settings and limits."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Applicability(StrEnum):
-    """What is done with a property that a mailbox of its type does not have."""
+    """Treatment of a property that the type of a mailbox does not have."""
 
     REFUSE = "refuse"
     WARN = "warn"
@@ -26,7 +26,10 @@ class Applicability(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a tenant may have at most; None is no limit. Open is what waits for an approval or has not ended yet."""
+    """Limits of a tenant; None means unlimited.
+
+    Open requests wait for an approval or have not ended.
+    """
 
     open_requests: int | None = None
     running_jobs: int | None = None
@@ -35,10 +38,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """An organisation, as it was at one revision. The first of `domains` is where addresses are made by default. With
-    `repairs_drift` the service puts right by itself what was changed behind its back; `repair_properties` says how
-    single properties are treated that differ. `former_prefixes` are earlier values of `extension_prefix`, the oldest
-    first: what was marked under one still carries it."""
+    """An organisation at one revision.
+
+    New addresses use the first of `domains` by default. With `repairs_drift` the service repairs drift;
+    `repair_properties` has the treatments of single properties. `former_prefixes` are earlier values of
+    `extension_prefix`, the oldest first: older marks still use them.
+    """
 
     id: TenantId
     revision: int
@@ -56,17 +61,17 @@ class Tenant:
 
     @property
     def marked_under(self) -> tuple[str, ...]:
-        """Former prefixes that differ from the current one, the newest first."""
+        """Return former prefixes that differ from the current one, the newest first."""
         return tuple(dict.fromkeys(each for each in reversed(self.former_prefixes) if each != self.extension_prefix))
 
     @property
     def default_domain(self) -> str:
-        """Where an address is made when nothing says otherwise."""
+        """Return the default domain of new addresses."""
         return self.domains[0]
 
 
 def limit_full(limit: str) -> LimitReached:
-    """What to say when a tenant has as many as it may have of what this limit is for."""
+    """Build the refusal for an exhausted limit."""
     if limit == "requestsPerMinute":
         detail = "This tenant has asked for as much as it may in one minute. Send the request again after a minute."
         return LimitReached("quotaExceeded", detail, limit=limit, after=timedelta(minutes=1))
@@ -76,7 +81,7 @@ def limit_full(limit: str) -> LimitReached:
 
 @dataclass(frozen=True, slots=True)
 class TenantRecord:
-    """A tenant whole, with those whose tokens speak for it."""
+    """A tenant with its issuers."""
 
     tenant: Tenant
     issuers: tuple[Issuer, ...]
@@ -85,13 +90,19 @@ class TenantRecord:
 
     @property
     def etag(self) -> str:
-        """Names this version: a revision is never counted twice."""
+        """Return the entity tag.
+
+        Revisions never repeat.
+        """
         return f'"{self.tenant.revision}"'
 
 
 @dataclass(frozen=True, slots=True)
 class TenantSettings:
-    """What administrators say of their tenant; without a default domain it stays what it is."""
+    """Settings of a tenant's administrators.
+
+    Without a default domain it stays the same.
+    """
 
     name: str
     default_domain: str | None
@@ -103,20 +114,20 @@ class TenantSettings:
 
 
 def present(record: TenantRecord | None) -> TenantRecord:
-    """The tenant, or NotFound when it was deleted a moment ago."""
+    """Return the tenant. Raises NotFound if it was deleted meanwhile."""
     if record is None:
         raise NotFound("There is no such tenant any more.")
     return record
 
 
 def question_of(settings: TenantSettings, tenant_id: TenantId) -> PeopleQuestion:
-    """What the directory has to be asked of those who would administer the tenant."""
+    """Return the question about the designated administrators."""
     groups = frozenset(settings.groups)
     return PeopleQuestion(tenant_id, users=frozenset(settings.users), named_groups=groups, members_of=groups)
 
 
 def members_question(answer: PeopleAnswer, tenant_id: TenantId) -> PeopleQuestion | None:
-    """What more has to be asked: who the members of the groups are, when no user who is named will do."""
+    """Return the question about members of groups, if no named user suffices."""
     members = frozenset(member.id for several in answer.relations.members.values() for member in several)
     return PeopleQuestion(tenant_id, users=members) if members and not _lasting(answer.people) else None
 
@@ -124,8 +135,11 @@ def members_question(answer: PeopleAnswer, tenant_id: TenantId) -> PeopleQuestio
 def settings_faults(
     settings: TenantSettings, tenant: Tenant, answer: PeopleAnswer, members: Mapping[UserId, Person]
 ) -> Iterator[Fault]:
-    """Why a tenant cannot be as its administrators want it. `members` are those of the groups, as far as they had to be
-    asked for. A guest may administer, and does not count: others decide when guests go."""
+    """Validate the settings of a tenant.
+
+    `members` are those of the groups, if they were looked up. Guests may administer, but a tenant needs another
+    administrator: policies can remove guests.
+    """
     domain = settings.default_domain
     if domain is not None and domain not in tenant.domains:
         detail = f"{domain} is no verified domain of this tenant. Choose one of its domains, or leave it out."
@@ -143,7 +157,10 @@ def _lasting(people: Mapping[UserId, Person]) -> bool:
 
 
 def changed(tenant: Tenant, settings: TenantSettings) -> Tenant:
-    """The tenant with these settings; the default domain comes first, the others keep their order."""
+    """Apply settings to a tenant.
+
+    The default domain comes first, the others keep their order.
+    """
     first = settings.default_domain or tenant.default_domain
     return replace(
         tenant,

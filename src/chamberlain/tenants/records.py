@@ -1,4 +1,4 @@
-"""Tenants: their settings, and whose tokens speak for them."""
+"""Statements on tenants and their issuers."""
 
 from collections.abc import Collection, Sequence
 
@@ -22,7 +22,7 @@ SELECT tenant_id, revision, name, domains, administrator_users, administrator_gr
 FROM chamberlain.tenant WHERE $1::uuid[] IS NULL OR tenant_id = ANY ($1) ORDER BY created_at, tenant_id
 """
 
-# A tenant from a configuration file: its revision grows only when something of it is new.
+# The revision grows only if a value changes.
 PUT = """
 INSERT INTO chamberlain.tenant AS t (tenant_id, name, domains, administrator_users, administrator_groups,
 extension_prefix, open_requests, running_jobs, requests_per_minute, applicability, repair_drift,
@@ -43,7 +43,7 @@ WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.exten
 RETURNING revision
 """
 
-# Whoever keeps a copy of the tenant learns of it at the next commit.
+# Processes with a cached tenant notice it at the next commit.
 SUSPEND = """
 UPDATE chamberlain.tenant SET suspended = $2, revision = revision + 1, updated_at = now()
 WHERE tenant_id = $1 AND suspended <> $2
@@ -71,19 +71,25 @@ _decode_treatments = msgspec.json.Decoder(dict[DriftProperty, Treatment]).decode
 
 
 async def find(tx: Transaction, tenant_id: TenantId) -> Tenant | None:
-    """The tenant with its settings."""
+    """Find a tenant."""
     row = await tx.fetch_row(FIND, tenant_id)
     return _tenant(row) if row else None
 
 
 async def find_all(tx: Transaction, tenant_ids: Collection[TenantId] | None = None) -> Sequence[Tenant]:
-    """These tenants, or all, the oldest first; as the worker's role."""
+    """Find tenants, the oldest first; in the worker's role.
+
+    Without ids it finds all.
+    """
     rows = await tx.fetch(FIND_ALL, None if tenant_ids is None else list(tenant_ids))
     return [_tenant(row) for row in rows]
 
 
 async def put(tx: Transaction, tenant: Tenant) -> bool:
-    """Make or change a tenant; says whether anything changed. Its revision is counted here."""
+    """Insert or update a tenant, and count its revision.
+
+    Returns whether anything changed.
+    """
     row = await tx.fetch_row(
         PUT,
         tenant.id,
@@ -103,40 +109,43 @@ async def put(tx: Transaction, tenant: Tenant) -> bool:
 
 
 async def suspend(tx: Transaction, tenant_id: TenantId, *, suspended: bool) -> bool:
-    """Serve a tenant no longer, or again; says whether that is new."""
+    """Suspend or resume a tenant. Returns whether that changed it."""
     return await tx.fetch_row(SUSPEND, tenant_id, suspended) is not None
 
 
 async def put_issuer(tx: Transaction, issuer: Issuer) -> None:
-    """Let tokens of this issuer speak for its tenant. One that speaks for another tenant already is left to it."""
+    """Register an issuer, unless another tenant has it."""
     audiences = msgspec.json.encode(issuer.audiences).decode()
     await tx.execute(PUT_ISSUER, issuer.tenant_id, issuer.issuer, issuer.tid, audiences)
 
 
 async def remove_issuer(tx: Transaction, issuer: Issuer) -> None:
-    """Let its tokens speak for its tenant no more."""
+    """Remove an issuer."""
     await tx.execute(REMOVE_ISSUER, issuer.tenant_id, issuer.issuer, issuer.tid)
 
 
 async def issuers_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[Issuer]:
-    """Whose tokens speak for these tenants."""
+    """Find the issuers of tenants."""
     return [_issuer(row) for row in await tx.fetch(ISSUERS, list(tenant_ids))]
 
 
 async def holders_of(tx: Transaction, issuers: Sequence[tuple[str, str | None]]) -> Sequence[Issuer]:
-    """Which of these issuers, each with its tid, are registered, and for whom; as the worker's role."""
+    """Find the owners of issuers, each given with its tid; in the worker's role."""
     rows = await tx.fetch(HOLDERS, [issuer for issuer, _ in issuers], [tid for _, tid in issuers])
     return [_issuer(row) for row in rows]
 
 
 async def any_tenant(tx: Transaction) -> bool:
-    """Whether there is any tenant at all: an empty database gets the example estate."""
+    """Return whether any tenant exists.
+
+    An empty database gets the example estate.
+    """
     (row,) = await tx.fetch("SELECT EXISTS (SELECT FROM chamberlain.tenant) AS any_tenant")
     return bool(row["any_tenant"])
 
 
 async def find_issuer(database: Database, issuer: str, tid: str | None) -> Issuer | None:
-    """Whose tokens these are; asked before a tenant is known."""
+    """Find a registered issuer, before the tenant is known."""
     async with database.statement() as connection:
         row = await connection.fetchrow(
             "SELECT tenant_id, issuer, tid, audiences FROM chamberlain.find_issuer($1, $2)", issuer, tid
@@ -145,7 +154,7 @@ async def find_issuer(database: Database, issuer: str, tid: str | None) -> Issue
 
 
 async def is_served(database: Database, tenant_id: TenantId) -> bool:
-    """Whether there is such a tenant and it is not suspended."""
+    """Return whether the tenant exists and is not suspended."""
     async with database.statement() as connection:
         return bool(await connection.fetchval("SELECT chamberlain.tenant_is_served($1)", tenant_id))
 
@@ -175,12 +184,12 @@ def _tenant(row: Record) -> Tenant:
 
 TIMES = "SELECT created_at, updated_at FROM chamberlain.tenant WHERE tenant_id = $1"
 
-# Rows that belong to the tenant can be made meanwhile; only its own is held.
+# Locks only the row of the tenant; inserts of its other rows continue.
 LOCK = "SELECT FROM chamberlain.tenant WHERE tenant_id = $1 FOR NO KEY UPDATE"
 
 
 async def find_record(tx: Transaction, tenant_id: TenantId) -> TenantRecord | None:
-    """The tenant with its registered issuers."""
+    """Find a tenant with its issuers."""
     tenant, times = await find(tx, tenant_id), await tx.fetch_row(TIMES, tenant_id)
     if tenant is None or times is None:
         return None
@@ -189,5 +198,5 @@ async def find_record(tx: Transaction, tenant_id: TenantId) -> TenantRecord | No
 
 
 async def lock(tx: Transaction, tenant_id: TenantId) -> None:
-    """Be the only one who changes this tenant, until the transaction ends."""
+    """Lock a tenant against other changes until the end of the transaction."""
     await tx.execute(LOCK, tenant_id)

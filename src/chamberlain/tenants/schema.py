@@ -1,4 +1,4 @@
-"""A tenant as the operator's files describe it."""
+"""Tenants in configuration files and in the API."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
@@ -18,7 +18,7 @@ from chamberlain.tenants.models import Applicability, Limits, Tenant, TenantSett
 _ExtensionPrefix = Annotated[
     str, shaped("[A-Za-z][A-Za-z0-9_]{0,59}", "must be up to 60 letters, digits and _, a letter first")
 ]
-# As far as keys are fetched from it (auth/issuers.py): over a line that nobody else can write to.
+# Keys are fetched over protected connections only (auth/issuers.py).
 _IssuerAddress = Annotated[
     str,
     shaped(
@@ -36,21 +36,21 @@ _Audience = Annotated[str, shaped(rf"[^\s{CONTROL}]+", "must be a text without s
 
 
 class AdministratorsShape(Shape, frozen=True, kw_only=True):
-    """These users, and the members of these groups."""
+    """Administrators: users, and the members of groups."""
 
     users: ManyIds = ()
     groups: ManyIds = ()
 
 
 class RepairShape(Shape, frozen=True, kw_only=True):
-    """What the service puts right by itself, and how single properties are treated that differ in the directory."""
+    """Repair of drift, and the treatment of single properties."""
 
     drift: bool = False
     properties: _Treatments = {}  # noqa: RUF012 - msgspec makes each its own.
 
 
 class LimitsShape(Shape, frozen=True, kw_only=True):
-    """What the tenant may have at most; without a number there is no limit."""
+    """Limits of the tenant; null means unlimited."""
 
     open_requests: _Most | None = None
     running_jobs: _Most | None = None
@@ -58,7 +58,7 @@ class LimitsShape(Shape, frozen=True, kw_only=True):
 
 
 class IssuerShape(Shape, frozen=True, kw_only=True):
-    """Whose tokens speak for the tenant; `audiences` turns identifiers in `aud` into the audiences they stand for."""
+    """An issuer of tokens for the tenant; `audiences` maps identifiers in `aud` to audiences."""
 
     issuer: _IssuerAddress
     tid: Name | None = None
@@ -66,9 +66,9 @@ class IssuerShape(Shape, frozen=True, kw_only=True):
 
 
 class TenantShape(Shape, frozen=True, kw_only=True):
-    """A tenant without its templates and policies; the first of the domains is where addresses are made by default.
+    """A tenant without its templates and policies.
 
-    Issuers of None are left out: those that are registered stay.
+    New addresses use the first domain by default. Issuers of None are omitted: the registered ones stay.
     """
 
     id: UUID
@@ -83,7 +83,7 @@ class TenantShape(Shape, frozen=True, kw_only=True):
 
 
 def to_tenant(shape: TenantShape, *, revision: int, suspended: bool) -> Tenant:
-    """What the rules need of a tenant."""
+    """Convert a shape to a tenant."""
     return Tenant(
         id=TenantId(shape.id),
         revision=revision,
@@ -105,12 +105,15 @@ def to_tenant(shape: TenantShape, *, revision: int, suspended: bool) -> Tenant:
 
 
 def repair_faults(shape: RepairShape, pointer: str) -> Iterator[Fault]:
-    """What a type cannot say against it. `pointer` is where it stands."""
+    """Validate the treatments, which no type can.
+
+    `pointer` is their place.
+    """
     return treatment_faults(shape.properties, f"{pointer}/properties")
 
 
 def to_issuers(shape: TenantShape) -> tuple[Issuer, ...]:
-    """Whose tokens speak for the tenant, as far as the shape says so."""
+    """Return the issuers of a shape."""
     return tuple(
         Issuer(tenant_id=TenantId(shape.id), issuer=each.issuer, tid=each.tid, audiences=dict(each.audiences))
         for each in shape.issuers or ()
@@ -118,7 +121,7 @@ def to_issuers(shape: TenantShape) -> tuple[Issuer, ...]:
 
 
 def from_tenant(tenant: Tenant, issuers: Sequence[Issuer]) -> TenantShape:
-    """How files describe a tenant and whose tokens speak for it."""
+    """Convert a tenant and its issuers to the shape of files."""
     limits = tenant.limits
     return TenantShape(
         id=tenant.id,
@@ -139,13 +142,13 @@ def from_tenant(tenant: Tenant, issuers: Sequence[Issuer]) -> TenantShape:
     )
 
 
-# The operator's: they may be sent, so that what was read can be changed and put back, and are ignored.
+# Properties of the operator. Clients may send them back as read; they are ignored.
 _OF_THE_OPERATOR = frozenset({"domains", "extensionPrefix", "limits", "issuers"})
 _IGNORED = ADDED_BY_THE_SERVICE | _OF_THE_OPERATOR | {"id"}
 
 
 class TenantBody(Shape, frozen=True, kw_only=True):
-    """What administrators say of their tenant."""
+    """Settings of a tenant, from its administrators."""
 
     name: Name
     default_domain: Domain | None = None
@@ -155,10 +158,10 @@ class TenantBody(Shape, frozen=True, kw_only=True):
 
 
 class TenantReader(Reader[TenantBody]):
-    """Reads a tenant that is sent: what is not the administrators' to change may come along, and is left out."""
+    """Reads a tenant of a request, without the properties of the operator."""
 
     def read(self, raw: bytes) -> TenantBody:
-        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        """Parse and validate the body. Raises BodyInvalid with all faults, and Malformed."""
         sent = parse_object(raw)
         body = self.read_value({name: each for name, each in sent.items() if name not in _IGNORED})
         if faults := tuple(repair_faults(body.repair, "/repair")):
@@ -170,7 +173,10 @@ TENANT = TenantReader(TenantBody)
 
 
 def to_tenant_settings(body: TenantBody) -> TenantSettings:
-    """The rules' value of it. Domains are kept in lower case."""
+    """Convert the body to settings.
+
+    Domains become lower case.
+    """
     return TenantSettings(
         name=body.name,
         default_domain=None if body.default_domain is None else body.default_domain.lower(),

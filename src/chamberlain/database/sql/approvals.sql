@@ -1,5 +1,5 @@
--- Who has to decide now is kept for their lists beside the levels in the request itself (migration 0013): whoever writes these need not think
--- of the lists.
+-- The approvers of the current level are stored for their lists beside the levels of the request (migration 0013), so that writers of
+-- levels need not maintain the lists.
 
 CREATE OR REPLACE FUNCTION chamberlain.note_approvers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -7,8 +7,8 @@ BEGIN
         DELETE FROM chamberlain.request_approver a WHERE a.tenant_id = OLD.tenant_id AND a.request_id = OLD.request_id;
     END IF;
     IF TG_OP <> 'DELETE' AND NEW.state = 'pendingApproval' THEN
-        -- As jsonb, which is taken apart once: as text it would be read anew for each of a thousand approvers, and all who ask at that
-        -- moment would wait for it, of whatever tenant.
+        -- As jsonb, which is parsed once: text would be parsed again for each of a thousand approvers, and delay all readers of every
+        -- tenant meanwhile.
         INSERT INTO chamberlain.request_approver (tenant_id, user_id, kind, created_at, request_id)
         SELECT DISTINCT NEW.tenant_id, (approver ->> 'id')::uuid, NEW.kind, NEW.created_at, NEW.request_id
         FROM jsonb_array_elements(NEW.approvals::jsonb) AS l (level)

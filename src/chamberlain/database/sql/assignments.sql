@@ -1,8 +1,8 @@
--- What is assigned to groups and sites: looked up and changed, many at a time, each tenant for itself.
+-- Look up and change assignments of groups and sites, in batches, each tenant on its own.
 
--- Groups and sites with what is assigned to them, and the templates and policies that somebody wants to assign. What is not known is not
--- returned; of a template or policy that is not there everything is null. It is planned once for each session, since planning takes longer
--- than looking, and so that each is looked up by its ids (OFFSET 0), however few rows there were then.
+-- Groups and sites with their assignments, and the templates and policies to assign. Unknown groups are omitted; of an unknown template or
+-- policy everything is null. It is planned once for each session, since planning takes longer than the lookup, and each is looked up by its
+-- ids (OFFSET 0), however few rows there were then.
 CREATE OR REPLACE FUNCTION chamberlain.find_assignments(
     tenant_ids uuid[], subject_ids uuid[], wanted_templates uuid[], wanted_policies uuid[]
 ) RETURNS TABLE (
@@ -55,7 +55,7 @@ BEGIN
 END
 $$;
 
--- A template without its content, as a guest template is told by; no row where there is none.
+-- A template without its content, as guest templates use it; no row if it does not exist.
 CREATE OR REPLACE FUNCTION chamberlain.template_head(tenant uuid, wanted uuid)
 RETURNS TABLE (name text, kind text, active boolean, revision integer)
 LANGUAGE sql STABLE AS $$
@@ -72,12 +72,11 @@ LANGUAGE sql STABLE AS $$
     WHERE p.tenant_id = tenant AND p.policy_id = wanted OFFSET 0
 $$;
 
--- Write changes of assignments, each with its request, job and audit row, and with the event that tells of it if there is one; where the
--- policy is another one, or none any more, with the job that runs it or ends it. A change is written where the group or site is at the
--- generation that it was decided upon, and what is newly assigned is there and active; those that were written are returned, and with a
--- minus those whose group or site somebody holds just now, such as whoever runs its policy, or whose new template or policy, such as
--- whoever removes it: nobody waits for that here, where the changes of others would wait too. No group or site may stand in a batch twice.
--- Templates and policies are locked against their removal only.
+-- Write changes of assignments, each with its request, job and audit row, and its event if there is one. A new or removed policy gets the
+-- job that runs or ends it. A change is written only if the group or site has the generation of the decision, and the newly assigned
+-- template or policy exists and is active. Written changes are returned. Those whose group, site, template or policy is locked by another
+-- transaction are returned with a minus: waiting here would delay the changes of others. No group or site may repeat in a batch. Templates
+-- and policies are locked against their removal only.
 CREATE OR REPLACE FUNCTION chamberlain.change_assignments(
     tenant_ids uuid[], subject_ids uuid[], generations integer[], next_templates uuid[], next_policies uuid[],
     new_templates uuid[], new_policies uuid[], moments timestamptz[], assigned_bys text[],
@@ -109,7 +108,7 @@ BEGIN
             SELECT p.policy_id FROM chamberlain.policy p
             WHERE p.tenant_id = tenant AND p.policy_id = ANY (new_policies) FOR KEY SHARE SKIP LOCKED
         );
-        -- By statements of their own: they do not see what was removed before the locks were taken.
+        -- Separate statements: they do not see removals from before the locks.
         held_templates := ARRAY(
             SELECT t.template_id FROM chamberlain.template t
             WHERE t.tenant_id = tenant AND t.template_id = ANY (new_templates) AND t.template_id <> ALL (free_templates)

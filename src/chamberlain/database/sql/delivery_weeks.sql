@@ -1,24 +1,24 @@
 -- Deliveries are kept in weeks (docs/decisions/0024), each a table of its own. Weeks begin on Monday, 0:00 UTC.
 
--- The lowest id that a delivery of this moment or later can have: ids of deliveries are UUIDs of version 7 (RFC 9562), which begin with the
+-- The lowest id of a delivery of this moment or later: ids of deliveries are UUIDs of version 7 (RFC 9562), which begin with the
 -- milliseconds since 1970.
 CREATE OR REPLACE FUNCTION chamberlain.lowest_delivery_id(moment timestamptz) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
     SELECT rpad(lpad(to_hex((extract(epoch FROM moment) * 1000)::bigint), 12, '0'), 32, '0')::uuid
 $$;
 
--- A new id for a delivery of this moment. The two bits make 7 of 4, the version of random ones.
+-- A new id for a delivery of this moment. The two bits change version 4, of random ids, to 7.
 CREATE OR REPLACE FUNCTION chamberlain.new_delivery_id(moment timestamptz) RETURNS uuid LANGUAGE sql VOLATILE AS $$
     SELECT encode(set_bit(set_bit(overlay(
         uuid_send(gen_random_uuid()) PLACING substring(int8send((extract(epoch FROM moment) * 1000)::bigint) FROM 3) FROM 1 FOR 6
     ), 52, 1), 53, 1), 'hex')::uuid
 $$;
 
--- See to it that there are the week of this moment and the next two, and remove the weeks that ended before `oldest`; gives the number of
--- those that were removed. It is for the worker's role, which may neither make nor remove tables.
+-- Create the week of this moment and the next two, and remove the weeks that ended before `oldest`; returns the number of removed ones. For
+-- the worker's role, which may neither create nor remove tables.
 --
--- Each takes a lock that nobody else may have meanwhile, for some milliseconds. Whoever is in the way is waited for half a second, and
--- while that lasts others wait behind: who finds no way through comes again. Until there is its week, a delivery goes to the part for all
--- others, and the week is left to that one; until there are none any more that are to be called, a week stays. Both are swept one by one.
+-- Each takes an exclusive lock for some milliseconds. It waits for half a second at most, while others wait behind it, and is retried
+-- later. Until its week exists, a delivery goes to the default partition. A week stays until it has no pending deliveries. Both are swept
+-- one by one.
 CREATE OR REPLACE FUNCTION chamberlain.keep_delivery_weeks(moment timestamptz, oldest timestamptz) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' AS $$
 DECLARE

@@ -1,10 +1,10 @@
--- Give the oldest events that have no place in the feed of a tenant theirs, behind all that have one; at most so many, and a thousand.
+-- Give the oldest events without a position in the feed of a tenant theirs, after all that have one; at most so many, and a thousand.
 --
--- One reader at a time, who sees all that was committed until now: so whatever is committed later gets a place behind, however early it was
--- written, and a reader who goes on from a place misses nothing. Of what was committed since the reader before, the order is that of the
--- sequences: where a transaction has waited for another one, it has drawn its own after that.
+-- One reader at a time, who sees all commits until now. So later commits get later positions, however early they were written, and a reader
+-- that continues from a position misses nothing. Events committed since the previous reader are in the order of their sequences: a
+-- transaction that waited for another one got its sequence after it.
 --
--- Whatever the planner believes, it shall walk the index and stop when there is enough, and look up each event by its key.
+-- It must walk the index and stop at the limit, and look up each event by its key, whatever the planner believes.
 CREATE OR REPLACE FUNCTION chamberlain.place_events(tenant uuid, most integer) RETURNS void
 LANGUAGE plpgsql
 SET plan_cache_mode = force_custom_plan SET enable_bitmapscan = off SET enable_seqscan = off SET enable_sort = off
@@ -12,11 +12,11 @@ SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     first bigint;
 BEGIN
-    -- Most readers find nothing new, and wait for nobody.
+    -- Most readers find nothing new, and need no lock.
     IF NOT EXISTS (SELECT FROM chamberlain.event e WHERE e.tenant_id = tenant AND e.position IS NULL) THEN
         RETURN;
     END IF;
-    -- What the reader before has placed is committed when this is ours, and seen by the statement behind it.
+    -- The previous reader's positions are committed when this lock is held, and visible to the next statement.
     PERFORM pg_advisory_xact_lock(hashtextextended('events of ' || tenant, 0));
     first := nextval('chamberlain.event_places');
     WITH waiting AS MATERIALIZED (

@@ -1,4 +1,4 @@
--- Whose tokens these are. It runs before a tenant is known, so with the rights of the owner; it tells one row, by its exact key.
+-- Find an issuer by its exact key. It runs before a tenant is known, so with the rights of the owner.
 CREATE OR REPLACE FUNCTION chamberlain.find_issuer(wanted_issuer text, wanted_tid text)
 RETURNS TABLE (tenant_id uuid, issuer text, tid text, audiences json)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -10,7 +10,7 @@ $$;
 REVOKE ALL ON FUNCTION chamberlain.find_issuer FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION chamberlain.find_issuer TO chamberlain_application, chamberlain_worker;
 
--- Is there such a tenant, and is it served? For the embedded identity platform's issuers, which are never stored.
+-- Whether a tenant exists and is not suspended. For the issuers of the embedded identity platform, which are never stored.
 CREATE OR REPLACE FUNCTION chamberlain.tenant_is_served(wanted uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = wanted AND NOT t.suspended)

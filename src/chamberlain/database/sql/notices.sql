@@ -1,6 +1,5 @@
--- Notices are written by the transaction of what they tell, whoever writes it: with the event, or, for the approval of the last level, which
--- no event tells of, with the move of the request. That somebody is to be told by mail at all is said by each transaction for itself
--- (database/transactions.py); without that, nothing is written here.
+-- Notices are written in the transaction of their cause: with the event, or, for the approval of the last level, which has no event, with
+-- the change of the request. Each transaction has to enable notices (database/transactions.py); otherwise nothing is written here.
 
 CREATE OR REPLACE FUNCTION chamberlain.queue_notice(
     tenant uuid, notice uuid, kind text, request uuid, level integer, at timestamptz
@@ -29,7 +28,7 @@ CREATE OR REPLACE TRIGGER notice_of_event AFTER INSERT ON chamberlain.event
     FOR EACH ROW WHEN (
         NEW.type IN ('request.approvalRequired', 'request.rejected', 'request.expired', 'request.failed')
         AND NEW.request_id IS NOT NULL AND current_setting('chamberlain.notices', true) = 'on'
-        -- Of a level that is blocked nobody is told. As long as mail waits, it would be told of again by what opens the level.
+        -- A blocked level notifies no one. Otherwise pending mail would be sent again when the level opens.
         AND NOT (NEW.type = 'request.approvalRequired' AND NEW.data -> 'approvers' ->> 0 IS NULL)
     ) EXECUTE FUNCTION chamberlain.notice_of_event();
 

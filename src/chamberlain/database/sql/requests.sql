@@ -1,16 +1,16 @@
--- Put in with other arguments, they would stand beside the ones of before. Both happens in one transaction, so that there is
--- always one that processes of the version before can call.
+-- With other arguments, the new functions would be added to the old ones. Both statements run in one transaction, so that processes of the
+-- previous version always find one.
 DROP FUNCTION IF EXISTS chamberlain.accept_requests;
 DROP FUNCTION IF EXISTS chamberlain.explain_refused;
 
--- Accept a batch of requests: each gets its request, reservation, job, audit and event rows, or a reason why not.
+-- Accept a batch of requests: each gets its request, reservation, job, audit and event rows, or a reason for its rejection.
 --
--- What requests have in common comes once: the first arrays have one element for each origin, which is who asked, by which client,
--- with which template and what follows from it; `origins` says which one a request has, counted from 1. The arrays from there on have
--- one element for each request, those of mailboxes, which come last, one for each mailbox: `mailbox_items` says which request it is,
--- counted from 1. A mailbox gets its name, its address and its alias, or nothing. Tenants are walked in order, and rows that others
--- may wait for are written in order, so that two batches never wait for each other crosswise. Only requests that were not accepted are
--- returned, and, where there is a mailbox among them, one row that is about no request and says that the others were:
+-- Values that requests share are sent once: the first arrays have one element for each origin, which is caller, client, template and the
+-- values derived from it; `origins` has the origin of each request, counted from 1. The later arrays have one element for each request,
+-- those of mailboxes, which come last, one for each mailbox: `mailbox_items` has its request, counted from 1. A mailbox gets its name, its
+-- address and its alias, or nothing. Tenants are walked in order, and rows with locks are written in order, so that two batches never
+-- deadlock. Only requests that were not accepted are returned, and, with a mailbox among them, one row without a request that reports the
+-- others:
 --   replayed         the key was used for the same thing: its request_id and approval_required are those of the first time
 --   reused           the key was used for something else
 --   nameTaken        another mailbox has this name
@@ -19,12 +19,10 @@ DROP FUNCTION IF EXISTS chamberlain.explain_refused;
 --   openRequests, requestsPerMinute  the tenant has as many as it may have
 --   again            it lost to a request of this batch which itself was not accepted
 --   accepted         the row that is about no request: its ordinal is 0
--- A null key, address or second address means that there is none, and an array in which there is nothing may come empty. A job is
--- queued where job_kinds says so, an event where event_types does. `held` are the requests, counted from 1, one of whose addresses
--- belongs to somebody in the directory.
+-- A null key, address or second address means none, and an array of nulls may be sent empty. job_kinds has the jobs to queue, event_types
+-- the events. `held` are the requests, counted from 1, one of whose addresses belongs to an object in the directory.
 --
--- One statement with a part for each table would do as well, and starts all of its parts for every batch, needed or not: these take
--- four fifths of its time.
+-- One statement with a part for each table would start all of its parts for every batch, needed or not: these take four fifths of its time.
 CREATE OR REPLACE FUNCTION chamberlain.accept_requests(
     tenant_ids uuid[], tenant_revisions integer[], kinds text[], states text[],
     template_ids uuid[], template_revisions integer[], template_names text[],
@@ -46,18 +44,18 @@ DECLARE
     revision_now integer;
     is_limited boolean;
     all_stand boolean;
-    -- For each request whether it belongs to the tenant and nothing stands against it so far, and whether it got its second address.
+    -- For each request whether it belongs to the tenant and has no rejection so far, and whether it got its second address.
     standing boolean[];
     at_second boolean[];
     wanted bigint;
     gained bigint;
     refused bigint[];
-    -- What set_config gives back. An assignment is only an expression; a statement takes many times as long.
+    -- The result of set_config. An assignment is only an expression; a statement takes many times as long.
     setting text;
 BEGIN
-    -- Waiting for a name that another transaction has not committed yet is bounded; the batcher then lets that one wait alone.
+    -- The wait for an uncommitted name of another transaction has a timeout; the batcher then retries that request alone.
     setting := set_config('lock_timeout', '50ms', true);
-    -- A plan that was made while a table was empty would read all of it when it is full: rows are reached by keys here.
+    -- The plan of an empty table would scan a full one: rows are found by keys here.
     setting := set_config('enable_seqscan', 'off', true);
     IF cardinality(tenants) > 1 THEN
         tenants := ARRAY(SELECT DISTINCT t FROM unnest(tenant_ids) t ORDER BY t);
@@ -66,7 +64,7 @@ BEGIN
         setting := set_config('chamberlain.tenant_id', tenant::text, true);
         at_second := NULL;
 
-        -- Mostly nothing has changed and all belong to one tenant; then no request has to be looked at by itself.
+        -- Mostly nothing has changed and all belong to one tenant; then no request has to be checked on its own.
         SELECT t.revision, t.open_requests IS NOT NULL OR t.requests_per_minute IS NOT NULL, cardinality(tenant_ids) = (
             SELECT count(*) FROM unnest(tenant_ids, tenant_revisions, template_ids, template_revisions)
                 AS o (tenant_id, tenant_revision, template_id, template_revision)
@@ -133,7 +131,7 @@ BEGIN
             wanted := (SELECT count(*) FROM unnest(addresses, standing) AS i (address, stands) WHERE i.stands AND i.address IS NOT NULL);
         END IF;
         IF gained < wanted THEN
-            -- Whoever did not get the first address tries the second; whoever has none then is out.
+            -- A request without its first address tries the second; without both it is rejected.
             WITH missing AS MATERIALIZED (
                 SELECT i.second_address, i.request_id, i.ordinal
                 FROM unnest(addresses, second_addresses, request_ids, standing) WITH ORDINALITY
@@ -165,7 +163,7 @@ BEGIN
             GET DIAGNOSTICS gained = ROW_COUNT;
             wanted := cardinality(mailbox_items) + cardinality(array_remove(mailbox_aliases, NULL));
             IF gained < wanted THEN
-                -- Whoever did not get all of it is out.
+                -- A request that did not get all of it is rejected.
                 standing := ARRAY(
                     SELECT i.stands AND NOT EXISTS (
                         SELECT FROM unnest(mailbox_items, mailbox_name_keys, mailbox_aliases) AS m (ordinal, name_key, alias)
@@ -255,8 +253,8 @@ BEGIN
 END
 $$;
 
--- Why requests of one tenant were not accepted. Runs after the batch's own rows are written, so it sees what was committed by
--- others meanwhile; it gives back the keys of those that were refused, and what a mailbox got before it did not get the rest.
+-- Reasons for the rejections of one tenant. Runs after the batch's own rows are written, so it sees the commits of others meanwhile. It
+-- releases the keys of rejected requests, and partial reservations of mailboxes.
 CREATE OR REPLACE FUNCTION chamberlain.explain_refused(
     tenant uuid, refused bigint[], tenant_revisions integer[], template_ids uuid[], template_revisions integer[],
     client_ids text[], actor_ids uuid[], origins integer[], request_ids uuid[], addresses text[], keys text[], digests bytea[],
@@ -335,9 +333,8 @@ BEGIN
 END
 $$;
 
--- How many more requests a tenant with limits may have, and the limit that is full when there is no room. It is volatile, so that what
--- it counts is what is committed when the lock is had: two batches of one tenant never fill the same room. What is counted is never
--- more than the limit itself.
+-- The remaining number of requests of a tenant with limits, and the exhausted limit if there is none. It is volatile, so that it counts the
+-- rows committed when the lock is held: two batches of one tenant never fill the same room. The count never exceeds the limit.
 CREATE OR REPLACE FUNCTION chamberlain.room_of(tenant uuid, OUT room integer, OUT full_limit text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -349,7 +346,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('limits of ' || tenant, 0));
     SELECT t.open_requests, t.requests_per_minute INTO most_open, most_in_a_minute
     FROM chamberlain.tenant t WHERE t.tenant_id = tenant;
-    -- What is open has a job, or waits for an approval. A job whose request was cancelled while a worker had it counts until that is through.
+    -- Open requests have a job, or wait for an approval. A job whose request was cancelled while it ran counts until it ends.
     open_room := most_open - (
         SELECT count(*) FROM (
             (SELECT FROM chamberlain.job j
@@ -367,7 +364,7 @@ BEGIN
         SELECT count(*) FROM (
             SELECT FROM chamberlain.request r
             WHERE r.tenant_id = tenant AND r.created_at > now() - interval '1 minute'
-            -- Requests of a time when the clock was ahead are not of this minute.
+            -- Requests of a time when the clock was ahead do not count for this minute.
             AND r.created_at <= now() LIMIT most_in_a_minute
         ) recent
     );

@@ -1,13 +1,13 @@
--- Seal the audit trail of a tenant: put what was committed since the last look into its chain, a part at a time.
+-- Seal the audit trail of a tenant: add the commits since the last look to its chain, in batches.
 
--- One link. Whoever verifies works it out anew, in chamberlain/audit/rules.py: the two must say the same.
+-- One link. The verification computes the same in chamberlain/audit/rules.py.
 CREATE OR REPLACE FUNCTION chamberlain.audit_link(previous bytea, first bytea, content text) RETURNS bytea
 LANGUAGE sql IMMUTABLE AS $$ SELECT sha256(coalesce(previous, first) || convert_to(content, 'UTF8')) $$;
 
 CREATE OR REPLACE AGGREGATE chamberlain.audit_chain(first bytea, content text) (SFUNC = chamberlain.audit_link, STYPE = bytea);
 
--- A payload, or null when nothing can be taken out of it: JSON may have \u0000 and half a pair of surrogates in it, and no text of
--- PostgreSQL can. One that has is sealed by its text as any other, and `verify` tells of it.
+-- A payload, or null if it cannot be parsed: JSON may contain \u0000 and half surrogate pairs, and text in PostgreSQL cannot. Such a
+-- payload is sealed by its text like any other, and `verify` reports it.
 CREATE OR REPLACE FUNCTION chamberlain.readable(payload json) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     IF strpos(payload::text, '\u') > 0 THEN
@@ -21,8 +21,8 @@ BEGIN
 END
 $$;
 
--- Whether a row was not written by the service in its course: it began after a look and has a sequence that is older than that, or a time
--- that is older by more than a transaction can take, or it was written by a role that is none of the service's.
+-- Whether a row was not written by the service: its transaction began after a look, and its sequence is older than that, or its time is
+-- older by more than the longest transaction, or the role is not one of the service.
 CREATE OR REPLACE FUNCTION chamberlain.is_suspect(
     written_in xid8, written_by oid, sequence bigint, at timestamptz, horizon xid8, newest bigint, looked_at timestamptz
 ) RETURNS boolean LANGUAGE sql STABLE AS $$
@@ -32,18 +32,17 @@ CREATE OR REPLACE FUNCTION chamberlain.is_suspect(
     )
 $$;
 
--- Gives the number of rows that were sealed; when it is `most`, there may be more.
+-- Returns the number of sealed rows; if it is `most`, there may be more.
 --
--- A look seals all that one snapshot shows and the one of the look before did not: that is what was committed in between. So nothing is
--- sealed before what was committed earlier, as far as looks tell them apart; within a look rows follow their sequence. A look may take
--- several calls.
+-- A look seals the rows that its snapshot shows and the previous one did not: the commits in between. So nothing is sealed before earlier
+-- commits, as far as looks distinguish them; within a look rows follow their sequence. A look may take several calls.
 --
--- A transaction draws its number before it draws a sequence (changes/records.py). This one draws its own when it has its snapshot: what has a
--- higher one began after that, and its sequences are above all that the snapshot shows. So where none of those under way had begun at the
--- look before, what they will show is above all that that one has seen. That is `low`.
+-- A transaction gets its id before a sequence (changes/records.py). This one gets its own after its snapshot: transactions with a higher id
+-- began later, and their sequences are above all in the snapshot. So if no running transaction had begun at the previous look, their rows
+-- are above all that it saw. That is `low`.
 --
--- Whatever the planner believes of tables that were empty a moment ago, it shall walk the key of the trail and stop when there is enough,
--- and look up for each row whether it has its seal.
+-- It must walk the key of the trail and stop at the limit, and look up the seal of each row, whatever the planner believes of tables that
+-- were empty a moment ago.
 CREATE OR REPLACE FUNCTION chamberlain.seal_audit(tenant uuid, most integer) RETURNS integer
 LANGUAGE plpgsql
 SET plan_cache_mode = force_custom_plan SET enable_bitmapscan = off SET enable_seqscan = off SET enable_sort = off AS $$
@@ -62,12 +61,11 @@ DECLARE
     last_sequence bigint;
     number integer;
 BEGIN
-    -- One at a time, and the snapshot is taken while this transaction has no number.
+    -- One at a time, and the snapshot is taken while this transaction has no id.
     PERFORM pg_advisory_xact_lock(hashtextextended('audit of ' || tenant, 0));
     seen := pg_current_snapshot();
     INSERT INTO chamberlain.audit_head (tenant_id) VALUES (tenant) ON CONFLICT DO NOTHING;
-    -- Numbers of transactions never go back, unless the rows were carried into another server, where they mean nothing: what is not
-    -- sealed gets new ones.
+    -- Transaction ids never go back, unless the rows were moved to another server, where they mean nothing: unsealed rows get new ones.
     IF EXISTS (
         SELECT FROM chamberlain.audit_head h
         WHERE h.tenant_id = tenant AND pg_snapshot_xmax(coalesce(h.target, h.snapshot)) > pg_snapshot_xmax(seen)
