@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from chamberlain.cli.calls import Area, Call, Service
-from chamberlain.cli.listing import show, show_list
+from chamberlain.cli.listing import show, show_list, show_one
 from chamberlain.cli.names import id_of_name
 from chamberlain.cli.options import All, Key, Limit, calls, most
 from chamberlain.cli.output import Column, Record, say, show_table
@@ -61,14 +61,6 @@ def _confirm(call: Call, rule: Rule, digest: str | None, key: str | None, *, yes
             agreed("Take these under management?", yes=yes)
             digest = str(preview["digest"])
         show(call, service.post(operations.CREATE_ADOPTION, body={**body, "digest": digest}, key=key))
-
-
-def _undo(call: Call, adoption_id: str, comment: str | None, key: str | None, *, yes: bool) -> None:
-    """Undo an adoption, and show it."""
-    agreed("Take marks and records of this adoption away again?", yes=yes)
-    body = {} if comment is None else {"comment": comment}
-    with call.service(Area.ADMIN) as service:
-        show(call, service.post(operations.UNDO_ADOPTION, adoption_id, body=body, key=key))
 
 
 def _show_adoptions(call: Call, most: int | None) -> None:
@@ -179,11 +171,7 @@ def show_adoption(
     adoption: Annotated[str, typer.Argument(metavar="ID", help="Id of the adoption, as shown by `adoption list`.")],
 ) -> None:
     """Show the progress of an adoption, and its conflicts."""
-    from chamberlain.cli.calls import Area
-    from chamberlain.cli.listing import show_one
-    from chamberlain_client.operations import READ_ADOPTION
-
-    show_one(call, Area.ADMIN, READ_ADOPTION, adoption)
+    show_one(call, Area.ADMIN, operations.READ_ADOPTION, adoption)
 
 
 @adoptions.command("list")

@@ -255,6 +255,25 @@ def doctor(
     examine_installation(settings_of(host=host, port=port, data_dir=data_dir), as_json=as_json)
 
 
+@app.command()
+def routes() -> None:
+    """Print all endpoints of the API: method, path, permitted operation and handler."""
+    from chamberlain.app.routes import ENDPOINTS
+    from chamberlain.cli.output import Column, show_table
+
+    names = ("METHOD", "PATH", "OPERATION", "HANDLER")
+    records = (
+        {
+            "METHOD": each.method,
+            "PATH": each.path,
+            "OPERATION": each.operation.name.lower() if each.operation else "-",
+            "HANDLER": f"{each.handler.__module__}.{each.handler.__name__}",
+        }
+        for each in ENDPOINTS
+    )
+    show_table([Column(name, name) for name in names], records)
+
+
 app.add_typer(group_of("jobs"))
 
 

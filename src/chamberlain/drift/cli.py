@@ -29,10 +29,3 @@ def check_drift(
     body = {} if comment is None else {"comment": comment}
     with call.service(Area.ADMIN) as service:
         show(call, service.post(operations.CHECK_DRIFT, body=body, key=idempotency_key))
-
-
-def check(call: Call, comment: str | None, key: str | None) -> None:
-    """Start a drift check, and show the previous ones."""
-    body = {} if comment is None else {"comment": comment}
-    with call.service(Area.ADMIN) as service:
-        show(call, service.post(operations.CHECK_DRIFT, body=body, key=key))

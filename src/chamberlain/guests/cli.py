@@ -29,7 +29,7 @@ from chamberlain.cli.options import (
 )
 from chamberlain.cli.output import Column, Record, say
 from chamberlain.cli.refusals import ended
-from chamberlain.groups.cli import GroupOptions
+from chamberlain.groups.cli import GroupOptions, submit_group
 from chamberlain.requests.cli import hint_at, wait_for
 from chamberlain_client import operations
 from chamberlain_client.operations import Operation
@@ -154,8 +154,6 @@ groups = typer.Typer()
 @takes_options(GroupOptions)
 def create_group(call: Call, *, options: GroupOptions) -> None:
     """Request a group. You become an owner."""
-    from chamberlain.groups.cli import submit_group
-
     submit_group(call, "group", options)
 
 
@@ -202,19 +200,7 @@ def assign_to_group(
     options: AssignmentOptions,
 ) -> None:
     """Assign or clear the guest template and the guest policy of a group."""
-    with call.service(Area.ADMIN) as service:
-        id_ = GROUP.id_of(service, group)
-        before = service.read(GROUP.read, id_)
-        record = service.change(GROUP.change, id_, body=_body(service, options), if_match=options.if_match)
-        request_id = record["assignmentRequestId"]
-        if request_id == before["assignmentRequestId"]:
-            say("It was assigned so already.")
-        elif options.wait:
-            wait_for(call, str(request_id), options.timeout)
-            record = service.read(GROUP.read, id_)
-        show(call, record)
-    if not options.wait and request_id != before["assignmentRequestId"]:
-        hint_at(request_id)
+    assign(call, group, options, GROUP)
 
 
 sites = typer.Typer()
@@ -235,8 +221,7 @@ def list_sites(call: Call, *, options: ManagedListOptions) -> None:
 @calls
 def show_site(call: Call, site: Site) -> None:
     """Show a managed site with its guest rules and their effects. For administrators."""
-    with call.service(Area.ADMIN) as service:
-        show(call, service.read(SITE.read, SITE.id_of(service, site)))
+    show_managed(call, site, SITE)
 
 
 @sites.command("assign")
@@ -244,16 +229,4 @@ def show_site(call: Call, site: Site) -> None:
 @takes_options(AssignmentOptions)
 def assign_to_site(call: Call, *, site: Site, options: AssignmentOptions) -> None:
     """Assign or clear the guest template and the guest policy of a site."""
-    with call.service(Area.ADMIN) as service:
-        id_ = SITE.id_of(service, site)
-        before = service.read(SITE.read, id_)
-        record = service.change(SITE.change, id_, body=_body(service, options), if_match=options.if_match)
-        request_id = record["assignmentRequestId"]
-        if request_id == before["assignmentRequestId"]:
-            say("It was assigned so already.")
-        elif options.wait:
-            wait_for(call, str(request_id), options.timeout)
-            record = service.read(SITE.read, id_)
-        show(call, record)
-    if not options.wait and request_id != before["assignmentRequestId"]:
-        hint_at(request_id)
+    assign(call, site, options, SITE)

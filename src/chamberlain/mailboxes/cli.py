@@ -6,15 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from chamberlain.cli.calls import Call
+from chamberlain.cli.bodies import body_of, metadata_of, permissions_of
+from chamberlain.cli.calls import Area, Call, Service
+from chamberlain.cli.listing import show_list, show_one
+from chamberlain.cli.names import id_of_name, user_id
 from chamberlain.cli.options import PATIENCE, All, Body, DryRun, Key, Limit, Metadata, Timeout, Wait, calls, most
-
-if TYPE_CHECKING:
-    from chamberlain.cli.calls import Service
+from chamberlain.cli.output import Column
+from chamberlain.requests.cli import Manner, submit
+from chamberlain_client import operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +156,9 @@ def create_mailbox(
     timeout: Timeout = PATIENCE,
 ) -> None:
     """Request a shared mailbox, equipment or a room, as the template defines."""
-    from chamberlain.cli.bodies import body_of, metadata_of, permissions_of
-    from chamberlain.cli.calls import Area
-    from chamberlain.cli.names import id_of_name, user_id
-    from chamberlain.requests.cli import Manner, submit
-    from chamberlain_client import operations
-
     permissions, keys = permissions_of(permission or []), metadata_of(metadata or [])
 
-    def make_body(service: "Service") -> dict[str, object]:
+    def make_body(service: Service) -> dict[str, object]:
         offered = (operations.LIST_OFFERED_MAILBOX_TEMPLATES,)
         options = {
             **object_of(properties),
@@ -195,11 +192,6 @@ def list_mailboxes(
     everything: All = False,
 ) -> None:
     """List the mailboxes that you may read, newest first."""
-    from chamberlain.cli.calls import Area
-    from chamberlain.cli.listing import show_list
-    from chamberlain.cli.output import Column
-    from chamberlain_client.operations import LIST_MAILBOXES
-
     columns = (
         Column("ID", "id"),
         Column("TYPE", "type"),
@@ -209,18 +201,14 @@ def list_mailboxes(
     )
     filters = {"type": type, "provisioningState": state, "q": query}
     at_most = most(limit, everything=everything)
-    show_list(call, Area.MAIL, LIST_MAILBOXES, filters=filters, columns=columns, most=at_most)
+    show_list(call, Area.MAIL, operations.LIST_MAILBOXES, filters=filters, columns=columns, most=at_most)
 
 
 @mailboxes.command("show")
 @calls
 def show_mailbox(call: Call, mailbox: Annotated[str, typer.Argument(metavar="ID", help="Id of the mailbox.")]) -> None:
     """Show a mailbox and its state."""
-    from chamberlain.cli.calls import Area
-    from chamberlain.cli.listing import show_one
-    from chamberlain_client.operations import READ_MAILBOX
-
-    show_one(call, Area.MAIL, READ_MAILBOX, mailbox)
+    show_one(call, Area.MAIL, operations.READ_MAILBOX, mailbox)
 
 
 @mailboxes.command("import")
@@ -245,10 +233,10 @@ def import_mailboxes(
     ] = None,
 ) -> None:
     """Request a mailbox for each row of a CSV file. Repeat the command to resume."""
-    from chamberlain.mailboxes.import_.cli import import_mailboxes
+    from chamberlain.mailboxes.import_.cli import import_file
     from chamberlain.mailboxes.import_.results import ImportOptions
 
-    import_mailboxes(
+    import_file(
         call,
         ImportOptions(file, template, dry_run=dry_run, wait=wait, timeout=timeout, report=report, journal=journal),
     )

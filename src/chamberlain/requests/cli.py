@@ -12,9 +12,9 @@ import typer
 
 from chamberlain.cli.calls import Area, Call, Service
 from chamberlain.cli.errors import ExitCode
-from chamberlain.cli.listing import show
+from chamberlain.cli.listing import show, show_list, show_one
 from chamberlain.cli.options import All, Comment, Key, Limit, calls, most
-from chamberlain.cli.output import Record, say, show_json, show_record, value_at
+from chamberlain.cli.output import Column, Record, say, show_json, show_record, value_at
 from chamberlain.cli.refusals import ended
 from chamberlain.cli.sign_in import SignInEnded
 from chamberlain.core.text import one_line
@@ -217,11 +217,6 @@ def list_requests(
     everything: All = False,
 ) -> None:
     """List your requests, newest first. Administrators see all."""
-    from chamberlain.cli.calls import Area
-    from chamberlain.cli.listing import show_list
-    from chamberlain.cli.output import Column
-    from chamberlain_client.operations import LIST_REQUESTS
-
     columns = (
         Column("ID", "requestId"),
         Column("KIND", "kind"),
@@ -232,18 +227,14 @@ def list_requests(
     )
     filters = {"state": state, "kind": kind, "mine": mine or None, "toDecide": to_decide or None}
     at_most = most(limit, everything=everything)
-    show_list(call, Area.REQUESTS, LIST_REQUESTS, filters=filters, columns=columns, most=at_most)
+    show_list(call, Area.REQUESTS, operations.LIST_REQUESTS, filters=filters, columns=columns, most=at_most)
 
 
 @requests.command("show")
 @calls
 def show_request(call: Call, request: Request) -> None:
     """Show the state, steps and approvals of a request, and why it waits or failed."""
-    from chamberlain.cli.calls import Area
-    from chamberlain.cli.listing import show_one
-    from chamberlain_client.operations import READ_REQUEST
-
-    show_one(call, Area.REQUESTS, READ_REQUEST, request)
+    show_one(call, Area.REQUESTS, operations.READ_REQUEST, request)
 
 
 @requests.command("watch")
@@ -267,44 +258,28 @@ def watch_request(
 @calls
 def approve_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Approve a request that waits for your decision."""
-    from chamberlain_client.operations import APPROVE_REQUEST
-
-    body = {} if comment is None else {"comment": comment}
-    with call.service(Area.REQUESTS) as service:
-        show(call, service.post(APPROVE_REQUEST, request, body=body, key=idempotency_key))
+    act(call, operations.APPROVE_REQUEST, request, comment, idempotency_key)
 
 
 @requests.command("reject")
 @calls
 def reject_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Reject a request that waits for your decision."""
-    from chamberlain_client.operations import REJECT_REQUEST
-
-    body = {} if comment is None else {"comment": comment}
-    with call.service(Area.REQUESTS) as service:
-        show(call, service.post(REJECT_REQUEST, request, body=body, key=idempotency_key))
+    act(call, operations.REJECT_REQUEST, request, comment, idempotency_key)
 
 
 @requests.command("cancel")
 @calls
 def cancel_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Cancel an unfinished request."""
-    from chamberlain_client.operations import CANCEL_REQUEST
-
-    body = {} if comment is None else {"comment": comment}
-    with call.service(Area.REQUESTS) as service:
-        show(call, service.post(CANCEL_REQUEST, request, body=body, key=idempotency_key))
+    act(call, operations.CANCEL_REQUEST, request, comment, idempotency_key)
 
 
 @requests.command("retry")
 @calls
 def retry_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Retry a failed request from the step that failed."""
-    from chamberlain_client.operations import RETRY_REQUEST
-
-    body = {} if comment is None else {"comment": comment}
-    with call.service(Area.REQUESTS) as service:
-        show(call, service.post(RETRY_REQUEST, request, body=body, key=idempotency_key))
+    act(call, operations.RETRY_REQUEST, request, comment, idempotency_key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from chamberlain.cli.calls import Area, Call, Service
-from chamberlain.cli.errors import ExitCode
+from chamberlain.cli.errors import ExitCode, Misused
 from chamberlain.cli.listing import show, show_list
 from chamberlain.cli.names import id_of_name
 from chamberlain.cli.options import All, Key, Limit, calls, most
@@ -60,21 +60,6 @@ def _show_deliveries(
     show_list(call, Area.ADMIN, operations.LIST_DELIVERIES, filters=filters, columns=columns, most=most)
 
 
-def redeliver_one(call: Call, delivery_id: str, key: str | None) -> None:
-    """Send a delivery again, and show it."""
-    with call.service(Area.ADMIN) as service:
-        show(call, service.post(operations.REDELIVER_DELIVERY, delivery_id, body={}, key=key))
-
-
-def redeliver_span(call: Call, since: datetime, until: datetime, template: str | None, key: str | None) -> None:
-    """Send all deliveries of a period again, and show their number."""
-    with call.service(Area.ADMIN) as service:
-        body: dict[str, object] = {"from": written_time(since), "to": written_time(until)}
-        if template is not None:
-            body["templateId"] = _template(service, template)
-        show(call, service.post(operations.REDELIVER_SPAN, body=body, key=key))
-
-
 def _template(service: Service, written: str | None) -> str | None:
     return written and id_of_name(service, written, (MAIL.list, COLLAB.list), "template")
 
@@ -118,19 +103,13 @@ def redeliver(
     idempotency_key: Key = None,
 ) -> None:
     """Send one delivery again, or all of a period."""
-    from chamberlain.cli.errors import Misused
-
     if delivery is not None and (from_, to, template) == (None, None, None):
-        redeliver_one(call, delivery, idempotency_key)
+        with call.service(Area.ADMIN) as service:
+            show(call, service.post(operations.REDELIVER_DELIVERY, delivery, body={}, key=idempotency_key))
     elif delivery is None and from_ is not None and to is not None:
-        redeliver_span(call, from_, to, template, idempotency_key)
+        with call.service(Area.ADMIN) as service:
+            chosen = {} if template is None else {"templateId": _template(service, template)}
+            body = {"from": written_time(from_), "to": written_time(to), **chosen}
+            show(call, service.post(operations.REDELIVER_SPAN, body=body, key=idempotency_key))
     else:
         raise Misused("Name either the ID of a delivery, or a span of time by --from and --to.")
-
-
-def _rotate(call: Call, template: str, key: str | None) -> None:
-    """Rotate the secret of a webhook, and print the new one."""
-    with call.service(Area.ADMIN) as service:
-        shelf, found = find_template(service, template)
-        show(call, service.post(shelf.rotate_webhook, str(found["id"]), body={}, key=key))
-    say("The secret is shown this once. The one before it is good for another 24 hours.")

@@ -9,6 +9,7 @@ from chamberlain.cli.calls import Area, Call
 from chamberlain.cli.listing import show, show_list
 from chamberlain.cli.options import All, Key, Limit, calls, most
 from chamberlain.cli.output import Column, written_time
+from chamberlain.requests.cli import act
 from chamberlain_client import operations
 
 
@@ -25,13 +26,6 @@ def _show_findings(call: Call, state: str | None, kind: str | None, subject: str
     )
     filters = {"state": state, "kind": kind, "subjectId": subject}
     show_list(call, Area.ADMIN, operations.LIST_FINDINGS, filters=filters, columns=columns, most=most)
-
-
-def accept(call: Call, finding_id: str, reason: str, until: datetime | None, key: str | None) -> None:
-    """Accept a finding, and show it."""
-    body = {"reason": reason} if until is None else {"reason": reason, "until": written_time(until)}
-    with call.service(Area.ADMIN) as service:
-        show(call, service.post(operations.ACCEPT_FINDING, finding_id, body=body, key=key))
 
 
 findings = typer.Typer()
@@ -85,7 +79,4 @@ def confirm_finding(
     idempotency_key: Key = None,
 ) -> None:
     """Confirm in a review that a guest stays. For administrators, and for owners if the policy allows it."""
-    from chamberlain.requests.cli import act
-    from chamberlain_client.operations import CONFIRM_FINDING
-
-    act(call, CONFIRM_FINDING, finding, comment, idempotency_key)
+    act(call, operations.CONFIRM_FINDING, finding, comment, idempotency_key)

@@ -27,7 +27,7 @@ from chamberlain_client.operations import LIST_OFFERED_MAILBOX_TEMPLATES
 _MOST_TOLD = 100
 
 
-def import_mailboxes(call: Call, options: ImportOptions) -> None:
+def import_file(call: Call, options: ImportOptions) -> None:
     """Ask for a mailbox for each row; rows that an earlier run has done are left out."""
     _require_three_files(options)
     rows = _with_templates(call, options, _read(options.file))
