@@ -117,7 +117,7 @@ async def test_it_rejects_the_bad_ones_of_a_batch_and_nothing_else(prepared: Dat
     await acceptor.accept(draft("taken"))
     drafts = [draft(f"group-{number}") for number in range(64)]
     drafts[17] = replace(drafts[17], display_name="with a \x00 in it")
-    drafts[18] = replace(drafts[18], display_name="with a \x1f in it")
+    drafts[18] = replace(drafts[18], display_name="another with a \x00 in it")
     drafts[40] = draft("taken")
 
     verdicts = await accept_all([acceptor], drafts)

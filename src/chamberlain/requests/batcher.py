@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import timedelta
-from typing import Final, TypeAlias
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
 import asyncpg
@@ -19,9 +19,9 @@ import msgspec
 from chamberlain.changes.records import audit_payload, event_data
 from chamberlain.core.errors import BodyInvalid, Conflict, Fault, Unavailable
 from chamberlain.core.ids import RequestId
-from chamberlain.database.arrays import BETWEEN, NotJoinable, apart, joined
 from chamberlain.database.batching import Batcher
 from chamberlain.database.transactions import Connection, Database, Overtaken, Record, repeat_if_stale
+from chamberlain.directory.models import MailAddress
 from chamberlain.requests.models import (
     AddressTaken,
     Again,
@@ -37,143 +37,135 @@ from chamberlain.requests.models import (
     blocked_by,
 )
 
-ACCEPT: Final = f"""
-SELECT ordinal, outcome, request_id, approval_required, now() AS at
-FROM chamberlain.accept_requests(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-    origins => $21, request_ids => $22, digests => $23, event_ids => $24,
-    display_names => {apart("$25")},
-    mail_nicknames => {apart("$26")},
-    addresses => {apart("$27")},
-    second_nicknames => {apart("$28")},
-    second_addresses => {apart("$29")},
-    bodies => {apart("$30")},
-    trace_ids => {apart("$31")},
-    keys => {apart("$32")},
-    audit_payloads => {apart("$33")},
-    event_types => {apart("$34")},
-    event_data => {apart("$35")},
-    mailbox_items => $36, mailbox_ids => $37,
-    mailbox_names => {apart("$38")},
-    mailbox_name_keys => {apart("$39")},
-    mailbox_aliases => {apart("$40")},
-    mailbox_readers => {apart("$41")},
-    mailbox_contents => {apart("$42")}{{held}}
+Item = TypeVar("Item")
+
+
+class Column(NamedTuple, Generic[Item]):
+    """An array argument of accept_requests, with its element for one draft or mailbox."""
+
+    name: str
+    value: Callable[[Item], object]
+
+
+# Drafts of one caller and template have the same origin, which is sent once: half of the columns.
+ORIGIN_COLUMNS: Final[tuple[Column[Draft], ...]] = (
+    Column("tenant_ids", lambda draft: draft.change.tenant_id),
+    Column("tenant_revisions", lambda draft: draft.tenant_revision),
+    Column("kinds", lambda draft: draft.kind),
+    Column("states", lambda draft: draft.state),
+    Column("template_ids", lambda draft: draft.template_id),
+    Column("template_revisions", lambda draft: draft.template_revision),
+    Column("template_names", lambda draft: draft.template_name),
+    Column("approvals_required", lambda draft: draft.approval_required),
+    Column("people_checked", lambda draft: draft.people_checked),
+    Column("steps", lambda draft: _json(draft.steps)),
+    Column("client_ids", lambda draft: draft.change.client_id),
+    Column("actor_types", lambda draft: draft.change.actor.type),
+    Column("actor_ids", lambda draft: draft.change.actor.id),
+    Column("actor_names", lambda draft: draft.change.actor.display_name),
+    Column("job_kinds", lambda draft: draft.job),
+    Column("audit_actions", lambda draft: draft.change.action),
+    Column("approvals", lambda draft: _json(draft.approvals) if draft.approvals else None),
+    Column("blocked", lambda draft: blocked_by(draft.approvals)),
+    Column("warnings", lambda draft: _json(draft.warnings) if draft.warnings else None),
+    Column("template_sources", lambda draft: draft.mailbox.template_source if draft.mailbox else None),
 )
-"""  # noqa: S608 - text of ours alone.
-# How the directory is asked for addresses by the write itself: those of drafts that want it, and which draft has each.
-HELD: Final = r""",
-    held => ARRAY(
-        SELECT ($45::bigint[])[held.place] FROM unnest({function}($43, string_to_array($44, E'\x1f'))) AS held (place)
-    )"""
+DRAFT_COLUMNS: Final[tuple[Column[Draft], ...]] = (
+    Column("request_ids", lambda draft: draft.request_id),
+    Column("digests", lambda draft: draft.idempotency.digest if draft.idempotency else None),
+    Column("event_ids", lambda draft: draft.change.event.id if draft.change.event else None),
+    Column("display_names", lambda draft: draft.display_name),
+    Column("mail_nicknames", lambda draft: draft.addresses[0].mail_nickname if draft.addresses else None),
+    Column("addresses", lambda draft: draft.addresses[0].mail if draft.addresses else None),
+    Column("second_nicknames", lambda draft: second.mail_nickname if (second := _second_address(draft)) else None),
+    Column("second_addresses", lambda draft: second.mail if (second := _second_address(draft)) else None),
+    Column("bodies", lambda draft: draft.body.decode()),
+    Column("trace_ids", lambda draft: draft.change.trace_id),
+    Column("keys", lambda draft: draft.idempotency.key if draft.idempotency else None),
+    Column("audit_payloads", lambda draft: audit_payload(draft.change)),
+    Column("event_types", lambda draft: draft.change.event.type if draft.change.event else None),
+    Column("event_data", lambda draft: event_data(draft.change.event) if draft.change.event else None),
+)
+MAILBOX_COLUMNS: Final[tuple[Column[MailboxDraft], ...]] = (
+    Column("mailbox_ids", lambda mailbox: mailbox.id),
+    Column("mailbox_names", lambda mailbox: mailbox.order.name),
+    Column("mailbox_name_keys", lambda mailbox: mailbox.name_key),
+    Column("mailbox_aliases", lambda mailbox: mailbox.alias),
+    Column("mailbox_readers", lambda mailbox: f"{{{','.join(map(str, sorted(mailbox.readers)))}}}"),
+    Column("mailbox_contents", lambda mailbox: mailbox.content.decode()),
+)
 
 _encode = msgspec.json.Encoder().encode
 
 
+def accept_statement(held_addresses: str | None) -> str:
+    """Generate the call of accept_requests from the columns.
+
+    `held_addresses` is the function in the same database that finds addresses in use in the directory.
+    """
+    names = [
+        *(column.name for column in ORIGIN_COLUMNS),
+        "origins",
+        *(column.name for column in DRAFT_COLUMNS),
+        "mailbox_items",
+        *(column.name for column in MAILBOX_COLUMNS),
+    ]
+    arguments = [f"{name} => ${number}" for number, name in enumerate(names, start=1)]
+    if held_addresses is not None:
+        tenants, addresses, places = (f"${len(names) + each}" for each in (1, 2, 3))
+        found = f"unnest({held_addresses}({tenants}, {addresses}::text[])) AS held (place)"
+        arguments.append(f"held => ARRAY(SELECT ({places}::bigint[])[held.place] FROM {found})")
+    call = f"chamberlain.accept_requests({', '.join(arguments)})"
+    return f"SELECT ordinal, outcome, request_id, approval_required, now() AS at FROM {call}"  # noqa: S608 - text of ours alone.
+
+
 def columns_of(drafts: Sequence[Draft]) -> list[Sequence[object]]:
-    """The parameters of the function. What drafts have in common is sent once: half of the columns, and of the time
-    that sending them takes."""
+    """Build the arguments of accept_requests, in the order of the statement."""
     origins: dict[tuple[object, ...], int] = {}
-    rows = [_row(draft, origins.setdefault(_origin(draft), len(origins) + 1)) for draft in drafts]
-    texts = [_texts(draft) for draft in drafts]
-    mailboxes = [(place, draft.mailbox) for place, draft in enumerate(drafts, start=1) if draft.mailbox]
-    of_mailboxes = [_mailbox_texts(mailbox) for _, mailbox in mailboxes]
+    numbers = [
+        origins.setdefault(tuple([column.value(draft) for column in ORIGIN_COLUMNS]), len(origins) + 1)
+        for draft in drafts
+    ]
+    items = [(item, draft.mailbox) for item, draft in enumerate(drafts, start=1) if draft.mailbox]
+    mailboxes = [mailbox for _, mailbox in items]
     return [
         *zip(*origins, strict=True),
-        *map(_filled, zip(*rows, strict=True)),
-        *map(joined, zip(*texts, strict=True)),
-        [place for place, _ in mailboxes],
-        [mailbox.id for _, mailbox in mailboxes],
-        *(map(joined, zip(*of_mailboxes, strict=True)) if of_mailboxes else NO_MAILBOX_TEXTS),
+        numbers,
+        *(_array(column, drafts) for column in DRAFT_COLUMNS),
+        [item for item, _ in items],
+        *(_array(column, mailboxes) for column in MAILBOX_COLUMNS),
     ]
 
 
-def _filled(column: Sequence[object]) -> Sequence[object]:
-    """A column in which nothing stands is not sent at all: the function reads what is not there as null."""
-    return column if any(column) else ()
+def _array(column: Column[Item], items: Sequence[Item]) -> Sequence[object]:
+    """Build one array. The function reads missing elements as null, so an array of nulls is sent empty."""
+    values = [column.value(item) for item in items]
+    return values if any(values) else ()
 
 
-def asked_of(drafts: Sequence[Draft]) -> list[Sequence[object]]:
-    """The addresses that the directory is to be asked for: the tenant of each, and whose it is."""
+def _json(value: object) -> str:
+    return _encode(value).decode()
+
+
+def _second_address(draft: Draft) -> MailAddress | None:
+    return draft.addresses[1] if len(draft.addresses) > 1 and not draft.ask_addresses else None
+
+
+def directory_question(drafts: Sequence[Draft]) -> list[Sequence[object]]:
+    """Build the arguments of `held_addresses`: tenants and addresses, and the draft of each address."""
     asked = [
-        (draft.change.tenant_id, address, place)
-        for place, draft in enumerate(drafts, start=1)
+        (draft.change.tenant_id, address, item)
+        for item, draft in enumerate(drafts, start=1)
         if draft.ask_addresses
         for address in _addresses(draft)
     ]
-    tenants, addresses, places = zip(*asked, strict=True) if asked else ((), (), ())
-    return [tenants, BETWEEN.join(addresses), places]
+    return list(zip(*asked, strict=True)) if asked else [(), (), ()]
 
 
 def _addresses(draft: Draft) -> Iterator[str]:
     yield draft.addresses[0].mail
     if draft.mailbox is not None and draft.mailbox.alias is not None:
         yield draft.mailbox.alias
-
-
-def _origin(draft: Draft) -> tuple[object, ...]:
-    change = draft.change
-    return (
-        change.tenant_id,
-        draft.tenant_revision,
-        draft.kind,
-        draft.state,
-        draft.template_id,
-        draft.template_revision,
-        draft.template_name,
-        draft.approval_required,
-        draft.people_checked,
-        _encode(draft.steps).decode(),
-        change.client_id,
-        change.actor.type,
-        change.actor.id,
-        change.actor.display_name,
-        draft.job,
-        change.action,
-        _encode(draft.approvals).decode() if draft.approvals else None,
-        blocked_by(draft.approvals),
-        _encode(draft.warnings).decode() if draft.warnings else None,
-        draft.mailbox.template_source if draft.mailbox else None,
-    )
-
-
-def _row(draft: Draft, origin: int) -> tuple[object, ...]:
-    key, event = draft.idempotency, draft.change.event
-    return (origin, draft.request_id, key.digest if key else None, event.id if event else None)
-
-
-def _texts(draft: Draft) -> tuple[str | None, ...]:
-    change = draft.change
-    event = change.event
-    first = draft.addresses[0] if draft.addresses else None
-    second = draft.addresses[1] if len(draft.addresses) > 1 and not draft.ask_addresses else None
-    return (
-        draft.display_name,
-        first.mail_nickname if first else None,
-        first.mail if first else None,
-        second.mail_nickname if second else None,
-        second.mail if second else None,
-        draft.body.decode(),
-        change.trace_id,
-        draft.idempotency.key if draft.idempotency else None,
-        audit_payload(change),
-        event.type if event else None,
-        event_data(event) if event else None,
-    )
-
-
-def _mailbox_texts(mailbox: MailboxDraft) -> tuple[str | None, ...]:
-    return (
-        mailbox.order.name,
-        mailbox.name_key,
-        mailbox.alias,
-        f"{{{','.join(map(str, sorted(mailbox.readers)))}}}",
-        mailbox.content.decode(),
-    )
-
-
-# How those of no mailbox are sent.
-NO_MAILBOX_TEXTS: Final = ("",) * 5
 
 
 def verdicts_of(rows: Sequence[Record], number: int) -> list[Verdict]:
@@ -223,7 +215,7 @@ PATIENT_AT_ONCE = 2
 
 # The first two tell of a NUL. The other character that no text can hold, half of a surrogate pair, does not pass as
 # JSON.
-NOT_STORABLE = (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError, NotJoinable)
+NOT_STORABLE = (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError)
 
 # The tenant, the kind of name, and the name: only one can have it.
 _Claim: TypeAlias = tuple[UUID, str, str]
@@ -246,13 +238,13 @@ class Acceptor:
         patience: timedelta = PATIENCE,
     ) -> None:
         self.asks_addresses = held_addresses is not None
-        self._statement = ACCEPT.format(held=HELD.format(function=held_addresses) if held_addresses else "")
+        self._statement = accept_statement(held_addresses)
         self._database = database
         self._observe = observe
         self._patience = patience
         self._batcher: Batcher[Draft, Verdict] = Batcher(
             self._flush,
-            divisible=(asyncpg.PostgresError, NotJoinable),
+            divisible=(asyncpg.PostgresError,),
             causes=lambda draft, error: _claims(draft) if isinstance(error, asyncpg.LockNotAvailableError) else (),
             weigh=lambda draft: len(draft.body),
             # A number is looked up sooner than an id.
@@ -326,7 +318,7 @@ class Acceptor:
     async def _flush(self, drafts: Sequence[Draft]) -> Sequence[Verdict]:
         columns = columns_of(drafts)
         if self.asks_addresses:
-            columns += asked_of(drafts)
+            columns += directory_question(drafts)
         # Few submissions tell anybody anything, and the others need no transaction around their statement.
         tells = self._database.notices and any(draft.change.event is not None for draft in drafts)
         statement = self._database.noticed_statement if tells else self._database.statement

@@ -11,7 +11,6 @@ import msgspec
 from chamberlain.changes.models import Event
 from chamberlain.changes.records import actor_of, append_events
 from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
-from chamberlain.database.arrays import apart, joined
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Record, Transaction
 from chamberlain.events import outbox
@@ -82,18 +81,18 @@ FROM held
 WHERE r.tenant_id = $1 AND r.request_id = held.request_id AND r.state IN ('queued', 'running', 'waiting')
 """
 
-PUT_DOWN: Final = f"""
+PUT_DOWN: Final = """
 UPDATE chamberlain.request r SET
     state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
     people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at,
     timeline = r.timeline || p.timeline::jsonb, made = coalesce(p.made::json, r.made),
     warnings = CASE WHEN p.warnings IS NULL THEN r.warnings
         ELSE (coalesce(r.warnings::jsonb, '[]') || p.warnings::jsonb)::json END
-FROM unnest($1::uuid[], {apart("$2")}, {apart("$3")}, {apart("$4")}, {apart("$5")}, {apart("$6")}, $7::boolean[],
-    $8::timestamptz[], $9::timestamptz[], {apart("$10")}, {apart("$11")}, {apart("$12")})
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[],
+    $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::text[])
     AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline, made, warnings)
 WHERE r.request_id = p.request_id AND r.state = 'running'
-"""  # noqa: S608 - text of ours alone.
+"""
 
 # What was asked for while the directory did not answer has a caller without a name until the directory has told it.
 NAME_CALLERS = """
@@ -123,17 +122,17 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
     await tx.execute(
         PUT_DOWN,
         [each.request_id for each in settlements],
-        joined([each.progress.state for each in settlements]),
-        joined([_encode(each.progress.steps).decode() for each in settlements]),
-        joined([_json(each.progress.waiting) for each in settlements]),
-        joined([_json(each.progress.error) for each in settlements]),
-        joined([_json(each.result) for each in settlements]),
+        [each.progress.state for each in settlements],
+        [_encode(each.progress.steps).decode() for each in settlements],
+        [_json(each.progress.waiting) for each in settlements],
+        [_json(each.progress.error) for each in settlements],
+        [_json(each.result) for each in settlements],
         [each.people_checked for each in settlements],
         [each.at for each in settlements],
         [each.finished_at for each in settlements],
-        joined([_encode(each.timeline).decode() for each in settlements]),
-        joined([_json(each.made) for each in settlements]),
-        joined([_json(each.warnings or None) for each in settlements]),
+        [_encode(each.timeline).decode() for each in settlements],
+        [_json(each.made) for each in settlements],
+        [_json(each.warnings or None) for each in settlements],
     )
     if named := {each.request_id: each.caller_name for each in settlements if each.caller_name}:
         await tx.execute(NAME_CALLERS, list(named), list(named.values()))
