@@ -113,10 +113,11 @@ def accept_statement(held_addresses: str | None) -> str:
     arguments = [f"{name} => ${number}" for number, name in enumerate(names, start=1)]
     if held_addresses is not None:
         tenants, addresses, places = (f"${len(names) + each}" for each in (1, 2, 3))
-        found = f"unnest({held_addresses}({tenants}, {addresses}::text[])) AS held (place)"
-        arguments.append(f"held => ARRAY(SELECT ({places}::bigint[])[held.place] FROM {found})")
-    call = f"chamberlain.accept_requests({', '.join(arguments)})"
-    return f"SELECT ordinal, outcome, request_id, approval_required, now() AS at FROM {call}"  # noqa: S608 - text of ours alone.
+        found = f"unnest({held_addresses}({tenants}, {addresses}::text[]))"
+        held = f"SELECT ({places}::bigint[])[held.place] FROM {found} AS held (place)"  # noqa: S608 - text of ours alone.
+        arguments.append(f"held => ARRAY({held})")
+    result = "SELECT ordinal, outcome, request_id, approval_required, now() AS at"
+    return f"{result} FROM chamberlain.accept_requests({', '.join(arguments)})"
 
 
 def columns_of(drafts: Sequence[Draft]) -> list[Sequence[object]]:
