@@ -12,7 +12,7 @@ from chamberlain.core.errors import Conflict, Forbidden, KeyReused, NotFound, No
 from chamberlain.core.idempotency import KeptAnswer
 from chamberlain.core.ids import DeliveryId, TemplateId
 from chamberlain.core.paging import Page, PageWanted
-from chamberlain.template_admin import webhook_secrets
+from chamberlain.template_admin import webhook_state
 from chamberlain.webhooks.models import DeliveryFilter, DeliveryRecord, DeliverySpan, DeliveryState
 from tests.databases import Databases
 from tests.estates import (
@@ -103,8 +103,8 @@ async def jobs(estate: Estate) -> int:
 
 async def disable(estate: Estate, template_id: TemplateId) -> None:
     async with estate.databases.worker.across_tenants() as tx:
-        await webhook_secrets.fail(tx, [(ESTATE, template_id)], at=estate.now())
-        await webhook_secrets.disable(tx, (ESTATE, template_id), reason="Gone.", at=estate.now())
+        await webhook_state.fail(tx, [(ESTATE, template_id)], at=estate.now())
+        await webhook_state.disable(tx, (ESTATE, template_id), reason="Gone.", at=estate.now())
 
 
 async def test_it_works(estate: Estate, clerk: Clerk) -> None:

@@ -15,7 +15,7 @@ from chamberlain.core.paging import PageWanted
 from chamberlain.embedded import postgres
 from chamberlain.events import outbox
 from chamberlain.events.outbox import PAYLOAD_LIMIT
-from chamberlain.template_admin import webhook_secrets
+from chamberlain.template_admin import webhook_state
 from chamberlain.webhooks import store as webhook_store
 from chamberlain.webhooks.models import (
     MAX_STORED_ATTEMPTS,
@@ -155,15 +155,15 @@ async def test_it_tells_no_webhook_that_is_not_there_when_it_happens(estate: Est
 
 async def test_it_tells_no_webhook_that_is_disabled(estate: Estate) -> None:
     async with estate.databases.worker.across_tenants() as tx:
-        assert await webhook_secrets.fail(tx, [KEY], at=MOMENT) == {KEY: MOMENT}
-        assert await webhook_secrets.disable(tx, KEY, reason="Gone.", at=MOMENT)
-        assert not await webhook_secrets.disable(tx, KEY, reason="Gone.", at=MOMENT)
+        assert await webhook_state.fail(tx, [KEY], at=MOMENT) == {KEY: MOMENT}
+        assert await webhook_state.disable(tx, KEY, reason="Gone.", at=MOMENT)
+        assert not await webhook_state.disable(tx, KEY, reason="Gone.", at=MOMENT)
     await estate.request("Apollo")
     await estate.work()
     assert await listed(estate) == []
 
     async with estate.databases.application.transaction(ESTATE) as tx:
-        await webhook_secrets.enable(tx, ESTATE, PROJECT_GROUP)
+        await webhook_state.enable(tx, ESTATE, PROJECT_GROUP)
     await estate.request("Mercury")
     await estate.work()
     assert [each.state for each in await listed(estate)] == [DeliveryState.PENDING]
@@ -315,8 +315,8 @@ async def test_it_redelivers_of_one_template_and_tenant_alone(estate: Estate) ->
 async def test_it_redelivers_nothing_to_a_webhook_that_is_not_to_be_called(estate: Estate) -> None:
     _, span = await three(estate)
     async with estate.databases.worker.across_tenants() as tx:
-        await webhook_secrets.fail(tx, [KEY], at=MOMENT)
-        await webhook_secrets.disable(tx, KEY, reason="Gone.", at=MOMENT)
+        await webhook_state.fail(tx, [KEY], at=MOMENT)
+        await webhook_state.disable(tx, KEY, reason="Gone.", at=MOMENT)
 
     assert await again(estate, span) == []
 

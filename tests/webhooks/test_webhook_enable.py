@@ -8,9 +8,10 @@ import pytest
 from chamberlain.auth.models import Edit
 from chamberlain.core.errors import Stale
 from chamberlain.core.ids import TemplateId
-from chamberlain.template_admin import webhook_secrets
+from chamberlain.template_admin import webhook_state
+from chamberlain.template_admin.documents import decode_template
 from chamberlain.template_admin.models import TemplateRecord
-from chamberlain.template_admin.wire import collab_template_of
+from chamberlain.template_admin.wire import TemplateWebhook, encode_webhook
 from chamberlain.templates.rules import COLLAB
 from tests.estates import ADA, ESTATE, PROJECT_GROUP, TRACE, Estate, apply, changed_estate
 from tests.requests.acts import administrator
@@ -39,17 +40,17 @@ async def disabled(estate: Estate, keeper: Keeper) -> TemplateId:
 
 async def fail(estate: Estate, template_id: TemplateId) -> None:
     async with estate.databases.worker.across_tenants() as tx:
-        await webhook_secrets.fail(tx, [(ESTATE, template_id)], at=estate.now())
+        await webhook_state.fail(tx, [(ESTATE, template_id)], at=estate.now())
 
 
 async def disable(estate: Estate, template_id: TemplateId) -> None:
     async with estate.databases.worker.across_tenants() as tx:
-        assert await webhook_secrets.disable(tx, (ESTATE, template_id), reason=GONE, at=estate.now())
+        assert await webhook_state.disable(tx, (ESTATE, template_id), reason=GONE, at=estate.now())
 
 
-def shown(record: TemplateRecord) -> object:
-    """The webhook as administrators are sent it."""
-    return getattr(collab_template_of(record), "webhook", None)
+def shown(record: TemplateRecord) -> TemplateWebhook | None:
+    """Encode the webhook for administrators."""
+    return encode_webhook(decode_template(record.stored), record)
 
 
 async def audited(estate: Estate) -> dict[str, Any]:

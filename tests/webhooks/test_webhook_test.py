@@ -17,8 +17,7 @@ from chamberlain.auth.models import Caller
 from chamberlain.core.errors import Conflict, Forbidden, KeyReused, NotFound
 from chamberlain.core.idempotency import KeptAnswer
 from chamberlain.core.ids import TemplateId
-from chamberlain.template_admin import webhook_secrets
-from chamberlain.template_admin import webhook_secrets as template_admin_webhook_secrets
+from chamberlain.template_admin import webhook_secrets, webhook_state
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
 from chamberlain.webhooks.addresses import Address, Network
@@ -171,8 +170,8 @@ async def test_one_that_is_not_called_otherwise_is_called_too(
 ) -> None:
     inactive = await hook(estate, receiver.address, active=False)
     async with estate.databases.worker.across_tenants() as tx:
-        await template_admin_webhook_secrets.fail(tx, [(ESTATE, hooked)], at=estate.now())
-        await template_admin_webhook_secrets.disable(tx, (ESTATE, hooked), reason="Gone.", at=estate.now())
+        await webhook_state.fail(tx, [(ESTATE, hooked)], at=estate.now())
+        await webhook_state.disable(tx, (ESTATE, hooked), reason="Gone.", at=estate.now())
 
     attempts = [await bell.attempt(each) for each in (inactive, hooked)]
 

@@ -27,7 +27,7 @@ from chamberlain.core.ids import TenantId
 from chamberlain.core.json import StoredDecoder
 from chamberlain.core.values import Json
 from chamberlain.guests.policies.schema import PolicyShape
-from chamberlain.template_admin.documents import TemplateShape, kept_template
+from chamberlain.template_admin.documents import TemplateShape, decode_template
 from chamberlain.tenants.schema import AdministratorsShape, TenantShape, from_tenant
 
 _decode_policy = StoredDecoder(PolicyShape).decode
@@ -45,7 +45,7 @@ def present_picture(configured: Configured) -> Picture:
     """
     return _picture(
         from_tenant(configured.tenant, configured.issuers),
-        tuple(kept_template(each) for each in configured.templates),
+        tuple(decode_template(each) for each in configured.templates),
         tuple(_decode_policy(each.content) for each in configured.policies),
     )
 

@@ -15,8 +15,7 @@ from chamberlain.database.transactions import Database, Transaction
 from chamberlain.events import outbox
 from chamberlain.guests.policies import records as policy_records
 from chamberlain.guests.policies.schema import stored_policy
-from chamberlain.template_admin import webhook_secrets
-from chamberlain.template_admin import webhook_secrets as template_admin_webhook_secrets
+from chamberlain.template_admin import webhook_secrets, webhook_state
 from chamberlain.template_admin.documents import TemplateShape, stored_template
 from chamberlain.templates import records as template_records
 from chamberlain.templates.schema import GuestTemplateShape
@@ -146,4 +145,4 @@ async def _settle_webhook(tx: Transaction, change: PlannedChange, template: Temp
         await outbox.cancel_pending(tx, change.tenant_id, TemplateId(change.id))
     # A disabled webhook is enabled, as by a PUT.
     if webhook is None or webhook.active:
-        await template_admin_webhook_secrets.enable(tx, change.tenant_id, TemplateId(change.id))
+        await webhook_state.enable(tx, change.tenant_id, TemplateId(change.id))

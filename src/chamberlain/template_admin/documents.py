@@ -1,4 +1,4 @@
-"""Templates of every kind, read by their kind."""
+"""Parse, validate and serialize templates of all kinds, and find the users and objects that they name."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
@@ -35,7 +35,7 @@ from chamberlain.templates.schema import (
 )
 from chamberlain.templates.webhook import WebhookBody
 
-# What is sent, which has no id of its own yet.
+# A body has no id yet.
 CollabTemplateBody = GroupTemplateBody | GuestTemplateBody
 TemplateBody = MailboxTemplateBody | CollabTemplateBody
 TemplateShape = GroupTemplateShape | MailboxTemplateShape | GuestTemplateShape
@@ -58,17 +58,19 @@ _ADDED_TO_A_WEBHOOK = frozenset({"hasSecret", "disabledReason"})
 
 Value = TypeVar("Value")
 KindReader = TypeVar("KindReader")
+# The pointer of a place in a template, and the id there.
+Placed = tuple[str, UUID]
 
 
 class TemplateReader(Reader[Value]):
-    """Reads a template that is sent: what the service adds may come along, and is left out."""
+    """Parse the body of a template. Properties that the service adds are ignored."""
 
     def read(self, raw: bytes) -> Value:
-        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        """Parse a body. Raises BodyInvalid with all errors, and Malformed if it is not a JSON object."""
         return self.read_value(parse_object(raw))
 
     def read_value(self, value: object, pointer: str = "") -> Value:
-        """The same for a value that is decoded already, and stands at this place of what was sent."""
+        """Parse a decoded value. `pointer` is its place in the body."""
         if not isinstance(value, Mapping):
             return super().read_value(value, pointer)
         sent = {name: each for name, each in value.items() if name != "id"}
@@ -76,7 +78,7 @@ class TemplateReader(Reader[Value]):
 
 
 class CollabTemplateReader(Reader[CollabTemplateBody]):
-    """Reads a template of the kinds group, team and guest: what else it may say depends on its kind."""
+    """Parse the body of a template of a group, a team or guests, by its kind."""
 
     def __init__(self) -> None:
         self._by_kind: Mapping[str, TemplateReader[GroupTemplateBody] | TemplateReader[GuestTemplateBody]] = {
@@ -87,11 +89,11 @@ class CollabTemplateReader(Reader[CollabTemplateBody]):
         self.types = (GroupTemplateBody, GuestTemplateBody)
 
     def read(self, raw: bytes) -> CollabTemplateBody:
-        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        """Parse a body. Raises BodyInvalid with all errors, and Malformed if it is not a JSON object."""
         return self.read_value(parse_object(raw))
 
     def read_value(self, value: object, pointer: str = "") -> CollabTemplateBody:
-        """The same for a value that is decoded already, and stands at this place of what was sent."""
+        """Parse a decoded value. `pointer` is its place in the body."""
         kind = value.get("kind") if isinstance(value, Mapping) else None
         return _reader_for(kind, self._by_kind, pointer).read_value(value, pointer)
 
@@ -103,7 +105,7 @@ COLLAB_TEMPLATE = CollabTemplateReader()
 
 
 def read_template(value: object, *, pointer: str = "") -> TemplateShape:
-    """The value as a template of its kind. Raises BodyInvalid with all faults."""
+    """Parse a template with its id. Raises BodyInvalid with all errors."""
     if not isinstance(value, Mapping):
         raise BodyInvalid((Fault(pointer, "wrongType", "A template must be an object."),))
     reader = _reader_for(value.get("kind"), _READERS, pointer)
@@ -111,7 +113,7 @@ def read_template(value: object, *, pointer: str = "") -> TemplateShape:
 
 
 def template_faults(shape: TemplateShape, pointer: str = "") -> Iterator[Fault]:
-    """Why a well-formed template cannot be used."""
+    """Validate a template by itself."""
     match shape:
         case GroupTemplateShape():
             yield from group_template_faults(shape, pointer)
@@ -122,7 +124,7 @@ def template_faults(shape: TemplateShape, pointer: str = "") -> Iterator[Fault]:
 
 
 def domain_faults(shape: TemplateShape, domains: Collection[str]) -> Iterator[Fault]:
-    """Which of its domains are none of the tenant's; those of guests are others' by their nature."""
+    """Validate that the domains of a template are the tenant's. Domains of guests are not."""
     match shape:
         case MailboxTemplateShape():
             yield from mailbox_domain_faults(shape, domains)
@@ -131,7 +133,7 @@ def domain_faults(shape: TemplateShape, domains: Collection[str]) -> Iterator[Fa
 
 
 def identified(body: TemplateBody, template_id: TemplateId) -> TemplateShape:
-    """The template that a body describes."""
+    """Return the template of a body, with its id."""
     match body:
         case MailboxTemplateBody():
             return identified_mailbox_template(body, template_id)
@@ -142,7 +144,7 @@ def identified(body: TemplateBody, template_id: TemplateId) -> TemplateShape:
 
 
 def webhook_of(body: TemplateBody) -> WebhookBody | None:
-    """The webhook that a body asks for, with its secret if one was sent."""
+    """Return the webhook of a body, with its secret if one was sent."""
     match body:
         case MailboxTemplateBody() | GroupTemplateBody():
             return body.webhook
@@ -151,7 +153,7 @@ def webhook_of(body: TemplateBody) -> WebhookBody | None:
 
 
 def stored_template(shape: TemplateShape, tenant_id: TenantId) -> StoredTemplate:
-    """A template as it is kept. Which revision it becomes is counted when it is written."""
+    """Serialize a template. Its revision is set when it is written."""
     head = TemplateHead(
         tenant_id=tenant_id,
         id=TemplateId(shape.id),
@@ -163,34 +165,13 @@ def stored_template(shape: TemplateShape, tenant_id: TenantId) -> StoredTemplate
     return StoredTemplate(head, json.encode(shape))
 
 
-def kept_template(stored: StoredTemplate) -> TemplateShape:
-    """The shape of a template that is kept."""
+def decode_template(stored: StoredTemplate) -> TemplateShape:
+    """Parse a stored template."""
     return _DECODERS[stored.head.kind].decode(stored.content)
 
 
-def _reader_for(kind: object, readers: Mapping[str, KindReader], pointer: str = "") -> KindReader:
-    """The reader for templates of a kind. Raises BodyInvalid for a kind that none of them reads."""
-    reader = readers.get(kind) if isinstance(kind, str) else None
-    if reader is None:
-        code = "missingProperty" if kind is None else "unknownValue"
-        detail = f"kind says what a template makes: one of {', '.join(readers)}."
-        raise BodyInvalid((Fault(join_pointer(pointer, "kind"), code, detail),))
-    return reader
-
-
-def _without_additions(value: Mapping[str, object]) -> dict[str, object]:
-    kept = {name: each for name, each in value.items() if name not in ADDED_BY_THE_SERVICE}
-    webhook = kept.get("webhook")
-    if isinstance(webhook, Mapping):
-        kept["webhook"] = {name: each for name, each in webhook.items() if name not in _ADDED_TO_A_WEBHOOK}
-    return kept
-
-
-Placed = tuple[str, UUID]
-
-
 def references_of(shape: TemplateShape) -> TemplateReferences:
-    """Whom and what a template names."""
+    """Find the users, groups and objects that a template names."""
     match shape:
         case MailboxTemplateShape():
             return _of_mailbox_template(shape)
@@ -254,7 +235,7 @@ def _in_defaults(defaults: MailboxDefaultsShape) -> Iterator[Placed]:
 
 
 def _in_fields(shape: MailboxTemplateShape) -> Iterator[Placed]:
-    """Users whom its own defaults name in custom fields."""
+    """Find the users in the default values of custom fields."""
     fields = [to_custom_field(each) for each in shape.custom_fields]
     for field, user in users_in(fields, shape.defaults.metadata):
         yield join_pointer("/defaults/metadata", field.key), user
@@ -270,3 +251,21 @@ def _users(placed: Iterable[Placed]) -> tuple[tuple[str, UserId], ...]:
 
 def _groups(placed: Iterable[Placed]) -> tuple[tuple[str, GroupId], ...]:
     return tuple((pointer, GroupId(each)) for pointer, each in placed)
+
+
+def _reader_for(kind: object, readers: Mapping[str, KindReader], pointer: str = "") -> KindReader:
+    """Return the reader of a kind. Raises BodyInvalid for an unknown kind."""
+    reader = readers.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        code = "missingProperty" if kind is None else "unknownValue"
+        detail = f"kind must be one of {', '.join(readers)}."
+        raise BodyInvalid((Fault(join_pointer(pointer, "kind"), code, detail),))
+    return reader
+
+
+def _without_additions(value: Mapping[str, object]) -> dict[str, object]:
+    kept = {name: each for name, each in value.items() if name not in ADDED_BY_THE_SERVICE}
+    webhook = kept.get("webhook")
+    if isinstance(webhook, Mapping):
+        kept["webhook"] = {name: each for name, each in webhook.items() if name not in _ADDED_TO_A_WEBHOOK}
+    return kept

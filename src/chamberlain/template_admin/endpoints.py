@@ -39,10 +39,10 @@ from chamberlain.template_admin.wire import (
     MailboxTemplate,
     OfferedGroupTemplate,
     OfferedMailboxTemplate,
-    mailbox_template_of,
-    offered_group_template_of,
-    offered_mailbox_template_of,
-    written_collab_template,
+    encode_collab_template,
+    encode_mailbox_template,
+    encode_offered_group_template,
+    encode_offered_mailbox_template,
 )
 from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
 from chamberlain.templates.schema import MailboxTemplateBody
@@ -123,9 +123,11 @@ class TemplateHandlers:
         return shown(self._render(record), record.etag)
 
 
-MAILBOX_HANDLERS = TemplateHandlers(MAIL, "/admin/mail/v1/templates/", mailbox_template_of, offered_mailbox_template_of)
+MAILBOX_HANDLERS = TemplateHandlers(
+    MAIL, "/admin/mail/v1/templates/", encode_mailbox_template, encode_offered_mailbox_template
+)
 COLLAB_HANDLERS = TemplateHandlers(
-    COLLAB, "/admin/collab/v1/templates/", written_collab_template, offered_group_template_of
+    COLLAB, "/admin/collab/v1/templates/", encode_collab_template, encode_offered_group_template
 )
 
 _MAILBOX_TAG = "Mailbox templates"
@@ -134,14 +136,13 @@ MAILBOX_ABOUT_LIST = About(
     id="listMailboxTemplates",
     tag=_MAILBOX_TAG,
     summary="List mailbox templates, newest first",
-    description="All of them, active or not. For administrators of the tenant.",
+    description="Lists active and inactive templates. For administrators of the tenant.",
 )
 MAILBOX_ABOUT_CREATE = About(
     id="createMailboxTemplate",
     tag=_MAILBOX_TAG,
     summary="Create a mailbox template",
-    description="An active template with `isDefault` becomes the default of its kind and takes that from the one that "
-    f"was it. {ADDED} {SIGNING}",
+    description=f"An active template with `isDefault` replaces the default template of its kind. {ADDED} {SIGNING}",
     example={"kind": "room", "name": "Quiet room", "defaults": {"country": "Switzerland"}},
 )
 MAILBOX_ABOUT_READ = About(id="readMailboxTemplate", tag=_MAILBOX_TAG, summary="Read a mailbox template")
@@ -149,21 +150,21 @@ MAILBOX_ABOUT_REPLACE = About(
     id="replaceMailboxTemplate",
     tag=_MAILBOX_TAG,
     summary="Replace a mailbox template",
-    description="The whole of it: what is not sent is what a new template would have. Its `kind` stays. Requests under "
-    f"way keep the template that they were asked for with. {ADDED} {SIGNING}",
+    description="A property that is not sent gets the value that it has in a new template. The `kind` cannot change. "
+    f"Running requests keep the template revision that they were made with. {ADDED} {SIGNING}",
     example={"kind": "room", "name": "Quiet room", "active": False},
 )
 MAILBOX_ABOUT_DELETE = About(
     id="deleteMailboxTemplate",
     tag=_MAILBOX_TAG,
     summary="Delete a mailbox template",
-    description="What was made with it stays, and requests under way go on.",
+    description="Mailboxes that were created with it stay, and running requests continue.",
 )
 MAILBOX_ABOUT_OFFER = About(
     id="listOfferedMailboxTemplates",
     tag="Mailboxes",
-    summary="List the mailbox templates that one may use",
-    description="Active ones of whose audience the caller is. No audience holds an application back.",
+    summary="List the mailbox templates that you may use",
+    description="Lists active templates whose audience includes the caller. Audiences do not restrict applications.",
 )
 
 _MAILBOX_OFFERED: Mapping[str, object] = {
@@ -202,8 +203,8 @@ MAILBOX_CREATED = (
     ),
 )
 MAILBOX_READ = (Success(200, "The template.", MailboxTemplate, VERSIONED, _MAILBOX_EXAMPLE),)
-MAILBOX_REPLACED = (Success(200, "The template as it is now.", MailboxTemplate, VERSIONED, _MAILBOX_EXAMPLE),)
-DELETED = (Success(204, "It is gone."),)
+MAILBOX_REPLACED = (Success(200, "The new version of the template.", MailboxTemplate, VERSIONED, _MAILBOX_EXAMPLE),)
+DELETED = (Success(204, "The template is deleted."),)
 MAILBOX_OFFERED = (
     Success(
         200,
@@ -225,14 +226,14 @@ COLLAB_ABOUT_LIST = About(
     id="listCollabTemplates",
     tag=_COLLAB_TAG,
     summary="List templates of groups, teams and guests, newest first",
-    description="All of them, active or not. For administrators of the tenant.",
+    description="Lists active and inactive templates. For administrators of the tenant.",
 )
 COLLAB_ABOUT_CREATE = About(
     id="createCollabTemplate",
     tag=_COLLAB_TAG,
     summary="Create a template of a group, a team or guests",
-    description="`kind` says what it is, and which other properties there are. Whom and what it names must exist; a "
-    f"guest template and a guest policy that it names must be active. {ADDED} {SIGNING}",
+    description="`kind` decides which properties the template has. The users, groups and label that it names must "
+    f"exist. A guest template or a guest policy that it names must be active. {ADDED} {SIGNING}",
     example={"kind": "team", "name": "Customer team", "naming": {"displayName": "CU-{input}"}, "channels": ["General"]},
 )
 COLLAB_ABOUT_READ = About(
@@ -242,23 +243,24 @@ COLLAB_ABOUT_REPLACE = About(
     id="replaceCollabTemplate",
     tag=_COLLAB_TAG,
     summary="Replace a template of a group, a team or guests",
-    description="The whole of it: what is not sent is what a new template would have. Its `kind` stays. Requests under "
-    "way keep the template that they were asked for with. A guest template that is not active stays assigned where it "
-    f"is, and cannot be assigned any more. {ADDED} {SIGNING}",
+    description="A property that is not sent gets the value that it has in a new template. The `kind` cannot change. "
+    "Running requests keep the template revision that they were made with. An inactive guest template stays assigned, "
+    f"and cannot be assigned again. {ADDED} {SIGNING}",
     example={"kind": "team", "name": "Customer team", "active": False},
 )
 COLLAB_ABOUT_DELETE = About(
     id="deleteCollabTemplate",
     tag=_COLLAB_TAG,
     summary="Delete a template of a group, a team or guests",
-    description="What was made with it stays, and requests under way go on. A guest template that is assigned to a "
-    "group or site, or that a template of a group or team names, is not deleted; `conflictingId` is that template.",
+    description="Groups and teams that were created with it stay, and running requests continue. A guest template that "
+    "is assigned to a group or site, or that a template of a group or team names, cannot be deleted. `conflictingId` "
+    "is that template.",
 )
 COLLAB_ABOUT_OFFER = About(
     id="listOfferedGroupTemplates",
     tag="Groups and teams",
-    summary="List the templates of groups and teams that one may use",
-    description="Active ones of whose audience the caller is.",
+    summary="List the templates of groups and teams that you may use",
+    description="Lists active templates whose audience includes the caller.",
 )
 
 _FIELD: Mapping[str, object] = {"key": "el-text-1", "label": "Customer", "type": "text", "required": False}
@@ -319,7 +321,7 @@ COLLAB_CREATED = (
     ),
 )
 COLLAB_READ = (Success(200, "The template.", COLLAB_TEMPLATES, VERSIONED, _COLLAB_EXAMPLE),)
-COLLAB_REPLACED = (Success(200, "The template as it is now.", COLLAB_TEMPLATES, VERSIONED, _COLLAB_EXAMPLE),)
+COLLAB_REPLACED = (Success(200, "The new version of the template.", COLLAB_TEMPLATES, VERSIONED, _COLLAB_EXAMPLE),)
 COLLAB_OFFERED = (
     Success(
         200, "A page of templates.", OfferedGroupTemplatePage, CACHE, {"items": [_COLLAB_OFFERED], "nextCursor": None}

@@ -1,4 +1,4 @@
-"""Records of templates: what administrators read and change, and how a change is kept on record."""
+"""Templates as administrators read and change them, and the audit rows of their changes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,11 +16,11 @@ from chamberlain.templates.rules import TemplateArea
 
 @dataclass(frozen=True, slots=True)
 class TemplateRecord:
-    """A template whole: what it says, who made it, and when it was made and changed.
+    """A template with its creator and the times of its creation and last change.
 
-    `secret_number` counts the secrets that its webhook has had, None where it has none. `made_secret` is one that the
-    service has just made, for the one answer that shows it. `disabled_reason` says why its webhook is called no more,
-    None where nothing is wrong with it.
+    `secret_number` counts the secrets that its webhook has had; None without a secret. `made_secret` is a secret that
+    the service has just created: only one answer contains it. `disabled_reason` is None unless the service has disabled
+    the webhook.
     """
 
     stored: StoredTemplate
@@ -33,89 +33,89 @@ class TemplateRecord:
 
     @property
     def etag(self) -> str:
-        """Names this version: a revision is never counted twice, and a new secret makes another version too, as does a
-        webhook that was disabled."""
+        """Return the ETag: revision, number of the secret, and whether the webhook is disabled."""
         number = "" if self.secret_number is None else f"-{self.secret_number}"
         return f'"{self.stored.head.revision}{number}{"" if self.disabled_reason is None else "-disabled"}"'
 
 
 @dataclass(frozen=True, slots=True)
 class RotatedWebhook:
-    """A template whose webhook has got a new secret, in `made_secret`; the one before signs as well until
-    `previous_until`, None where there was none."""
+    """A template with a new secret in `made_secret`.
+
+    The previous secret also signs until `previous_until`; None without a previous one.
+    """
 
     record: TemplateRecord
     previous_until: datetime | None
 
 
 def in_area(record: TemplateRecord | None, area: TemplateArea) -> TemplateRecord:
-    """The template, or NotFound when there is none here: each area knows its own kinds only."""
+    """Return the template. Raises NotFound if it does not exist in this area."""
     if record is None or record.stored.head.kind not in area.kinds:
-        raise NotFound("There is no such template here. The list has those that there are.")
+        raise NotFound("There is no such template here. List the templates to see those that exist.")
     return record
 
 
 def kind_faults(record: TemplateRecord, kind: TemplateKind) -> Iterator[Fault]:
-    """Why a template cannot become one of this kind, if it cannot."""
+    """Validate that a template keeps its kind."""
     current = record.stored.head.kind
     if kind is not current:
-        detail = f"This template is of kind {current} and stays so. Make a new one for kind {kind}."
+        detail = f"The kind of this template is {current} and cannot change. Create a new template of kind {kind}."
         yield Fault("/kind", "templateOfOtherKind", detail)
 
 
 def created(head: TemplateHead, content: Content, editor: Editor, secret: SettledSecret) -> Change:
-    """The record of a template that was made."""
+    """Return the audit row of a new template."""
     shown = _with_secret(content) if secret.is_new else content
     return _change("create", head, editor, before=None, after=_without_id(shown))
 
 
-def disabled(content: Content, reason: str | None) -> Content:
-    """The content as administrators are shown it whose webhook was disabled for a reason; as it is without one."""
-    webhook = content.get("webhook")
-    if reason is None or not isinstance(webhook, dict):
-        return content
-    return {**content, "webhook": {**webhook, "active": False, "disabledReason": reason}}
-
-
 def replaced(head: TemplateHead, before: Content, after: Content, *, editor: Editor, secret: SettledSecret) -> Change:
-    """The record of a template that says something else now: what changed, and nothing else."""
+    """Return the audit row of a replaced template. It has only the changed properties."""
     if not secret.has_changed:
         was, became = differences(before, after)
     else:
-        # Two secrets look alike here: the webhook is told of even where all else of it stays.
+        # Masked secrets are equal, so the diff must include the webhook.
         old = _with_secret(before) if secret.was_there else before
         new = _with_secret(after) if secret.is_new else after
         was, became = differences(old, new, also=("webhook",))
     return _change("replace", head, editor, before=was, after=became)
 
 
+def disabled(content: Content, reason: str | None) -> Content:
+    """Return the content with the webhook disabled, if there is a reason."""
+    webhook = content.get("webhook")
+    if reason is None or not isinstance(webhook, dict):
+        return content
+    return {**content, "webhook": {**webhook, "active": False, "disabledReason": reason}}
+
+
 def default_lost(head: TemplateHead, editor: Editor) -> Change:
-    """The record of a mailbox template that is the default of its kind no longer, because another one has become it."""
+    """Return the audit row of a mailbox template that another template replaced as default."""
     return _change("replace", head, editor, before={"isDefault": True}, after={"isDefault": False})
 
 
 def removed(record: TemplateRecord, content: Content, editor: Editor) -> Change:
-    """The record of a template that is gone."""
+    """Return the audit row of a deleted template."""
     shown = content if record.secret_number is None else _with_secret(content)
     return _change("delete", record.stored.head, editor, before=_without_id(shown), after=None)
 
 
 def secret_rotated(head: TemplateHead, editor: Editor, said: Mapping[str, str], *, was_there: bool) -> Change:
-    """The record of a secret that was made in place of the one that `was_there`, if there was one; `said` is what the
-    caller said to it."""
+    """Return the audit row of a rotated secret. `said` has the comment of the caller."""
     before = {"secret": "***" if was_there else None}
     change = _change("rotate", head, editor, before=before, after={"secret": "***", **said})
     return replace(change, action="webhook.rotate")
 
 
 def _with_secret(content: Content) -> Content:
-    """The content with a sign that its webhook has a secret."""
+    """Return the content with a masked secret."""
     webhook = content.get("webhook")
     return content if not isinstance(webhook, dict) else {**content, "webhook": {**webhook, "secret": "***"}}
 
 
 def _without_id(content: Content) -> Content:
-    """The subject of the record names it."""
+    """Return the content without the id, which is the subject of the audit row."""
     return {name: value for name, value in content.items() if name != "id"}
 
 
@@ -136,8 +136,7 @@ def _change(verb: str, head: TemplateHead, editor: Editor, *, before: Content | 
 
 @dataclass(frozen=True, slots=True)
 class TemplateReferences:
-    """Whom and what a template names: people and groups with the pointers to where, a label, a membership rule, a guest
-    template and a guest policy at most."""
+    """The references of a template. Users and groups have the pointers of their places."""
 
     users: tuple[tuple[str, UserId], ...] = ()
     groups: tuple[tuple[str, GroupId], ...] = ()
@@ -148,7 +147,7 @@ class TemplateReferences:
 
 
 def question_of(references: TemplateReferences, tenant_id: TenantId) -> PeopleQuestion | None:
-    """What the directory has to be asked; None when it need not be."""
+    """Return the lookup that validates the references, None if the directory is not needed."""
     question = PeopleQuestion(
         tenant_id,
         users=frozenset(user for _, user in references.users),
@@ -160,7 +159,7 @@ def question_of(references: TemplateReferences, tenant_id: TenantId) -> PeopleQu
 
 
 def directory_faults(references: TemplateReferences, answer: PeopleAnswer) -> Iterator[Fault]:
-    """Users, groups and a label that the directory does not have, and a rule that it cannot follow."""
+    """Validate users, groups, label and membership rule by the answer of the directory."""
     yield from unknown_people(references.users, references.groups, answer)
     if references.label is not None and references.label not in answer.labels:
         detail = "This tenant has no such label. Leave it out, or choose a known one."
@@ -173,8 +172,10 @@ def directory_faults(references: TemplateReferences, answer: PeopleAnswer) -> It
 def guest_rule_faults(
     references: TemplateReferences, template: TemplateHead | None, policy: PolicyHead | None
 ) -> Iterator[Fault]:
-    """Why the guest template and the guest policy cannot be given to what is made; None where there is none of the
-    id."""
+    """Validate the guest template and the guest policy that a template names.
+
+    They are None if there are none with these ids.
+    """
     if references.guest_template_id is not None:
         fault = template_fault(template, {TemplateKind.GUEST}, "/guestTemplateId")
         yield from () if fault is None else (fault,)

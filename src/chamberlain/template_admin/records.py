@@ -1,4 +1,4 @@
-"""Templates with who made them and when: one, lists newest first, and those that somebody is offered."""
+"""Templates with their creators: one, pages newest first, and pages of the templates that a user may use."""
 
 from collections.abc import Collection, Sequence
 
@@ -28,8 +28,8 @@ _PLACES = f"""{_SELECT} WHERE t.tenant_id = $1 AND t.kind = ANY ($2)
 _NEWEST = "ORDER BY t.created_at DESC, t.template_id DESC LIMIT $5"
 PAGE = f"{_PLACES} {_NEWEST}"
 
-# $6 the user (null for an application, which no audience holds back), $7 those of the audiences' groups that the user
-# is in. Ids stand in lower case in the content.
+# $6 the user (null for an application, which no audience restricts), $7 the audience groups that the user is in. The
+# content has ids in lower case.
 OFFERED = f"""{_PLACES} AND t.active AND (
     $6::text IS NULL
     OR chamberlain.clean(r.content) #> '{{audience,users}}' IS NULL
@@ -48,13 +48,13 @@ _decode_actor = msgspec.json.Decoder(Actor).decode
 
 
 async def find(tx: Transaction, template_id: TemplateId) -> TemplateRecord | None:
-    """The template as it is now, in the tenant of the transaction."""
+    """Read the current revision of a template of the transaction's tenant."""
     row = await tx.fetch_row(FIND, tx.tenant_id, template_id)
     return _record(row) if row else None
 
 
 async def find_page(tx: Transaction, kinds: Collection[TemplateKind], page: PageWanted) -> Page[TemplateRecord]:
-    """A page of the templates of these kinds, active or not."""
+    """Read a page of the templates of these kinds, including inactive ones."""
     return _page(await tx.fetch(PAGE, *_values(tx, kinds, page)), page)
 
 
@@ -66,14 +66,14 @@ async def find_offered(
     user: UserId | None,
     member_of: Collection[GroupId],
 ) -> Page[TemplateRecord]:
-    """A page of the active templates that a user may use; an application (None) may use all of them."""
+    """Read a page of the active templates that a user may use. An application (None) may use all."""
     groups = [str(group) for group in member_of]
     values = (*_values(tx, kinds, page), None if user is None else str(user), groups)
     return _page(await tx.fetch(OFFERED, *values), page)
 
 
 async def audience_groups(tx: Transaction, kinds: Collection[TemplateKind]) -> frozenset[GroupId]:
-    """Every group that an active template of these kinds names as its audience."""
+    """Read the audience groups of all active templates of these kinds."""
     rows = await tx.fetch(AUDIENCES, tx.tenant_id, sorted(kinds))
     return frozenset(GroupId(row["id"]) for row in rows)
 

@@ -12,35 +12,48 @@ from msgspec import json
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Edit, Editor, require_match
 from chamberlain.changes.records import record_change
-from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
+from chamberlain.core.errors import Fault, NotPossible, TryAgain, Unavailable, first_faults
 from chamberlain.core.idempotency import Act, KeptAnswer
-from chamberlain.core.ids import GroupId, TemplateId
+from chamberlain.core.ids import GroupId, TemplateId, TenantId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.events import outbox
+from chamberlain.guests.policies import records as policy_records
 from chamberlain.guests.policies.models import require_unused
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.http import idempotency
-from chamberlain.template_admin import records, webhook_secrets
-from chamberlain.template_admin.documents import TemplateBody, identified, stored_template, webhook_of
+from chamberlain.template_admin import records, webhook_state
+from chamberlain.template_admin.documents import (
+    TemplateBody,
+    TemplateShape,
+    domain_faults,
+    identified,
+    references_of,
+    stored_template,
+    template_faults,
+    webhook_of,
+)
 from chamberlain.template_admin.models import (
     TemplateRecord,
     created,
     default_lost,
+    directory_faults,
     disabled,
+    guest_rule_faults,
     in_area,
     kind_faults,
+    question_of,
     removed,
     replaced,
 )
-from chamberlain.template_admin.validation import faults_in_directory, faults_in_tenant
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.templates import records as template_records
 from chamberlain.templates.models import SettledSecret, StoredTemplate, TemplateHead, TemplateKind
 from chamberlain.templates.rules import TemplateArea
 from chamberlain.templates.webhook import WebhookBody, kept_webhook
+from chamberlain.tenants import records as tenant_records
 
 
 @dataclass(slots=True)
@@ -72,19 +85,19 @@ class TemplateService:
         *,
         area: TemplateArea,
     ) -> KeptAnswer:
-        """Create a template and return what `render` makes of it.
+        """Create a template and return its rendering.
 
         The answer has the new secret of a webhook. The answer that is kept for a repeated key has not. Raises
         NotPossible with all errors.
         """
         await self.authorization.require(caller, area.administer)
         tenant_id, shape = caller.tenant_id, identified(body, TemplateId(self.new_id()))
-        unknown = await faults_in_directory(self.people, tenant_id, shape)
+        unknown = await self._directory_faults(tenant_id, shape)
         editor = await self.authorization.editor(caller, act)
 
         async def work() -> tuple[bytes, bytes]:
             await template_records.lock(tx, tenant_id)
-            if faults := (*await faults_in_tenant(tx, tenant_id, shape), *unknown):
+            if faults := (*await _tenant_faults(tx, tenant_id, shape), *unknown):
                 raise NotPossible(faults)
             template = stored_template(shape, tenant_id)
             if (loser := await template_records.losing_default(tx, template)) is not None:
@@ -118,12 +131,12 @@ class TemplateService:
         await self.authorization.require(caller, area.administer)
         editor = await self.authorization.editor(caller, edit)
         tenant_id, shape, webhook = caller.tenant_id, identified(body, template_id), webhook_of(body)
-        unknown = await faults_in_directory(self.people, tenant_id, shape)
+        unknown = await self._directory_faults(tenant_id, shape)
         async with self.database.transaction(tenant_id) as tx:
             await template_records.lock(tx, tenant_id)
             before = in_area(await records.find(tx, template_id), area)
             require_match(before.etag, edit, "template")
-            wrong = (*kind_faults(before, TemplateKind(shape.kind)), *await faults_in_tenant(tx, tenant_id, shape))
+            wrong = (*kind_faults(before, TemplateKind(shape.kind)), *await _tenant_faults(tx, tenant_id, shape))
             if faults := (*wrong, *unknown):
                 raise NotPossible(faults)
             secret = await self.secrets.settle(tx, tenant_id, template_id, webhook)
@@ -161,6 +174,19 @@ class TemplateService:
         async with self.database.transaction(caller.tenant_id) as tx:
             return await records.find_offered(tx, area.offered_kinds, page, user=caller.user_id, member_of=member_of)
 
+    async def _directory_faults(self, tenant_id: TenantId, shape: TemplateShape) -> tuple[Fault, ...]:
+        """Validate the users, groups, label and rule that a template names. No transaction may be open."""
+        references = references_of(shape)
+        question = question_of(references, tenant_id)
+        if question is None:
+            return ()
+        try:
+            answer = await self.people.look_up(question)
+        except TryAgain as error:
+            detail = "The directory is unavailable, so the users of the template cannot be checked. Send it again."
+            raise Unavailable("overloaded", detail, after=error.after) from error
+        return first_faults(directory_faults(references, answer))
+
     async def _audience_groups(self, caller: Caller, area: TemplateArea) -> frozenset[GroupId]:
         """Find the audience groups of the caller, including nested ones."""
         if caller.user_id is None:
@@ -172,9 +198,29 @@ class TemplateService:
         try:
             answer = await self.people.look_up(PeopleQuestion(caller.tenant_id, member=caller.user_id, groups=groups))
         except TryAgain as error:
-            detail = "The directory cannot be asked which templates are for you. Send the request again."
+            detail = "The directory is unavailable, so your templates cannot be listed. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
         return answer.member_of
+
+
+async def _tenant_faults(tx: Transaction, tenant_id: TenantId, shape: TemplateShape) -> tuple[Fault, ...]:
+    """Validate a template by itself and by the tenant's domains, guest templates and policies."""
+    tenant = await tenant_records.find(tx, tenant_id)
+    references = references_of(shape)
+    template, policy = None, None
+    if references.guest_template_id is not None:
+        template = await template_records.find(tx, references.guest_template_id)
+    if references.guest_policy_id is not None:
+        policy = await policy_records.find(tx, tenant_id, references.guest_policy_id)
+    return first_faults(
+        template_faults(shape),
+        domain_faults(shape, () if tenant is None else tenant.domains),
+        guest_rule_faults(
+            references,
+            None if template is None else template.head,
+            None if policy is None else policy.stored.head,
+        ),
+    )
 
 
 async def _enable_webhook(tx: Transaction, before: TemplateRecord, webhook: WebhookBody | None) -> str | None:
@@ -187,7 +233,7 @@ async def _enable_webhook(tx: Transaction, before: TemplateRecord, webhook: Webh
     was = kept_webhook(before.stored.content)
     if before.disabled_reason is None and webhook is not None and was is not None and was.url == webhook.url:
         return None
-    await webhook_secrets.enable(tx, before.stored.head.tenant_id, before.stored.head.id)
+    await webhook_state.enable(tx, before.stored.head.tenant_id, before.stored.head.id)
     return before.disabled_reason
 
 

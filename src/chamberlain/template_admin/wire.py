@@ -1,37 +1,33 @@
-"""Templates as they are sent: whole to those who administer them, in short to those who ask for something."""
+"""JSON of templates: complete for administrators, shortened for requesters."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 
-from chamberlain.auth.models import Actor as KnownActor
-from chamberlain.core.json import StoredDecoder
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.http.wire import Actor, Time, time_of
 from chamberlain.requests.schema import ApprovalShape
+from chamberlain.template_admin.documents import TemplateShape, decode_template
 from chamberlain.template_admin.models import TemplateRecord
-from chamberlain.templates.models import FieldType, TemplateKind
+from chamberlain.templates.models import FieldType
 from chamberlain.templates.schema import (
     AudienceShape,
     ChoiceShape,
     CustomFieldShape,
     GroupNamingShape,
-    GroupTemplateShape,
     GuestsShape,
     GuestTemplateShape,
     MailboxDefaultsShape,
     MailboxNamingShape,
-    MailboxTemplateShape,
 )
-from chamberlain.templates.webhook import WebhookShape
 
 MailboxKind = Literal["shared", "equipment", "room"]
+Encoded = TypeVar("Encoded", bound=Struct)
 
 
 class TemplateField(Struct, rename="camel", frozen=True):
-    """A key of `metadata` that the template gives a meaning; `choices` of a choice alone."""
+    """A custom field; `choices` belong to fields of type choice."""
 
     key: str
     label: str
@@ -41,8 +37,11 @@ class TemplateField(Struct, rename="camel", frozen=True):
 
 
 class TemplateWebhook(Struct, rename="camel", frozen=True):
-    """Where a template's events go. A secret that the service has made is in the one answer that tells of it.
-    `disabledReason` says why one that was active is not called any more; to put it as active has it called again."""
+    """The webhook of a template.
+
+    Only the answer to the call that created a secret contains it. `disabledReason` is set after the service has
+    disabled the webhook. Send it with `active` to enable it again.
+    """
 
     url: str
     active: bool
@@ -52,7 +51,7 @@ class TemplateWebhook(Struct, rename="camel", frozen=True):
 
 
 class MailboxTemplate(Struct, rename="camel", frozen=True):
-    """A template of a mailbox kind, whole."""
+    """A mailbox template."""
 
     id: UUID
     kind: MailboxKind
@@ -72,77 +71,8 @@ class MailboxTemplate(Struct, rename="camel", frozen=True):
     updated_at: Time
 
 
-class OfferedMailboxTemplate(Struct, rename="camel", frozen=True):
-    """A template of a mailbox kind, as far as those need it who ask for a mailbox."""
-
-    id: UUID
-    kind: MailboxKind
-    name: str
-    description: str
-    is_default: bool
-    approval_required: bool
-    custom_fields: tuple[TemplateField, ...]
-
-
-def mailbox_template_of(record: TemplateRecord) -> MailboxTemplate:
-    """What administrators are sent."""
-    shape = _decode(record.stored.content)
-    return MailboxTemplate(
-        id=shape.id,
-        kind=shape.kind,
-        name=shape.name,
-        description=shape.description,
-        active=shape.active,
-        is_default=shape.is_default,
-        audience=shape.audience,
-        domain=shape.domain,
-        naming=shape.naming,
-        defaults=shape.defaults,
-        custom_fields=tuple(map(field_of, shape.custom_fields)),
-        approval=shape.approval,
-        webhook=None if shape.webhook is None else webhook_of(shape.webhook, record),
-        created_at=time_of(record.created_at),
-        created_by=Actor(record.created_by.type, record.created_by.id, record.created_by.display_name),
-        updated_at=time_of(record.updated_at),
-    )
-
-
-def offered_mailbox_template_of(record: TemplateRecord) -> OfferedMailboxTemplate:
-    """What those are sent who ask for a mailbox."""
-    shape = _decode(record.stored.content)
-    return OfferedMailboxTemplate(
-        id=shape.id,
-        kind=shape.kind,
-        name=shape.name,
-        description=shape.description,
-        is_default=shape.is_default,
-        approval_required=shape.approval is not None,
-        custom_fields=tuple(map(field_of, shape.custom_fields)),
-    )
-
-
-def field_of(shape: CustomFieldShape) -> TemplateField:
-    """A custom field as it is sent."""
-    choices = UNSET if shape.choices is None else shape.choices
-    return TemplateField(shape.key, shape.label, shape.type, shape.required, choices)
-
-
-def webhook_of(shape: WebhookShape, record: TemplateRecord) -> TemplateWebhook:
-    """A webhook as administrators are sent it."""
-    return TemplateWebhook(
-        url=shape.url,
-        active=shape.active and record.disabled_reason is None,
-        has_secret=record.secret_number is not None,
-        disabled_reason=record.disabled_reason,
-        secret=UNSET if record.made_secret is None else record.made_secret,
-    )
-
-
-_decode = StoredDecoder(MailboxTemplateShape).decode
-
-
 class GroupTemplate(Struct, rename="camel", frozen=True, kw_only=True, tag_field="kind", tag="group"):
-    """A template of kind group, whole."""
+    """A template of kind group."""
 
     id: UUID
     name: str
@@ -168,13 +98,13 @@ class GroupTemplate(Struct, rename="camel", frozen=True, kw_only=True, tag_field
 
 
 class TeamTemplate(GroupTemplate, frozen=True, kw_only=True, tag="team"):
-    """A template of kind team, whole."""
+    """A template of kind team."""
 
     channels: tuple[str, ...]
 
 
 class GuestTemplate(Struct, rename="camel", frozen=True, kw_only=True, tag_field="kind", tag="guest"):
-    """A template of kind guest, whole."""
+    """A template of kind guest."""
 
     id: UUID
     name: str
@@ -192,8 +122,20 @@ CollabTemplate = GroupTemplate | TeamTemplate | GuestTemplate
 COLLAB_TEMPLATES: tuple[type[Struct], ...] = (GroupTemplate, TeamTemplate, GuestTemplate)
 
 
+class OfferedMailboxTemplate(Struct, rename="camel", frozen=True):
+    """The part of a mailbox template that requesters need."""
+
+    id: UUID
+    kind: MailboxKind
+    name: str
+    description: str
+    is_default: bool
+    approval_required: bool
+    custom_fields: tuple[TemplateField, ...]
+
+
 class OfferedGroupTemplate(Struct, rename="camel", frozen=True, kw_only=True):
-    """A template of kind group or team, as far as those need it who ask for one."""
+    """The part of a template of kind group or team that requesters need."""
 
     id: UUID
     kind: Literal["group", "team"]
@@ -207,74 +149,73 @@ class OfferedGroupTemplate(Struct, rename="camel", frozen=True, kw_only=True):
     custom_fields: tuple[TemplateField, ...]
 
 
-def collab_template_of(record: TemplateRecord) -> CollabTemplate:
-    """What administrators are sent."""
-    if record.stored.head.kind is TemplateKind.GUEST:
-        return _guest_template(record)
-    return _group_template(record)
+def encode_mailbox_template(record: TemplateRecord) -> MailboxTemplate:
+    """Encode a mailbox template for administrators."""
+    return _encode(MailboxTemplate, decode_template(record.stored), record)
 
 
-def written_collab_template(record: TemplateRecord) -> Mapping[str, object]:
-    """The same as JSON has it, with the id first: what tells types apart is written before all else otherwise."""
-    return {"id": None, **to_builtins(collab_template_of(record))}
+def encode_collab_template(record: TemplateRecord) -> dict[str, object]:
+    """Encode a template of a group, a team or guests for administrators."""
+    kind = record.stored.head.kind
+    (encoded,) = [each for each in COLLAB_TEMPLATES if each.__struct_config__.tag == kind]
+    # The id comes first. A tagged struct would write its kind first.
+    return {"id": None, **to_builtins(_encode(encoded, decode_template(record.stored), record))}
 
 
-def offered_group_template_of(record: TemplateRecord) -> OfferedGroupTemplate:
-    """What those are sent who ask for a group or team. No template is the default one: each is chosen."""
-    shape = _decode_group(record.stored.content)
-    return OfferedGroupTemplate(
-        id=shape.id,
-        kind=shape.kind,
-        name=shape.name,
-        description=shape.description,
-        is_default=False,
-        approval_required=shape.approval is not None,
-        member_ship_type=shape.member_ship_type,
-        member_ship_type_changeable=shape.member_ship_type_changeable,
-        minimum_owners=shape.minimum_owners,
-        custom_fields=tuple(map(field_of, shape.custom_fields)),
+def encode_offered_mailbox_template(record: TemplateRecord) -> OfferedMailboxTemplate:
+    """Encode a mailbox template for requesters."""
+    return _encode_offered(OfferedMailboxTemplate, decode_template(record.stored))
+
+
+def encode_offered_group_template(record: TemplateRecord) -> OfferedGroupTemplate:
+    """Encode a template of a group or team for requesters.
+
+    None of them is a default template.
+    """
+    return _encode_offered(OfferedGroupTemplate, decode_template(record.stored), is_default=False)
+
+
+def encode_webhook(shape: TemplateShape, record: TemplateRecord) -> TemplateWebhook | None:
+    """Encode the webhook of a template for administrators."""
+    webhook = None if isinstance(shape, GuestTemplateShape) else shape.webhook
+    if webhook is None:
+        return None
+    return TemplateWebhook(
+        url=webhook.url,
+        active=webhook.active and record.disabled_reason is None,
+        has_secret=record.secret_number is not None,
+        disabled_reason=record.disabled_reason,
+        secret=UNSET if record.made_secret is None else record.made_secret,
     )
 
 
-def _group_template(record: TemplateRecord) -> GroupTemplate:
-    shape = _decode_group(record.stored.content)
-    # Any: the members are of many types, and each goes to the member of the same name.
-    members: dict[str, Any] = {name: getattr(shape, name) for name in _SHARED}
-    members |= {
-        "custom_fields": tuple(map(field_of, shape.custom_fields)),
-        "webhook": None if shape.webhook is None else webhook_of(shape.webhook, record),
-        "created_at": time_of(record.created_at),
-        "created_by": _named(record.created_by),
-        "updated_at": time_of(record.updated_at),
-    }
-    return TeamTemplate(**members, channels=shape.channels) if shape.kind == "team" else GroupTemplate(**members)
-
-
-def _guest_template(record: TemplateRecord) -> GuestTemplate:
-    shape = _decode_guest(record.stored.content)
-    return GuestTemplate(
-        id=shape.id,
-        name=shape.name,
-        description=shape.description,
-        active=shape.active,
-        guests=shape.guests,
-        present_guests=shape.present_guests,
-        sharing_capability=shape.sharing_capability,
+def _encode(encoded: type[Encoded], shape: TemplateShape, record: TemplateRecord) -> Encoded:
+    members = _same_members(encoded, shape)
+    if not isinstance(shape, GuestTemplateShape):
+        members["webhook"] = encode_webhook(shape, record)
+    actor = record.created_by
+    return encoded(
+        **members,
         created_at=time_of(record.created_at),
-        created_by=_named(record.created_by),
+        created_by=Actor(actor.type, actor.id, actor.display_name),
         updated_at=time_of(record.updated_at),
     )
 
 
-def _named(actor: KnownActor) -> Actor:
-    return Actor(actor.type, actor.id, actor.display_name)
+def _encode_offered(encoded: type[Encoded], shape: TemplateShape, **more: object) -> Encoded:
+    assert not isinstance(shape, GuestTemplateShape)  # noqa: S101 - guest templates are offered to nobody.
+    return encoded(**_same_members(encoded, shape), approval_required=shape.approval is not None, **more)
 
 
-_decode_group = StoredDecoder(GroupTemplateShape).decode
-_decode_guest = StoredDecoder(GuestTemplateShape).decode
-# What is sent as it is kept.
-_SHARED = tuple(
-    name
-    for name in GroupTemplate.__struct_fields__
-    if name in GroupTemplateShape.__struct_fields__ and name not in {"custom_fields", "webhook"}
-)
+# Any: the members are of many types. Each goes to the member of the same name.
+def _same_members(encoded: type[Struct], shape: TemplateShape) -> dict[str, Any]:
+    names = [name for name in encoded.__struct_fields__ if name in shape.__struct_fields__]
+    members = {name: getattr(shape, name) for name in names}
+    if not isinstance(shape, GuestTemplateShape):
+        members["custom_fields"] = tuple(map(_encode_field, shape.custom_fields))
+    return members
+
+
+def _encode_field(shape: CustomFieldShape) -> TemplateField:
+    choices = UNSET if shape.choices is None else shape.choices
+    return TemplateField(shape.key, shape.label, shape.type, shape.required, choices)

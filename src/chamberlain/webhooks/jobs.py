@@ -19,7 +19,7 @@ from chamberlain.events import outbox
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, JobKind
 from chamberlain.queue.worker import JobTable
-from chamberlain.template_admin import webhook_secrets
+from chamberlain.template_admin import webhook_secrets, webhook_state
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.templates.models import SigningSecrets, WebhookKey
 from chamberlain.webhooks import store
@@ -140,13 +140,13 @@ class WebhookJobs:
         """Update failure states, and disable webhooks that fail too long."""
         succeeded = {each.delivery.webhook for each in results if each.state is DeliveryState.SUCCEEDED}
         failed = _worst([each for each in results if each.state is not DeliveryState.SUCCEEDED])
-        await webhook_secrets.recover(tx, sorted(succeeded))
+        await webhook_state.recover(tx, sorted(succeeded))
         # The address may have changed during a call. Then its outcome says nothing about the new receiver.
-        unchanged = await webhook_secrets.still_at(
+        unchanged = await webhook_state.still_at(
             tx, {webhook: each.delivery.url or "" for webhook, each in failed.items()}
         )
         now = await self._decision_time(tx)
-        for webhook, failing_since in (await webhook_secrets.fail(tx, sorted(unchanged), at=now)).items():
+        for webhook, failing_since in (await webhook_state.fail(tx, sorted(unchanged), at=now)).items():
             await self._disable_if(tx, failed[webhook], failing_since, now)
 
     async def _disable_if(
@@ -156,7 +156,7 @@ class WebhookJobs:
         reason = None if result.reply is None else reason_to_disable(result.reply, failing_since, now)
         if reason is None:
             return
-        name = await webhook_secrets.disable(tx, due.webhook, reason=reason, at=now)
+        name = await webhook_state.disable(tx, due.webhook, reason=reason, at=now)
         if name is None:
             return
         await outbox.cancel_pending(tx, *due.webhook)
