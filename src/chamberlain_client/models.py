@@ -527,7 +527,7 @@ class NewMailboxTemplate(Model, frozen=True, kw_only=True):
 
 
 class MailboxTemplate(Versioned, frozen=True, kw_only=True):
-    """A template of a mailbox kind, whole."""
+    """A mailbox template."""
 
     id: UUID
     kind: TemplateKind
@@ -548,7 +548,7 @@ class MailboxTemplate(Versioned, frozen=True, kw_only=True):
 
 
 class OfferedMailboxTemplate(Model, frozen=True, kw_only=True):
-    """A template of a mailbox kind, as far as those need it who ask for a mailbox."""
+    """The part of a mailbox template that requesters need."""
 
     id: UUID
     kind: TemplateKind
@@ -723,7 +723,7 @@ class GroupTemplate(Versioned, frozen=True, kw_only=True):
 
 
 class GuestTemplate(Versioned, frozen=True, kw_only=True):
-    """A template of kind guest, whole."""
+    """A template of kind guest."""
 
     kind: TemplateKind
     id: UUID
@@ -745,7 +745,7 @@ NewCollabTemplate = NewGroupTemplate | NewGuestTemplate
 
 
 class OfferedGroupTemplate(Model, frozen=True, kw_only=True):
-    """A template of kind group or team, as far as those need it who ask for one."""
+    """The part of a template of kind group or team that requesters need."""
 
     id: UUID
     kind: TemplateKind

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from chamberlain.core.errors import Conflict, Forbidden, NotPossible, Refusal, TryAgain
 from chamberlain.core.ids import RequestId, UserId
 from chamberlain.directory.models import NamedPerson
-from chamberlain.groups.dry_run import GroupRehearsal
+from chamberlain.groups.dry_run import GroupDryRun
 from chamberlain.groups.schema import read_group_order
-from chamberlain.requests.dry_run import LevelRehearsal
+from chamberlain.requests.dry_run import LevelDryRun
 from chamberlain.requests.models import ApprovalMode
 from tests.estates import (
     ADA,
@@ -40,7 +40,7 @@ NAMED_DARA = NamedPerson(DARA, "Dara Lindqvist")
 AWAY = TryAgain(timedelta(seconds=2), "The directory does not answer.")
 
 
-async def rehearse(estate: Estate, sent: Mapping[str, object], *, caller: UserId = ADA) -> GroupRehearsal:
+async def rehearse(estate: Estate, sent: Mapping[str, object], *, caller: UserId = ADA) -> GroupDryRun:
     """A dry run, which leaves no trace whatever comes of it."""
     before = await fingerprint(estate.databases)
     body = msgspec.json.encode({"templateId": str(PROJECT_GROUP), **sent})
@@ -64,7 +64,7 @@ async def test_it_works(estate: Estate) -> None:
     assert (rehearsal.address, rehearsal.member_ship_type) == ("conf-dry@estate.example", 0)
     assert rehearsal.owners == (NamedPerson(ADA, "Ada Achterberg"),)
     assert rehearsal.member_count == 1
-    assert rehearsal.approvals == (LevelRehearsal(1, ApprovalMode.ANY, (NAMED_DARA,)),)
+    assert rehearsal.approvals == (LevelDryRun(1, ApprovalMode.ANY, (NAMED_DARA,)),)
     assert rehearsal.steps[:2] == ("createGroup", "createTeam")
     assert (rehearsal.conflicts, rehearsal.warnings) == ((), ())
 
@@ -341,7 +341,7 @@ def told(refusal: Refusal | None) -> tuple[object, ...]:
     return type(refusal), refusal.code, refusal.detail, tuple(faults)
 
 
-async def check_request(estate: Estate, request_id: RequestId, rehearsal: GroupRehearsal) -> None:
+async def check_request(estate: Estate, request_id: RequestId, rehearsal: GroupDryRun) -> None:
     record = await estate.record(request_id)
     assert record.template is not None
     assert (str(record.kind), record.template.name) == (str(rehearsal.template.kind), rehearsal.template.name)
@@ -359,7 +359,7 @@ async def check_request(estate: Estate, request_id: RequestId, rehearsal: GroupR
         assert await told_approvers(estate, request_id) == approvers
 
 
-async def check_group(estate: Estate, request_id: RequestId, rehearsal: GroupRehearsal) -> None:
+async def check_group(estate: Estate, request_id: RequestId, rehearsal: GroupDryRun) -> None:
     group = await estate.group(request_id)
     if rehearsal.approvals:
         assert group is None
@@ -378,7 +378,7 @@ async def check_group(estate: Estate, request_id: RequestId, rehearsal: GroupReh
     assert shown == rehearsal.member_ship_type
 
 
-def is_meant(happened: str, rehearsed: str, rehearsal: GroupRehearsal) -> bool:
+def is_meant(happened: str, rehearsed: str, rehearsal: GroupDryRun) -> bool:
     """Whether a name is the one that was shown. Zeros may stand for something only where a warning says so; and what
     is drawn then may be taken, so that digits of the request follow."""
     if not rehearsal.warnings:

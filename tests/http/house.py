@@ -20,17 +20,17 @@ from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxType, TemplateSource
 from chamberlain.directory.models import NamedPerson
 from chamberlain.directory.steps import Step
-from chamberlain.groups.dry_run import GroupRehearsal
+from chamberlain.groups.dry_run import GroupDryRun
 from chamberlain.groups.models import GroupOrder
 from chamberlain.groups.service import GroupService
 from chamberlain.http.context import Addresses, Check, HttpContext
 from chamberlain.http.cursors import Cursors
 from chamberlain.http.hosts import hosts_of
 from chamberlain.http.streams import Streams
-from chamberlain.mailboxes.dry_run import MailboxRehearsal
+from chamberlain.mailboxes.dry_run import MailboxDryRun
 from chamberlain.mailboxes.models import AcceptedMailbox, MailboxFilter, MailboxRecord, ProvisioningState
 from chamberlain.mailboxes.service import MailboxService
-from chamberlain.requests.dry_run import LevelRehearsal
+from chamberlain.requests.dry_run import LevelDryRun
 from chamberlain.requests.models import (
     Accepted,
     ApprovalMode,
@@ -96,7 +96,7 @@ CALLERS = {
 
 ROOM_TEMPLATE = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
 MAILBOX_ID = MailboxId(UUID("5b1f0a52-7a0e-4f0b-8a55-0f6f5b7f2f11"))
-REHEARSAL = GroupRehearsal(
+REHEARSAL = GroupDryRun(
     template=TemplateHead(ESTATE, TemplateId(UUID(TEMPLATE)), 1, TemplateKind.TEAM, "Project team", active=True),
     display_name="Hooked",
     mail_nickname="hooked",
@@ -104,7 +104,7 @@ REHEARSAL = GroupRehearsal(
     member_ship_type=MemberShipType.PUBLIC,
     owners=(NamedPerson(UserId(ADA), "Ada Achterberg"),),
     member_count=3,
-    approvals=(LevelRehearsal(1, ApprovalMode.ALL, (NamedPerson(DARA, "Dara Lindqvist"),)),),
+    approvals=(LevelDryRun(1, ApprovalMode.ALL, (NamedPerson(DARA, "Dara Lindqvist"),)),),
     steps=(Step.CREATE_GROUP, Step.CREATE_TEAM),
     conflicts=(Fault("/displayName", "addressTaken", "Choose another."),),
     warnings=("Zeros stand for a number.",),
@@ -120,8 +120,8 @@ class FakeGroups(GroupService):
     async def request(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
         return await self._house.request_group(caller, order, submission)
 
-    async def dry_run(self, caller: Caller, order: GroupOrder) -> GroupRehearsal:
-        return await self._house.rehearse_group(caller, order)
+    async def dry_run(self, caller: Caller, order: GroupOrder) -> GroupDryRun:
+        return await self._house.dry_run_group(caller, order)
 
     async def await_result(self, accepted: Accepted) -> RequestResult | None:
         return await self._house.await_result(accepted)
@@ -136,8 +136,8 @@ class FakeMailboxes(MailboxService):
     async def request(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
         return await self._house.request_mailbox(caller, order, submission)
 
-    async def dry_run(self, caller: Caller, order: MailboxOrder) -> MailboxRehearsal:
-        return await self._house.rehearse_mailbox(caller, order)
+    async def dry_run(self, caller: Caller, order: MailboxOrder) -> MailboxDryRun:
+        return await self._house.dry_run_mailbox(caller, order)
 
     async def await_result(self, accepted: Accepted) -> RequestResult | None:
         return await self._house.await_result(accepted)
@@ -293,7 +293,7 @@ class House:
         self.orders.append((caller, order, submission))
         return Accepted(REQUEST, caller.tenant_id, self.approval_required, self.replayed)
 
-    async def rehearse_group(self, caller: Caller, order: GroupOrder) -> GroupRehearsal:
+    async def dry_run_group(self, caller: Caller, order: GroupOrder) -> GroupDryRun:
         if self.refusal is not None:
             raise self.refusal
         self.rehearsed.append((caller, order))
@@ -307,18 +307,18 @@ class House:
         accepted = Accepted(REQUEST, caller.tenant_id, self.approval_required, self.replayed)
         return AcceptedMailbox(self.mailboxes[MAILBOX_ID], accepted)
 
-    async def rehearse_mailbox(self, caller: Caller, order: MailboxOrder) -> MailboxRehearsal:
+    async def dry_run_mailbox(self, caller: Caller, order: MailboxOrder) -> MailboxDryRun:
         if self.refusal is not None:
             raise self.refusal
         self.mailbox_rehearsals.append((caller, order))
-        return MailboxRehearsal(
+        return MailboxDryRun(
             template=TemplateHead(caller.tenant_id, ROOM_TEMPLATE, 1, TemplateKind.ROOM, "Room", active=True),
             template_source=TemplateSource.DEFAULT,
             name=order.name,
             display_name=order.display_name,
             address="atlas@rooms.estate.example",
             owners=(NamedPerson(UserId(ADA), "Ada Achterberg"),),
-            approvals=(LevelRehearsal(1, ApprovalMode.ANY, (NamedPerson(DARA, "Dara Lindqvist"),)),),
+            approvals=(LevelDryRun(1, ApprovalMode.ANY, (NamedPerson(DARA, "Dara Lindqvist"),)),),
             steps=(Step.CREATE_MAILBOX,),
             conflicts=(Fault("/name", "nameTaken", "Choose another name."),),
             warnings=("Zeros stand for a number.",),

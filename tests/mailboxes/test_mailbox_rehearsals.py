@@ -7,9 +7,9 @@ import pytest
 from chamberlain.directory.mailboxes import TemplateSource
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
-from chamberlain.mailboxes.dry_run import MailboxRehearsal, rehearse_mailbox
+from chamberlain.mailboxes.dry_run import MailboxDryRun, plan_dry_run
 from chamberlain.mailboxes.rules import MailboxSituation
-from chamberlain.requests.dry_run import LevelRehearsal
+from chamberlain.requests.dry_run import LevelDryRun
 from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
 from chamberlain.tenants.models import Applicability
 from tests.groups.group_values import ANSWER, BEN, CLEO, DARA
@@ -30,8 +30,8 @@ def rehearse(
     approvers: PeopleAnswer | None = ANSWER,
     reserved: frozenset[str] = NOBODY,
     is_name_reserved: bool = False,
-) -> MailboxRehearsal:
-    return rehearse_mailbox(
+) -> MailboxDryRun:
+    return plan_dry_run(
         it,
         names_in(it),
         answer=answer,
@@ -42,7 +42,7 @@ def rehearse(
 
 
 def test_it_works() -> None:
-    assert rehearse(situation(SENT)) == MailboxRehearsal(
+    assert rehearse(situation(SENT)) == MailboxDryRun(
         template=SHARED.head,
         template_source=TemplateSource.DEFAULT,
         name="Info Desk",
@@ -109,4 +109,4 @@ def test_it_warns_once_for_each_reason() -> None:
     assert len(rehearse(situation(SENT, NUMBERED)).warnings) == 1
     assert len(rehearse(situation(SENT), answer=None).warnings) == 1
     assert len(rehearse(situation(SENT, approved), answer=None).warnings) == 3
-    assert rehearse(situation(SENT, approved)).approvals == (LevelRehearsal(1, ApprovalMode.ALL, ()),)
+    assert rehearse(situation(SENT, approved)).approvals == (LevelDryRun(1, ApprovalMode.ALL, ()),)

@@ -15,7 +15,7 @@ from chamberlain.configuration.files import Configuration
 from chamberlain.core.errors import Conflict, NotPossible, Refusal, TryAgain
 from chamberlain.core.ids import UserId
 from chamberlain.directory.models import NamedPerson
-from chamberlain.mailboxes.dry_run import MailboxRehearsal
+from chamberlain.mailboxes.dry_run import MailboxDryRun
 from chamberlain.mailboxes.models import AcceptedMailbox
 from chamberlain.mailboxes.schema import read_mailbox_order
 from tests.estates import (
@@ -45,7 +45,7 @@ MARKS: Mapping[str, Mapping[str, object]] = {
 AWAY = TryAgain(timedelta(seconds=2), "The directory does not answer.")
 
 
-async def rehearse(estate: Estate, sent: Mapping[str, object], *, caller: UserId = ADA) -> MailboxRehearsal:
+async def rehearse(estate: Estate, sent: Mapping[str, object], *, caller: UserId = ADA) -> MailboxDryRun:
     """A dry run, which leaves no trace whatever comes of it."""
     before = await fingerprint(estate.databases)
     order = read_mailbox_order(msgspec.json.encode(sent))
@@ -257,7 +257,7 @@ def told(refusal: Refusal | None) -> tuple[object, ...]:
     return type(refusal), refusal.code, refusal.detail, tuple(faults)
 
 
-async def check_request(estate: Estate, accepted: AcceptedMailbox, rehearsal: MailboxRehearsal) -> None:
+async def check_request(estate: Estate, accepted: AcceptedMailbox, rehearsal: MailboxDryRun) -> None:
     record, mailbox = await estate.record(accepted.record.request_id), accepted.record
     assert record.template is not None
     assert (str(record.kind), record.template.name) == (str(rehearsal.template.kind), rehearsal.template.name)
@@ -271,7 +271,7 @@ async def check_request(estate: Estate, accepted: AcceptedMailbox, rehearsal: Ma
         assert record.approvals[0].approvers == rehearsal.approvals[0].approvers
 
 
-async def check_mailbox(estate: Estate, accepted: AcceptedMailbox, rehearsal: MailboxRehearsal) -> None:
+async def check_mailbox(estate: Estate, accepted: AcceptedMailbox, rehearsal: MailboxDryRun) -> None:
     mailbox = await estate.mailbox(accepted.record.request_id)
     if rehearsal.approvals:
         assert mailbox is None
@@ -284,7 +284,7 @@ async def check_mailbox(estate: Estate, accepted: AcceptedMailbox, rehearsal: Ma
     assert is_meant(mailbox.mail, rehearsal.address, rehearsal)
 
 
-def is_meant(happened: str, rehearsed: str, rehearsal: MailboxRehearsal) -> bool:
+def is_meant(happened: str, rehearsed: str, rehearsal: MailboxDryRun) -> bool:
     """Whether an address is the one that was shown. Zeros may stand for something only where a warning says so."""
     if not rehearsal.warnings:
         return happened == rehearsed

@@ -8,10 +8,10 @@ import pytest
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
-from chamberlain.groups.dry_run import GroupRehearsal, has_number, rehearse_group
+from chamberlain.groups.dry_run import GroupDryRun, has_number, plan_dry_run
 from chamberlain.groups.names import names_of
 from chamberlain.groups.rules import Situation
-from chamberlain.requests.dry_run import NO_REQUEST, LevelRehearsal
+from chamberlain.requests.dry_run import NO_REQUEST, LevelDryRun
 from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
 from chamberlain.templates.models import GroupTemplate, compile_group_template
 from tests.groups.group_values import ADA, ANSWER, BEN, CLEO, DARA, GROUP_HEAD, ORDER, TEMPLATE
@@ -35,13 +35,13 @@ def rehearse(
     answer: PeopleAnswer | None = ANSWER,
     approvers: PeopleAnswer | None = ANSWER,
     reserved: frozenset[str] = frozenset(),
-) -> GroupRehearsal:
+) -> GroupDryRun:
     names = names_of(it.order, it.compiled, request_id=NO_REQUEST, domain="estate.example", properties=NONE)
-    return rehearse_group(it, names, properties=NONE, answer=answer, approvers=approvers, reserved=reserved)
+    return plan_dry_run(it, names, properties=NONE, answer=answer, approvers=approvers, reserved=reserved)
 
 
 def test_it_works() -> None:
-    assert rehearse(situation()) == GroupRehearsal(
+    assert rehearse(situation()) == GroupDryRun(
         template=GROUP_HEAD,
         display_name="Apollo",
         mail_nickname="apollo",
@@ -118,8 +118,8 @@ def test_it_warns_of_levels_at_which_nobody_approves() -> None:
     found, unknown = rehearse(it), rehearse(it, approvers=None)
 
     assert found.approvals == (
-        LevelRehearsal(1, ApprovalMode.ANY, (NamedPerson(BEN, "Somebody"),)),
-        LevelRehearsal(2, ApprovalMode.ANY, ()),
+        LevelDryRun(1, ApprovalMode.ANY, (NamedPerson(BEN, "Somebody"),)),
+        LevelDryRun(2, ApprovalMode.ANY, ()),
     )
     assert ["level 2" in warning for warning in found.warnings] == [True]
     assert ["level 1" in warning for warning in unknown.warnings] == [True, False]

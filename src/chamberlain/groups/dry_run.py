@@ -11,13 +11,13 @@ from chamberlain.directory.steps import Step
 from chamberlain.groups.models import plan_group
 from chamberlain.groups.names import GroupNames, Numbers, address_taken, names_of
 from chamberlain.groups.rules import Situation, wanted_in
-from chamberlain.requests.dry_run import LevelRehearsal, levels_of, named, nobody_approves
+from chamberlain.requests.dry_run import LevelDryRun, levels_of, named, nobody_approves
 from chamberlain.templates.models import TemplateHead
 from chamberlain.templates.naming import NINES
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRehearsal:
+class GroupDryRun:
     """A group or team as it would be requested. `member_count` is None where a rule decides who belongs to it."""
 
     template: TemplateHead
@@ -27,13 +27,13 @@ class GroupRehearsal:
     member_ship_type: MemberShipType
     owners: tuple[NamedPerson, ...]
     member_count: int | None
-    approvals: tuple[LevelRehearsal, ...]
+    approvals: tuple[LevelDryRun, ...]
     steps: tuple[Step, ...]
     conflicts: tuple[Fault, ...]
     warnings: tuple[str, ...]
 
 
-def rehearse_group(
+def plan_dry_run(
     situation: Situation,
     names: GroupNames,
     *,
@@ -41,7 +41,7 @@ def rehearse_group(
     answer: PeopleAnswer | None,
     approvers: PeopleAnswer | None,
     reserved: AbstractSet[str],
-) -> GroupRehearsal:
+) -> GroupDryRun:
     """What would come of it. `properties` are those that the names were made with. The answers are those to the
     questions for people and for the approvers of all levels, None where the directory gave none; `reserved` are the
     addresses that other requests hold."""
@@ -53,7 +53,7 @@ def rehearse_group(
     free = names.addresses[1:] if names.addresses[0].mail in taken else names.addresses
     wanted = wanted_in(situation, GroupNames(names.display_name, free or names.addresses))
     levels = levels_of(situation.template.approval, approvers, requester=situation.user)
-    return GroupRehearsal(
+    return GroupDryRun(
         template=situation.template.head,
         display_name=names.display_name,
         mail_nickname=wanted.mail_nickname,
@@ -92,7 +92,7 @@ def _warnings(
     situation: Situation,
     names: GroupNames,
     wanted: WantedGroup,
-    levels: tuple[LevelRehearsal, ...],
+    levels: tuple[LevelDryRun, ...],
     *,
     is_checked: bool,
 ) -> Iterator[str]:

@@ -16,7 +16,7 @@ from chamberlain.core.ids import EventId, RequestId, UserId
 from chamberlain.database.transactions import Database
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
-from chamberlain.groups.dry_run import GroupRehearsal, rehearse_group
+from chamberlain.groups.dry_run import GroupDryRun, plan_dry_run
 from chamberlain.groups.models import GroupOrder
 from chamberlain.groups.names import NO_NUMBERS, GroupNames, Numbers, address_taken, free_addresses, names_of
 from chamberlain.groups.rules import (
@@ -77,7 +77,7 @@ class GroupService:
         """Wait for the result of a request; None without success."""
         return await await_result(self.timelines, accepted)
 
-    async def dry_run(self, caller: Caller, order: GroupOrder) -> GroupRehearsal:
+    async def dry_run(self, caller: Caller, order: GroupOrder) -> GroupDryRun:
         """Validate and plan a group or team without writing.
 
         Uses up no number of a naming rule. An address that is taken is reported as a conflict. Raises NotPossible,
@@ -96,7 +96,7 @@ class GroupService:
         if (rule := situation.template.approval) is not None:
             question = approvers_question(rule.levels, tenant_id=caller.tenant_id, requester=situation.user)
             approvers = await self._look_up(question)
-        return rehearse_group(
+        return plan_dry_run(
             situation, names, properties=properties, answer=answer, approvers=approvers, reserved=reserved
         )
 

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.steps import title
-from chamberlain.groups.dry_run import GroupRehearsal
+from chamberlain.groups.dry_run import GroupDryRun
 from chamberlain.requests.wire import (
     RehearsalConflict,
     RehearsedLevel,
@@ -41,7 +41,7 @@ class RehearsedGroup(Struct, rename="camel", frozen=True):
     warnings: tuple[str, ...]
 
 
-def rehearsed_group(rehearsal: GroupRehearsal) -> RehearsedGroup:
+def rehearsed_group(rehearsal: GroupDryRun) -> RehearsedGroup:
     """What is sent of a rehearsal."""
     return RehearsedGroup(
         dry_run=True,

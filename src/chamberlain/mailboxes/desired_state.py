@@ -1,4 +1,7 @@
-"""What is wanted of a directory for an order: what each property becomes there, by the type of the mailbox."""
+"""Desired state of a mailbox in the directory, by its type."""
+
+from dataclasses import fields, replace
+from typing import Any
 
 from chamberlain.core.ids import RequestId, TenantId, UserId
 from chamberlain.directory.mailboxes import (
@@ -17,10 +20,10 @@ from chamberlain.templates.models import MailboxTemplate, completed
 def wanted_mailbox(
     sent: MailboxOrder, template: MailboxTemplate, *, request_id: RequestId, mail: str, prefix: str
 ) -> WantedMailbox:
-    """What an order brings about: at submission, in a dry run, and from what is stored whenever a worker runs it.
+    """Return the desired state of an order: at submission, in a dry run, and on each run of the worker.
 
-    Properties that the type does not have are left out; a tenant may have had them kept. An empty text is wanted of
-    nobody: directories do not tell it from none.
+    Properties that the type does not have are left out. An empty text counts as absent, as directories do not
+    distinguish the two.
     """
     order = completed(sent, template)
     tenant_id = template.head.tenant_id
@@ -36,7 +39,7 @@ def wanted_of(
     mail: str,
     prefix: str,
 ) -> WantedMailbox:
-    """The same of an order that has all that its template adds."""
+    """Return the desired state of an order that has the defaults of its template."""
     permissions = order.permissions or {}
     return WantedMailbox(
         tenant_id=tenant_id,
@@ -63,41 +66,30 @@ def wanted_of(
 
 
 def aliases_of(order: MailboxOrder, mailbox_type: MailboxType, mail: str) -> tuple[str, ...]:
-    """The addresses beside the first one."""
+    """Return the addresses besides the primary one."""
     alias = alias_of(order, mailbox_type, mail.partition("@")[2])
     return () if alias is None or alias == mail else (alias,)
 
 
 def address_fields_of(order: MailboxOrder, mailbox_type: MailboxType) -> AddressFields:
-    """What an address book shows; only a room has an office location."""
-    return AddressFields(
-        street_address=order.street_address or None,
-        office_location=(order.office_location or None) if mailbox_type is MailboxType.ROOM else None,
-        company_name=order.company_name or None,
-        postal_code=order.postal_code or None,
-        city=order.city or None,
-        country=order.country or None,
-        phone=order.phone or None,
-        department=order.department or None,
-        business_phones=order.business_phones or (),
-        notes=order.notes or None,
-    )
+    """Return the properties that an address book shows. Only a room has an office location."""
+    address_fields = AddressFields(**_same_properties(AddressFields, order))
+    return address_fields if mailbox_type is MailboxType.ROOM else replace(address_fields, office_location=None)
 
 
 def place_of(order: MailboxOrder) -> Place:
-    """What a room finder shows of a room."""
-    return Place(
-        capacity=order.capacity,
-        audio_device_name=order.audio_device_name or None,
-        display_device_name=order.display_device_name or None,
-        video_device_name=order.video_device_name or None,
-        is_wheel_chair_accessible=order.is_wheel_chair_accessible,
-        tags=order.tags or (),
-        equipment=order.room_mailbox_metadata or RoomEquipment(),
-    )
+    """Return the properties that a room finder shows."""
+    return Place(**_same_properties(Place, order), equipment=order.room_mailbox_metadata or RoomEquipment())
 
 
 def owners_of(order: MailboxOrder) -> tuple[UserId, ...]:
-    """The primary owner, then the secondary one; both may be the same."""
+    """Return the primary and the secondary owner, once if they are the same."""
     owners = (order.primary_owner, order.secondary_owner)
     return tuple(dict.fromkeys([owner for owner in owners if owner is not None]))
+
+
+# Any: each value has the type of its field.
+def _same_properties(group: type[AddressFields | Place], order: MailboxOrder) -> dict[str, Any]:
+    """Return the properties of an order that a group has by the same name and that are not empty."""
+    sent = {each.name: getattr(order, each.name, None) for each in fields(group)}
+    return {name: value for name, value in sent.items() if value not in (None, "", ())}

@@ -1,4 +1,4 @@
-"""Rehearsals of mailboxes: what would come of an order that was found right, if it were sent without `?dryRun=true`."""
+"""Dry runs of mailboxes: the mailbox, steps, conflicts and warnings of a valid order."""
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
@@ -11,12 +11,12 @@ from chamberlain.directory.steps import Step
 from chamberlain.mailboxes.desired_state import wanted_mailbox
 from chamberlain.mailboxes.names import MailboxNames, address_taken, name_taken
 from chamberlain.mailboxes.rules import MailboxSituation, warnings_of
-from chamberlain.requests.dry_run import LevelRehearsal, levels_of, named, nobody_approves
+from chamberlain.requests.dry_run import LevelDryRun, levels_of, named, nobody_approves
 from chamberlain.templates.models import TemplateHead
 
 
 @dataclass(frozen=True, slots=True)
-class MailboxRehearsal:
+class MailboxDryRun:
     """A mailbox as it would be requested."""
 
     template: TemplateHead
@@ -25,13 +25,13 @@ class MailboxRehearsal:
     display_name: str
     address: str
     owners: tuple[NamedPerson, ...]
-    approvals: tuple[LevelRehearsal, ...]
+    approvals: tuple[LevelDryRun, ...]
     steps: tuple[Step, ...]
     conflicts: tuple[Fault, ...]
     warnings: tuple[str, ...]
 
 
-def rehearse_mailbox(
+def plan_dry_run(
     situation: MailboxSituation,
     names: MailboxNames,
     *,
@@ -39,9 +39,11 @@ def rehearse_mailbox(
     approvers: PeopleAnswer | None,
     reserved_addresses: AbstractSet[str],
     is_name_reserved: bool,
-) -> MailboxRehearsal:
-    """What would come of it. The answers are those to the questions for people and for the approvers of all levels,
-    None where the directory gave none; what is reserved is held by other requests."""
+) -> MailboxDryRun:
+    """Plan a mailbox without writing.
+
+    `answer` and `approvers` are None if the directory did not answer. Reserved names belong to other requests.
+    """
     wanted = wanted_mailbox(
         situation.sent,
         situation.template,
@@ -52,7 +54,7 @@ def rehearse_mailbox(
     taken = reserved_addresses if answer is None else reserved_addresses | answer.taken_addresses
     rule = situation.template.approval
     levels = levels_of(rule, approvers, requester=situation.requester)
-    return MailboxRehearsal(
+    return MailboxDryRun(
         template=situation.template.head,
         template_source=situation.source,
         name=wanted.name,
@@ -76,7 +78,7 @@ def _conflicts(
 ) -> Iterator[Fault]:
     if is_name_reserved:
         yield _fault("/name", name_taken(situation.order))
-    # The address is not known before its number is drawn, so nobody can have it.
+    # An address with a number is unknown until the number is drawn.
     if names.mail in taken and not situation.compiled.needs_numbers:
         yield _fault("/name", address_taken(names, taken, reserved=reserved))
     if names.alias in taken:
@@ -87,7 +89,7 @@ def _fault(pointer: str, conflict: Conflict) -> Fault:
     return Fault(pointer, conflict.code, conflict.detail)
 
 
-def _warnings(situation: MailboxSituation, levels: tuple[LevelRehearsal, ...], *, is_checked: bool) -> Iterator[str]:
+def _warnings(situation: MailboxSituation, levels: tuple[LevelDryRun, ...], *, is_checked: bool) -> Iterator[str]:
     yield from warnings_of(situation)
     if situation.compiled.needs_numbers:
         yield "The number in the address is drawn when the request is sent. Zeros stand for it here."

@@ -1,4 +1,4 @@
-"""Mailboxes are asked for, read and listed here."""
+"""Endpoints of mailboxes: create, read and list."""
 
 from collections.abc import Mapping
 
@@ -32,21 +32,21 @@ from chamberlain.requests.wire import DRY_RUN
 
 
 class MailboxPage(Struct, rename="camel", frozen=True):
-    """Some mailboxes, newest first; `nextCursor` is null on the last page."""
+    """A page of mailboxes, newest first; `nextCursor` is null on the last page."""
 
     items: tuple[Mailbox, ...]
     next_cursor: str | None
 
 
 async def create(mailboxes: MailboxService, call: Call[MailboxBody]) -> Answer:
-    """Queue a mailbox, or say what would come of that."""
+    """Queue a request for a mailbox, or do a dry run."""
     order = to_mailbox_order(call.body)
     if call.query.get(DRY_RUN.name) == "true":
         return Answer(200, json.encode(rehearsed_mailbox(await mailboxes.dry_run(call.caller, order))))
     found = await mailboxes.request(call.caller, order, submission_of(call))
     accepted = found.accepted
     patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
-    # A replay is answered as it was at first, and nobody waits here for an approval.
+    # A replay gets the first answer. Approvals take too long to wait for.
     if patience is not None and not accepted.replayed and not accepted.approval_required:
         result = await call.http.streams.attend(mailboxes.await_result(accepted), call.receive, patience)
         if result is not None and (record := await _finished(found.record, mailboxes, call)) is not None:
@@ -55,7 +55,7 @@ async def create(mailboxes: MailboxService, call: Call[MailboxBody]) -> Answer:
 
 
 async def _finished(queued: MailboxRecord, mailboxes: MailboxService, call: Call[MailboxBody]) -> MailboxRecord | None:
-    """The mailbox as it is now; None where that cannot be told at present, since it was accepted all the same."""
+    """Read the mailbox. None if the directory is unavailable; the request is accepted all the same."""
     try:
         return await mailboxes.read(call.caller, queued.id)
     except Unavailable:
@@ -63,13 +63,13 @@ async def _finished(queued: MailboxRecord, mailboxes: MailboxService, call: Call
 
 
 async def read(mailboxes: MailboxService, call: Call[None]) -> Answer:
-    """One mailbox, whole."""
+    """Read a mailbox."""
     record = await mailboxes.read(call.caller, MailboxId(call.ids["mailboxId"]))
     return Answer(200, json.encode(mailbox_of(record)), (NO_STORE,))
 
 
 async def list_(mailboxes: MailboxService, call: Call[None]) -> Answer:
-    """Those that the caller may see and the filters name."""
+    """List the visible mailboxes that match the filters."""
     query = call.query
     wanted = MailboxFilter(
         type=MailboxType(query["type"]) if "type" in query else None,
@@ -132,26 +132,26 @@ _ASKED_FOR = {**_EXAMPLE, "tenantId": "e57a7e00-0000-4000-8000-000000000001", "a
 ABOUT_CREATE = About(
     id="createMailbox",
     tag=_TAG,
-    summary="Ask for a mailbox",
-    description="Shared, equipment or a room: the kind of the template decides. Without `templateId` the type is read "
-    "from the properties that one type alone has, and the tenant's default template of that type is used; "
-    "`templateSource` says so. The answer is sent when the request is queued durably; follow it at "
-    '`Operation-Location`, or read the mailbox. In the body `null` means "not sent".',
+    summary="Request a mailbox",
+    description="The kind of the template decides whether it becomes a shared mailbox, equipment or a room. Without "
+    "`templateId`, the properties that only one type has decide the type. The tenant's default template of that type "
+    "is used, and `templateSource` says so. The answer is sent once the request is queued durably. Follow the request "
+    'at `Operation-Location`, or read the mailbox. In the body `null` means "not sent".',
     example=_SENT,
 )
 ABOUT_READ = About(
     id="readMailbox",
     tag=_TAG,
     summary="Read a mailbox",
-    description="What was sent or came from the template's defaults, and what the service adds. "
-    "What one may not read answers 404.",
+    description="Returns the properties that were sent or are defaults of the template, and those that the service "
+    "adds. A mailbox that you may not read answers 404.",
 )
 ABOUT_LIST = About(
     id="listMailboxes",
     tag=_TAG,
     summary="List mailboxes, newest first",
-    description="Those that one has asked for, owns or has a permission on; an administrator and an application see "
-    "all of the tenant.",
+    description="Lists the mailboxes that the caller requested, owns or has a permission on. Administrators and "
+    "applications see all mailboxes of the tenant.",
 )
 FILTERS = (
     Parameter("type", {"type": "string", "enum": list(MailboxType)}, "Only mailboxes of this type."),
@@ -163,7 +163,7 @@ FILTERS = (
     Parameter(
         "q",
         {"type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]+$"},
-        "Only mailboxes whose name or an address begins so.",
+        "Only mailboxes whose name or an address starts with this text.",
     ),
     *PARAMETERS,
 )
@@ -177,7 +177,7 @@ _LINKS = {
     "request": {
         "operationId": "readRequest",
         "parameters": {"requestId": "$response.body#/requestId"},
-        "description": "The state of what was asked for.",
+        "description": "The state of the request.",
     },
     "mailbox": {
         "operationId": "readMailbox",
@@ -188,13 +188,13 @@ _LINKS = {
 CREATED = (
     Success(
         200,
-        "The answer to a dry run: what would come of the request. Nothing was written and no number was used.",
+        "The result of a dry run. Nothing was written and no number was used.",
         RehearsedMailbox,
         example=MAILBOX_EXAMPLE,
     ),
     Success(
         201,
-        "It is active. Asked for by `Prefer: wait=N`.",
+        "The mailbox is active. Only with `Prefer: wait=N`.",
         AcceptedMailbox,
         headers={**_LOCATIONS, "Preference-Applied": "Always `wait`."},
         example=_ASKED_FOR,
@@ -205,8 +205,8 @@ CREATED = (
         AcceptedMailbox,
         headers={
             **_LOCATIONS,
-            "Retry-After": "Seconds after which it is worth looking at the request.",
-            "Idempotency-Replayed": "`true` when an earlier call with this key had been accepted; this is its answer.",
+            "Retry-After": "Seconds to wait before reading the request.",
+            "Idempotency-Replayed": "`true` for the answer of an earlier call with this idempotency key.",
         },
         example={**_ASKED_FOR, "provisioningState": "queued", "updatedAt": "2026-11-20T09:30:00.000Z"},
         links=_LINKS,

@@ -1,4 +1,4 @@
-"""Records of mailboxes: what those who may read one are shown, and what a request says has come of it."""
+"""Mailboxes, their provisioning states, and the result of their requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from chamberlain.requests.models import Accepted, RequestError, RequestResult, R
 
 
 class ProvisioningState(StrEnum):
-    """Where a mailbox stands. It is not the free text that callers may keep in its `state`."""
+    """The provisioning state of a mailbox. Its `state` is a free text of the caller."""
 
     PENDING_APPROVAL = "pendingApproval"
     QUEUED = "queued"
@@ -27,12 +27,12 @@ class ProvisioningState(StrEnum):
 
 
 def provisioning_state_of(state: RequestState) -> ProvisioningState:
-    """The state of the mailbox of a request in this state."""
+    """Return the state of a mailbox by the state of its request."""
     return STATES[state]
 
 
 def request_states_of(state: ProvisioningState) -> frozenset[RequestState]:
-    """The states of the request in which its mailbox has this state, for those who look for mailboxes."""
+    """Return the request states that mean this provisioning state."""
     return frozenset([each for each, follows in STATES.items() if follows is state])
 
 
@@ -51,7 +51,7 @@ STATES: Mapping[RequestState, ProvisioningState] = {
 
 @value(frozen=True, slots=True)
 class MailboxRecord:
-    """A mailbox whole. `order` is what was sent, with the template's defaults; `error` is that of the request."""
+    """A mailbox. `order` has the template's defaults; `error` is the error of the request."""
 
     id: MailboxId
     tenant_id: TenantId
@@ -72,7 +72,7 @@ class MailboxRecord:
 
 @value(frozen=True, slots=True)
 class AcceptedMailbox:
-    """A mailbox that was asked for, as it stood when its request was accepted, and that request."""
+    """A requested mailbox at the time of acceptance, and its request."""
 
     record: MailboxRecord
     accepted: Accepted
@@ -80,7 +80,7 @@ class AcceptedMailbox:
 
 @dataclass(frozen=True, slots=True)
 class MailboxFilter:
-    """Which mailboxes somebody wants to see; None is any. `prefix` is how the name or an address begins."""
+    """Filters of a list of mailboxes; None matches all. `prefix` is the start of the name or an address."""
 
     type: MailboxType | None = None
     provisioning_state: ProvisioningState | None = None
@@ -88,7 +88,7 @@ class MailboxFilter:
 
 
 def capacity_unit(mailbox_type: MailboxType) -> Literal["MB", "units", "people"]:
-    """What the capacity of a mailbox of this type is counted in."""
+    """Return the unit of the capacity."""
     match mailbox_type:
         case MailboxType.SHARED:
             return "MB"
@@ -99,5 +99,5 @@ def capacity_unit(mailbox_type: MailboxType) -> Literal["MB", "units", "people"]
 
 
 def mailbox_result(mailbox_id: MailboxId, mailbox: ObservedMailbox) -> RequestResult:
-    """What a request has brought about, by the id that the mailbox is read by."""
+    """Return the result of a request, with the id of the mailbox in the API."""
     return RequestResult("mailbox", mailbox_id, mailbox.display_name, mailbox.mail)

@@ -1,4 +1,4 @@
-"""The names of a mailbox: what it is compared by, and the addresses that it gets."""
+"""The names of a mailbox: its comparison form, its addresses, and conflicts with others."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -14,8 +14,10 @@ from chamberlain.tenants.models import Tenant
 
 @value(frozen=True, slots=True)
 class MailboxNames:
-    """What must be the mailbox' own in its tenant: its name, in the form in which names are compared, its address and
-    its alias. `local_part` is None when nothing is left of the name, `alias` when there is none of its own."""
+    """The values that must be unique in a tenant: name in comparison form, address and alias.
+
+    `local_part` is None if the name has no usable character. `alias` is None unless it is a second address.
+    """
 
     name_key: str
     local_part: str | None
@@ -24,12 +26,12 @@ class MailboxNames:
 
     @property
     def mail(self) -> str | None:
-        """The address that it sends from."""
+        """Return the primary address."""
         return None if self.local_part is None else f"{self.local_part}@{self.domain}"
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """All of its addresses, the one that it sends from first."""
+        """Return all addresses, the primary one first."""
         return tuple([address for address in (self.mail, self.alias) if address is not None])
 
 
@@ -41,39 +43,40 @@ def names_of(
     properties: Mapping[str, str],
     number: int | None = None,
 ) -> MailboxNames:
-    """The names of a completed order. `properties` are the caller's, as far as the rule needs any, and `number` is the
-    one that was drawn, if one was."""
+    """Return the names of a completed order.
+
+    `properties` are those of the caller that the rule needs. `number` is the number that was drawn.
+    """
     made = expand(
         template.address, given=order.name, metadata=order.metadata or {}, properties=properties, number=number
     )
     local = local_part(made)
     if made != order.name and local_part(order.name) is None:
-        # The text of the rule alone would be the address of every such name, and the second of them would be refused.
+        # All such names would get the text of the rule as their address and conflict with each other.
         local = None
     alias = alias_of(order, template.template.type, domain)
     return MailboxNames(
         name_key=comparison_form(order.name),
         local_part=local,
         domain=domain,
-        # An alias that spells the address itself adds nothing.
+        # An alias that equals the address is no second address.
         alias=None if alias == f"{local}@{domain}" else alias,
     )
 
 
 def alias_of(order: MailboxOrder, mailbox_type: MailboxType, domain: str) -> str | None:
-    """The second address, where the type has one: addresses are in lower case, as the tenant's others are."""
+    """Return the second address in lower case, if the type has one."""
     is_wanted = order.alias is not None and mailbox_type is MailboxType.SHARED
     return f"{order.alias}@{domain}".lower() if is_wanted else None
 
 
 def domain_of(order: MailboxOrder, template: MailboxTemplate, tenant: Tenant) -> str:
-    """Where the address of a completed order is made: where it says, else where the template says, else where the
-    tenant's addresses are."""
+    """Return the domain of the order, else of the template, else the tenant's default domain."""
     return (order.domain or template.domain or tenant.default_domain).lower()
 
 
 def comparison_form(name: str) -> str:
-    """The form in which names are the same (compatibility caseless matching: Unicode, 3.13, D146)."""
+    """Return the form in which names are compared (compatibility caseless matching: Unicode, 3.13, D146)."""
     if name.isascii():
         return name.lower()
     folded = unicodedata.normalize("NFD", name).casefold()
@@ -82,13 +85,15 @@ def comparison_form(name: str) -> str:
 
 
 def name_taken(order: MailboxOrder) -> Conflict:
-    """What to say when another mailbox has this name."""
+    """Return the conflict for a name that another mailbox has."""
     return Conflict("nameTaken", f'There is a mailbox called "{order.name}" already. Choose another name.')
 
 
 def address_taken(names: MailboxNames, taken: AbstractSet[str], *, reserved: AbstractSet[str]) -> Conflict:
-    """What to say when somebody has one of these addresses: those that are reserved a request, all others something in
-    the directory."""
+    """Return the conflict for a taken address.
+
+    Reserved addresses belong to requests, all others to objects in the directory.
+    """
     if names.mail in taken or names.alias is None:
         address, cure = names.mail, "Choose another name or domain"
     else:

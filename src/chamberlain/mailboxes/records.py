@@ -1,6 +1,6 @@
-"""Mailboxes: what was asked for, with the state of their requests; and who holds a name or an address.
+"""Read mailboxes with the state of their requests, and the owners of names and addresses.
 
-A mailbox is written with its request, by batcher.py.
+A mailbox is written with its request, by requests/batcher.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from chamberlain.mailboxes.models import MailboxRecord, provisioning_state_of
 from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.requests.models import RequestError, RequestState
 
-# A mailbox whose request was removed after its time is there: those that are not go with their requests.
+# A mailbox without a request is active: retention deletes failed ones together with their requests.
 _KNOWN: Final = """m.mailbox_id, m.tenant_id, m.request_id, m.kind, m.address, m.template_id, m.template_source,
     m.content, m.approval_required, m.actor_type, m.actor_id, m.actor_name, m.created_at,
     coalesce(q.state, 'succeeded') AS state, q.error, coalesce(q.updated_at, m.updated_at) AS updated_at"""
-# The request knows what it has left in the directory, too.
+# The warnings of the request include those about objects that it left in the directory.
 COLUMNS: Final = f"{_KNOWN}, coalesce(q.warnings, m.warnings) AS warnings"
 
 FIND: Final = f"""
@@ -29,7 +29,7 @@ SELECT {COLUMNS} FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USIN
 WHERE m.tenant_id = $1 AND m.mailbox_id = $2 AND ($3::uuid IS NULL OR $3 = ANY (m.readers))
 """  # noqa: S608 - text of ours alone.
 
-# With the warnings of its acceptance alone.
+# Only with the warnings at acceptance.
 FIND_OF_REQUEST: Final = f"""
 SELECT {_KNOWN}, m.warnings FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
 WHERE m.tenant_id = $1 AND m.request_id = $2
@@ -48,37 +48,37 @@ WHERE v.tenant_id = $1 AND v.kind = $2 AND v.value = $3 AND ($4::uuid IS NULL OR
 
 
 async def find(tx: Transaction, mailbox_id: MailboxId, *, reader: UUID | None) -> MailboxRecord | None:
-    """The mailbox whole, if this user is one of those who may read it; with None everybody may."""
+    """Read a mailbox if the reader may see it. A reader of None sees all."""
     row = await tx.fetch_row(FIND, tx.tenant_id, mailbox_id, reader)
     return record_of(row) if row else None
 
 
 async def find_of_request(tx: Transaction, request_id: RequestId) -> MailboxRecord | None:
-    """The mailbox of a request whole, but for what has been said of it since it was accepted."""
+    """Read the mailbox of a request, with the warnings at acceptance."""
     row = await tx.fetch_row(FIND_OF_REQUEST, tx.tenant_id, request_id)
     return record_of(row) if row else None
 
 
 async def ids_of_requests(tx: Transaction, request_ids: Sequence[RequestId]) -> Mapping[RequestId, MailboxId]:
-    """How the mailboxes of these requests are called."""
+    """Return the ids of the mailboxes of these requests."""
     rows = await tx.fetch(FIND_IDS, request_ids)
     return {RequestId(row["request_id"]): MailboxId(row["mailbox_id"]) for row in rows}
 
 
 async def reserved(tx: Transaction, kind: str, values: Sequence[str]) -> frozenset[str]:
-    """Which of these names (in the form in which they are compared) or addresses are given away."""
+    """Return the names (in comparison form) or addresses that are reserved."""
     rows = await tx.fetch(FIND_RESERVED, tx.tenant_id, kind, values)
     return frozenset([row["value"] for row in rows])
 
 
 async def find_holder(tx: Transaction, kind: str, value: str, *, reader: UUID | None) -> MailboxId | None:
-    """The mailbox that has this name or address, if this user is one of those who may read it."""
+    """Find the mailbox that has this name or address, if the reader may see it."""
     row = await tx.fetch_row(FIND_HOLDER, tx.tenant_id, kind, value, reader)
     return MailboxId(row["mailbox_id"]) if row else None
 
 
 def record_of(row: Record) -> MailboxRecord:
-    """The mailbox that a row holds."""
+    """Convert a row to a mailbox."""
     error, warnings = row["error"], row["warnings"]
     return MailboxRecord(
         id=MailboxId(row["mailbox_id"]),

@@ -1,4 +1,4 @@
-"""Drafts of mailboxes: the request as it is to be written, and the mailbox with it."""
+"""Validate mailbox requests, and draft the rows and events of valid ones."""
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -43,10 +43,10 @@ from chamberlain.tenants.models import Applicability, Tenant
 
 @value(frozen=True, slots=True)
 class MailboxSituation:
-    """Who asks for what, and the template and tenant as they are known.
+    """The caller, the order, and the template and tenant to validate it by.
 
-    `sent` is what the caller sent, which faults point into; `order` is the same with the template's defaults, which is
-    what the mailbox becomes. With `ask_addresses` it is the write that asks the directory for addresses.
+    `sent` is the order of the caller; pointers of errors refer to it. `order` has the template's defaults as well. With
+    `ask_addresses` the write asks the directory for taken addresses.
     """
 
     caller: Caller
@@ -60,38 +60,37 @@ class MailboxSituation:
 
     @property
     def template(self) -> MailboxTemplate:
-        """The template itself."""
+        """Return the template."""
         return self.compiled.template
 
     @property
     def head(self) -> TemplateHead:
-        """What every template has."""
+        """Return the head of the template."""
         return self.compiled.template.head
 
     @property
     def approval(self) -> ApprovalRule | None:
-        """Who has to agree."""
+        """Return the approval rule of the template."""
         return self.compiled.template.approval
 
     @property
     def noun(self) -> str:
-        """What the audit trail calls it."""
+        """Return the noun of the audit action."""
         return "mailbox"
 
     @property
     def type(self) -> MailboxType:
-        """What the template makes."""
+        """Return the type of the mailbox."""
         return self.compiled.template.type
 
     @property
     def domain(self) -> str:
-        """Where the address is made."""
+        """Return the domain of the address."""
         return domain_of(self.order, self.compiled.template, self.tenant)
 
     @property
     def requester(self) -> UserId:
-        """Who asks, as approvals know them; the id of an application is no user's, so that it stands in nobody's
-        way."""
+        """Return the caller as requester. The id of an application matches no approver."""
         return UserId(self.caller.id)
 
 
@@ -104,7 +103,7 @@ def situation_of(
     compiled: CompiledMailboxTemplate,
     ask_addresses: bool = False,
 ) -> MailboxSituation:
-    """The situation of an order whose template was found."""
+    """Build the situation of an order whose template exists."""
     return MailboxSituation(
         caller=caller,
         sent=sent,
@@ -118,15 +117,19 @@ def situation_of(
 
 
 def caller_question(situation: MailboxSituation) -> PeopleQuestion | None:
-    """Who is the caller? To be asked first, and only when the address needs it (`needs_properties`). None for an
-    application, of which a directory knows nothing that an address could have."""
+    """Return the lookup of the caller, if the address needs it (`needs_properties`).
+
+    None for an application, which has no properties in the directory.
+    """
     user = situation.caller.user_id
     return None if user is None else PeopleQuestion(situation.tenant.id, users=frozenset((user,)))
 
 
 def people_question(situation: MailboxSituation, names: MailboxNames) -> PeopleQuestion:
-    """Everybody and everything that the order and its template name, in one question; of the approvers those of the
-    first level, which opens at once."""
+    """Return one lookup for all users, groups and addresses of the order and its template.
+
+    Of the approvers it has those of the first level, which opens at once.
+    """
     user = situation.caller.user_id
     order, template = situation.order, situation.template
     people = {*named_in(order), *named_users(template.custom_fields, order.metadata)}
@@ -154,7 +157,7 @@ def people_question(situation: MailboxSituation, names: MailboxNames) -> PeopleQ
 
 
 def named_in(properties: MailboxProperties) -> Iterator[UserId]:
-    """The users whom an order, or the defaults of a template, name: those who shall have no permission as well."""
+    """Yield the users in an order or in a template's defaults, including those with level None."""
     yield from properties.permissions or ()
     for owner in (properties.primary_owner, properties.secondary_owner):
         if owner is not None:
@@ -162,13 +165,13 @@ def named_in(properties: MailboxProperties) -> Iterator[UserId]:
 
 
 def mailbox_not_allowed(situation: MailboxSituation, answer: PeopleAnswer) -> Forbidden | None:
-    """Why the caller may not use the template, if so. Applications are not held to its audience."""
+    """Return the error if the caller may not use the template. Audiences do not restrict applications."""
     user = situation.caller.user_id
     return None if user is None else template_not_allowed(situation.template.audience, user, answer.member_of)
 
 
 def faults_without_directory(situation: MailboxSituation, names: MailboxNames) -> tuple[Fault, ...]:
-    """Those that the order and its template alone show: they are known even while the directory does not answer."""
+    """Validate the order by its template alone, without the directory."""
     return first_faults(
         _name_faults(names),
         _domain_faults(situation),
@@ -178,7 +181,7 @@ def faults_without_directory(situation: MailboxSituation, names: MailboxNames) -
 
 
 def faults_in_directory(situation: MailboxSituation, answer: PeopleAnswer) -> tuple[Fault, ...]:
-    """Those that only the directory can tell: who does not exist."""
+    """Validate by the answer of the directory that all users exist."""
     known = answer.people.keys()
     fields = situation.template.custom_fields
     return first_faults(
@@ -189,15 +192,14 @@ def faults_in_directory(situation: MailboxSituation, answer: PeopleAnswer) -> tu
 
 
 def warnings_of(situation: MailboxSituation) -> tuple[str, ...]:
-    """What the caller is told although the order can be carried out."""
+    """Return the warnings of a valid order."""
     if situation.tenant.applicability is not Applicability.WARN:
         return ()
     return tuple(applicability_warnings(situation.sent, situation.type))
 
 
 def sent_user_faults(sent: MailboxOrder, known: AbstractSet[UserId]) -> Iterator[Fault]:
-    """A fault for each user who was sent and does not exist, one for each place. A pointer into the permissions has the
-    id in lower case, as ids are given back."""
+    """Yield an error for each place with an unknown user. Pointers have ids in lower case."""
     for user in sent.permissions or ():
         if user not in known:
             yield _unknown(f"/permissions/{user}", user)
@@ -207,7 +209,7 @@ def sent_user_faults(sent: MailboxOrder, known: AbstractSet[UserId]) -> Iterator
 
 
 def _name_faults(names: MailboxNames) -> Iterator[Fault]:
-    """An address of which nothing is left, or that is too long."""
+    """Validate that the address is neither empty nor too long."""
     if names.local_part is None:
         detail = "No mail address can be made from this. Use at least one letter from a to z or a digit."
         yield Fault("/name", "noAddress", detail)
@@ -217,7 +219,7 @@ def _name_faults(names: MailboxNames) -> Iterator[Fault]:
 
 
 def _domain_faults(situation: MailboxSituation) -> Iterator[Fault]:
-    """A domain that is not the tenant's, whether it was sent or is the template's."""
+    """Validate that the domain of the order or the template is the tenant's."""
     domain, tenant = situation.domain, situation.tenant
     if domain in tenant.domains:
         return
@@ -230,7 +232,7 @@ def _domain_faults(situation: MailboxSituation) -> Iterator[Fault]:
 
 
 def _type_faults(situation: MailboxSituation) -> Iterator[Fault]:
-    """Properties that a mailbox of this type does not have, where the tenant does not have them kept."""
+    """Validate that the type has all properties, unless the tenant only warns."""
     match situation.tenant.applicability:
         case Applicability.REFUSE:
             yield from applicability_faults(situation.sent, situation.type)
@@ -239,7 +241,7 @@ def _type_faults(situation: MailboxSituation) -> Iterator[Fault]:
 
 
 def _template_user_faults(situation: MailboxSituation, known: AbstractSet[UserId]) -> Iterator[Fault]:
-    """Users of the template's defaults, as far as nothing was sent in their place."""
+    """Validate the users of the template's defaults that the order does not override."""
     of_template = dict.fromkeys(named_in(situation.order)).keys() - set(named_in(situation.sent)) - known
     for user in sorted(of_template):
         detail = f"The template names {user}, who is no user of this tenant. Ask an administrator to mend it."
@@ -251,12 +253,12 @@ def _unknown(pointer: str, user: UserId) -> Fault:
 
 
 def _some(domains: tuple[str, ...]) -> str:
-    """The first of the domains: a tenant may have a thousand."""
+    """List the first domains; a tenant may have a thousand."""
     shown = ", ".join(domains[:MOST_SHOWN])
     return shown if len(domains) <= MOST_SHOWN else f"{shown} and {len(domains) - MOST_SHOWN} more"
 
 
-# As many as a person reads.
+# Keeps the message readable.
 MOST_SHOWN = 10
 
 
@@ -270,7 +272,10 @@ def mailbox_draft_of(
     content: bytes,
     moment: Moment | None,
 ) -> Draft:
-    """The request with its mailbox. `answer` is None when the directory gave none: then people are checked later."""
+    """Draft the request with its mailbox.
+
+    `answer` is None if the directory did not answer. Then the worker validates people.
+    """
     order = situation.order
     mail = names.mail or ""
     wanted = wanted_of(
@@ -304,14 +309,14 @@ def mailbox_draft_of(
 
 
 def readers_of(order: MailboxOrder, creator: UserId | None) -> frozenset[UserId]:
-    """Who may read it without being an administrator: whoever asks for it, its owners, and who gets a permission."""
+    """Return the readers besides administrators: requester, owners and users with a permission."""
     permitted = [user for user, level in (order.permissions or {}).items() if level is not PermissionLevel.NONE]
     named = (creator, order.primary_owner, order.secondary_owner, *permitted)
     return frozenset([user for user in named if user is not None])
 
 
 def record_of_draft(draft: Draft, at: datetime) -> MailboxRecord:
-    """The mailbox as it stands when its request was written at this moment."""
+    """Return the mailbox of a request that was written at this time."""
     mailbox = draft.mailbox
     if mailbox is None:
         raise ValueError("This draft is not one of a mailbox.")
@@ -335,7 +340,7 @@ def record_of_draft(draft: Draft, at: datetime) -> MailboxRecord:
 
 
 def at_acceptance(record: MailboxRecord) -> MailboxRecord:
-    """The mailbox as it stood when its request was accepted."""
+    """Return the mailbox as it was when its request was accepted."""
     first = ProvisioningState.PENDING_APPROVAL if record.approval_required else ProvisioningState.QUEUED
     return replace(record, provisioning_state=first, error=None, updated_at=record.created_at)
 

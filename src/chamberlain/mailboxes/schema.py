@@ -1,64 +1,51 @@
-"""The body of a mailbox creation, as it is sent and as it is kept with its request."""
+"""The body of a mailbox request, which is also stored with the request."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from msgspec import convert, field, json
+from msgspec import Struct, convert, defstruct, field, json, structs
 
-from chamberlain.core.fields import Id, Line, MailboxName, Metadata, Name, Shape
+from chamberlain.core.fields import Id, MailboxName, Name, Shape
 from chamberlain.core.ids import UserId
 from chamberlain.core.validation import Reader
 from chamberlain.directory.mailboxes import MailboxOrder, PermissionLevel, RoomEquipment
-from chamberlain.templates.schema import (
-    Alias,
-    AutomaticReply,
-    BusinessPhones,
-    Capacity,
-    Notes,
-    Permissions,
-    Reason,
-    RoomMailboxMetadataShape,
-    State,
-    Tags,
-)
+from chamberlain.templates.schema import Alias, MailboxPropertiesShape, RoomMailboxMetadataShape
+
+Body = TypeVar("Body", bound=Struct)
 
 
-class MailboxBody(Shape, frozen=True, kw_only=True, omit_defaults=True):
-    """A mailbox as it is asked for; without a template, its type is read from the properties that are there."""
+def _first(*names: str) -> Callable[[type[Body]], type[Body]]:
+    """Move fields to the front of a shape. Inheritance puts them behind those of the base class."""
+
+    def reorder(shape: type[Body]) -> type[Body]:
+        known = {each.name: each for each in structs.fields(shape)}
+        members = [
+            (name, known[name].type, field(default=known[name].default, name=known[name].encode_name))
+            for name in dict.fromkeys((*names, *known))
+        ]
+        reordered = defstruct(
+            shape.__name__,
+            members,
+            bases=(Shape,),
+            module=shape.__module__,
+            namespace={"__doc__": shape.__doc__},
+            frozen=True,
+            kw_only=True,
+            omit_defaults=True,
+        )
+        return cast("type[Body]", reordered)
+
+    return reorder
+
+
+@_first("name", "display_name", "template_id")
+class MailboxBody(MailboxPropertiesShape, frozen=True, kw_only=True, omit_defaults=True):
+    """A mailbox to create. Without a template, its properties decide its type."""
 
     name: MailboxName
     display_name: Name
     template_id: Id | None = None
-    permissions: Permissions | None = None
-    metadata: Metadata | None = None
-    capacity: Capacity | None = None
-    state: State | None = None
-    street_address: Line | None = None
-    office_location: Line | None = None
-    company_name: Line | None = None
-    postal_code: Line | None = None
-    city: Line | None = None
-    country: Line | None = None
-    phone: Line | None = None
-    department: Line | None = None
-    domain: Line | None = None
-    audio_device_name: Line | None = None
-    display_device_name: Line | None = None
-    video_device_name: Line | None = None
-    business_phones: BusinessPhones | None = None
-    primary_owner: Id | None = None
-    secondary_owner: Id | None = None
-    automatic_reply: AutomaticReply | None = None
-    is_allow_automatic_reply_override: bool | None = None
-    is_wheel_chair_accessible: bool | None = None
-    # The API spells it so; "camel" would make hideFromGal of it.
-    hide_from_gal: bool | None = field(default=None, name="hideFromGAL")
-    auto_mapping: bool | None = None
-    tags: Tags | None = None
-    room_mailbox_metadata: RoomMailboxMetadataShape | None = None
-    notes: Notes | None = None
-    reason: Reason | None = None
     alias: Alias | None = None
 
 
@@ -66,13 +53,13 @@ MAILBOX = Reader(MailboxBody)
 
 
 def to_mailbox_order(body: MailboxBody) -> MailboxOrder:
-    """The rules' value of it, field by field of the same names."""
+    """Convert a body to an order, field by field."""
     return convert(body, MailboxOrder, from_attributes=True)
 
 
+# Any: each value has the type of its field.
 def fields_of(order: MailboxOrder) -> dict[str, Any]:
-    """What an order says, by the fields of a body of the same names, with ids in lower case. Any: each has the type of
-    its own field."""
+    """Return the fields of a body that are set in an order. Ids are in lower case."""
     said = {name: value for name in _FIELDS if (value := getattr(order, name)) is not None}
     for name, written in _WRITTEN.items():
         if name in said:
@@ -81,12 +68,12 @@ def fields_of(order: MailboxOrder) -> dict[str, Any]:
 
 
 def read_mailbox_order(body: bytes) -> MailboxOrder:
-    """The order that a stored body holds."""
+    """Parse the order in a stored body."""
     return to_mailbox_order(MAILBOX.read(body))
 
 
 def write_mailbox_order(order: MailboxOrder) -> bytes:
-    """An order as a body that is stored."""
+    """Serialize an order as a stored body."""
     return _encode(MailboxBody(**fields_of(order)))
 
 
@@ -99,7 +86,7 @@ def _room(equipment: RoomEquipment) -> RoomMailboxMetadataShape:
 
 
 _FIELDS = MailboxBody.__struct_fields__
-# What a body writes in another way than the rules. Any: each goes with the type of its own field.
+# Fields whose type differs in the body. Any: each value has the type of its field.
 _WRITTEN: Mapping[str, Callable[[Any], object]] = MappingProxyType(
     {
         "template_id": str,

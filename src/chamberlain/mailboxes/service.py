@@ -29,7 +29,7 @@ from chamberlain.directory.mailboxes import MailboxOrder, MailboxType
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.mailboxes import records, store
-from chamberlain.mailboxes.dry_run import MailboxRehearsal, rehearse_mailbox
+from chamberlain.mailboxes.dry_run import MailboxDryRun, plan_dry_run
 from chamberlain.mailboxes.models import AcceptedMailbox, MailboxFilter, MailboxRecord
 from chamberlain.mailboxes.names import MailboxNames, address_taken, name_taken, names_of
 from chamberlain.mailboxes.rules import (
@@ -116,7 +116,7 @@ class MailboxService:
         async with self.database.transaction(caller.tenant_id) as tx:
             return await store.find_page(tx, wanted, reader=reader, page=page)
 
-    async def dry_run(self, caller: Caller, order: MailboxOrder) -> MailboxRehearsal:
+    async def dry_run(self, caller: Caller, order: MailboxOrder) -> MailboxDryRun:
         """Validate and plan a mailbox without writing.
 
         Uses up no number of a naming rule. A name or address that is taken is reported as a conflict. Raises
@@ -132,7 +132,7 @@ class MailboxService:
         if (rule := situation.template.approval) is not None:
             question = approvers_question(rule.levels, tenant_id=caller.tenant_id, requester=situation.requester)
             approvers = await self._look_up(question)
-        return rehearse_mailbox(
+        return plan_dry_run(
             situation,
             names,
             answer=answer,
@@ -294,8 +294,8 @@ class MailboxService:
             mailbox = await records.find_holder(tx, "address", address, reader=reader)
             record = None if mailbox else await request_records.find_by_address(tx, address)
         conflict = address_taken(names, taken, reserved=reserved)
-        told = mailbox or await visible_owner(self.authorization, caller, record)
-        conflict.conflicting_id = None if told is None else str(told)
+        owner = mailbox or await visible_owner(self.authorization, caller, record)
+        conflict.conflicting_id = None if owner is None else str(owner)
         return conflict
 
     async def _reader(self, caller: Caller) -> UUID | None:

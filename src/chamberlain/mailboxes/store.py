@@ -1,7 +1,7 @@
-"""Lists of mailboxes, newest first, at the same cost however many there are: see request_lists.py for the methods.
+"""Paginate mailboxes, newest first, at the same cost for any number of them. requests/store.py has the methods.
 
-A list by prefix goes through spans of mailboxes, see sql/mailbox_lists.sql. Until the indexes for it are there, which
-migrations build after the old processes are gone, it sorts a rare prefix and walks from the newest on for another.
+A list by prefix scans spans of mailboxes, see sql/mailbox_lists.sql. Until the `post` migrations have built its
+indexes, it sorts a rare prefix and scans from the newest mailbox for a frequent one.
 """
 
 from enum import Enum, auto
@@ -17,7 +17,7 @@ from chamberlain.mailboxes.names import comparison_form
 from chamberlain.mailboxes.records import COLUMNS, record_of
 from chamberlain.queue.jobs import are_few_due
 
-# So many mailboxes are sorted or looked up in a few milliseconds.
+# This many mailboxes are sorted or looked up in a few milliseconds.
 FEW: Final = 1_000
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 reader, $5 types, $6 states of their requests, $7 number
@@ -39,7 +39,7 @@ _BY_STATE: Final = "chamberlain.request_by_state"
 
 
 def _page_of(places: str) -> str:
-    """The mailboxes at these places, in their order. OFFSET 0 keeps the planner from beginning at the other end."""
+    """Select the mailboxes at these places, in order. OFFSET 0 keeps the planner from reversing the join."""
     return f"""
     SELECT m.* FROM ({places}) place CROSS JOIN LATERAL (
         SELECT {COLUMNS} FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
@@ -54,8 +54,10 @@ _BEHIND_ALL: Final = "repeat(chr(1114111), 65)"
 
 
 def _beginning(name: str, address: str) -> str:
-    """All that begin so, each index for itself. Texts are compared by their bytes; nothing that goes on comes behind
-    more of the last character of all than a name can have."""
+    """Select all mailboxes with the prefix, one index at a time.
+
+    The upper bound has more of the highest code point than a name can have characters.
+    """
     parts = [
         f"""SELECT m.request_id FROM chamberlain.mailbox m WHERE m.tenant_id = $1
         AND m.{column} COLLATE "C" >= {value}::text AND m.{column} COLLATE "C" < {value} || {_BEHIND_ALL}"""  # noqa: S608
@@ -80,7 +82,7 @@ COUNT_FEW: Final = f"SELECT count(*) AS number FROM ({_beginning('$2', '$3')} LI
 ALL: Final = _page_of(merged(_MAILBOXES, _EVERYBODYS, _IN_STATES, _BEGINS))
 OF_READER: Final = _page_of(merged(_READERS, "r.user_id = $4", _IN_STATES, _BEGINS))
 BY_STATE: Final = _page_of(merged(_BY_STATE, _READABLE, "r.state = ($6::text[])[1]", _BEGINS))
-# What is queued or running has a job that was due already; what waits may have one that is due again.
+# Queued and running requests have a due job. A waiting one may have a job that is due again.
 UNDER_WAY: Final = _page_of(f"""
     WITH under_way AS MATERIALIZED (
         SELECT r.created_at, r.request_id FROM (
@@ -128,24 +130,24 @@ SELECT count(*) = 3 AS ready FROM pg_index i WHERE i.indisvalid AND i.indexrelid
 
 
 class Route(Enum):
-    """The way to a page. Each is quick for other numbers of mailboxes, and all give the same list."""
+    """The query plan of a page. All return the same list; each is quick for other numbers of mailboxes."""
 
     WALK = auto()
-    """From the newest on, of the tenant or of a reader."""
+    """Scan from the newest, of the tenant or of a reader."""
     ELSEWHERE = auto()
-    """Through the few in a state that a table or jobs list."""
+    """Read the few in a state from a table or from jobs."""
     OF_READER = auto()
-    """Through the mailboxes of a reader who has few."""
+    """Scan the mailboxes of a reader with few."""
     FEW_BEGINNING = auto()
     """Sort the few with the prefix."""
     SPANS = auto()
-    """Through spans, newest first."""
+    """Scan spans, newest first."""
 
 
 async def find_page(
     tx: Transaction, wanted: MailboxFilter, *, reader: UUID | None, page: PageWanted
 ) -> Page[MailboxRecord]:
-    """A page of what the filter names, of all mailboxes or of those that this user may read."""
+    """Read a page of the matching mailboxes, of all or of one reader."""
     await tx.execute(PLANNING)
     route = await find_route(tx, wanted, reader)
     statement, values = page_statement(tx, wanted, reader, page, route)
@@ -153,12 +155,12 @@ async def find_page(
     records = [record_of(row) for row in rows[: page.limit]]
     if len(rows) <= page.limit:
         return Page(records, None)
-    # Mailboxes of one moment stand in the order of their requests, which other tables know as well.
+    # The request id breaks ties, because other tables have it too.
     return Page(records, Position(records[-1].created_at, records[-1].request_id))
 
 
 async def find_route(tx: Transaction, wanted: MailboxFilter, reader: UUID | None) -> Route:
-    """Choose the way to a page by how many mailboxes it would pass."""
+    """Choose the query plan by the number of mailboxes that it would scan."""
     if reader is not None and await _reads_few(tx, reader):
         return Route.OF_READER
     if wanted.provisioning_state is not None and await _is_quick_by_state(tx, wanted, wanted.provisioning_state):
@@ -174,7 +176,7 @@ async def find_route(tx: Transaction, wanted: MailboxFilter, reader: UUID | None
 def page_statement(
     tx: Transaction, wanted: MailboxFilter, reader: UUID | None, page: PageWanted, route: Route
 ) -> tuple[str, tuple[object, ...]]:
-    """The statement that reads a page and one row more, with its values."""
+    """Return the statement that reads a page and one more row, with its values."""
     after = page.after
     place = (None, None) if after is None else (after.created_at, after.id)
     kinds = _kinds(wanted)
@@ -195,7 +197,7 @@ def page_statement(
 
 
 async def _is_quick_by_state(tx: Transaction, wanted: MailboxFilter, state: ProvisioningState) -> bool:
-    """Whether to list by state: all rows of it belong on the page, or few are passed."""
+    """Return whether a list by state scans few rows."""
     if state is ProvisioningState.ACTIVE:
         return False
     if _is_under_way(state):
@@ -217,7 +219,7 @@ async def _few_begin(tx: Transaction, prefix: str) -> bool:
 
 
 def _prefixes(prefix: str) -> tuple[str, str]:
-    """How a name begins in the form in which names are compared, and an address in its own."""
+    """Return the prefix in the comparison form of names, and in that of addresses."""
     return comparison_form(prefix), prefix.lower()
 
 
@@ -226,5 +228,5 @@ def _kinds(wanted: MailboxFilter) -> list[MailboxType]:
 
 
 def _is_under_way(state: ProvisioningState | None) -> bool:
-    """Whether mailboxes in this state are found by their jobs."""
+    """Return whether mailboxes in this state are found by their jobs."""
     return state in (ProvisioningState.QUEUED, ProvisioningState.PROVISIONING)

@@ -1,4 +1,4 @@
-"""Mailboxes as they are sent: what was asked for, and what the service adds to it."""
+"""JSON of mailboxes and of their dry runs."""
 
 from typing import Literal
 from uuid import UUID
@@ -9,7 +9,7 @@ from chamberlain.core.fields import Id
 from chamberlain.directory.mailboxes import MailboxType, TemplateSource
 from chamberlain.directory.steps import title
 from chamberlain.http.wire import Actor, Time, time_of
-from chamberlain.mailboxes.dry_run import MailboxRehearsal
+from chamberlain.mailboxes.dry_run import MailboxDryRun
 from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState, capacity_unit
 from chamberlain.mailboxes.schema import MailboxBody, fields_of
 from chamberlain.requests import models as request_models
@@ -30,7 +30,7 @@ from chamberlain.templates.schema import Permissions
 
 
 class Mailbox(MailboxBody, frozen=True, kw_only=True):
-    """A mailbox. What nobody sent and no template gave is left out; what the service adds is always there."""
+    """A mailbox. Properties without a value are left out, except those that the service adds."""
 
     template_id: Id
     permissions: Permissions
@@ -49,17 +49,17 @@ class Mailbox(MailboxBody, frozen=True, kw_only=True):
 
 
 class AcceptedMailbox(Mailbox, frozen=True, kw_only=True):
-    """The same as the answer to whoever asked for it."""
+    """A mailbox in the answer to its request."""
 
     tenant_id: UUID
     approval_required: bool
 
 
 def mailbox_of(record: MailboxRecord) -> Mailbox:
-    """What is sent of a mailbox."""
+    """Encode a mailbox."""
     sent = fields_of(record.order)
     sent["template_id"] = str(record.template_id)
-    # The record shows permissions as wanted; none at all is a wish as well.
+    # Permissions are always there, even if empty.
     sent.setdefault("permissions", {})
     return Mailbox(
         **sent,
@@ -79,7 +79,7 @@ def mailbox_of(record: MailboxRecord) -> Mailbox:
 
 
 def accepted_mailbox_of(record: MailboxRecord) -> AcceptedMailbox:
-    """What is sent to whoever asked for it."""
+    """Encode a mailbox for the answer to its request."""
     shown = structs.asdict(mailbox_of(record))
     return AcceptedMailbox(**shown, tenant_id=record.tenant_id, approval_required=record.approval_required)
 
@@ -90,8 +90,7 @@ def _error(error: request_models.RequestError) -> RequestError:
 
 
 class RehearsedMailbox(Struct, rename="camel", frozen=True):
-    """A mailbox as it would be asked for. Zeros stand for a number that is known only when the request is sent;
-    `warnings` say so."""
+    """The result of a dry run. Zeros replace a number that is drawn later; `warnings` say so."""
 
     dry_run: bool
     kind: TemplateKind
@@ -108,8 +107,8 @@ class RehearsedMailbox(Struct, rename="camel", frozen=True):
     warnings: tuple[str, ...]
 
 
-def rehearsed_mailbox(rehearsal: MailboxRehearsal) -> RehearsedMailbox:
-    """What is sent of a rehearsal."""
+def rehearsed_mailbox(rehearsal: MailboxDryRun) -> RehearsedMailbox:
+    """Encode a dry run."""
     return RehearsedMailbox(
         dry_run=True,
         kind=rehearsal.template.kind,

@@ -13,7 +13,7 @@ NO_REQUEST = RequestId(UUID(int=0))
 
 
 @dataclass(frozen=True, slots=True)
-class LevelRehearsal:
+class LevelDryRun:
     """One level of approval, with those who could decide if it were open now."""
 
     level: int
@@ -23,14 +23,14 @@ class LevelRehearsal:
 
 def levels_of(
     rule: ApprovalRule | None, approvers: PeopleAnswer | None, *, requester: UserId
-) -> tuple[LevelRehearsal, ...]:
+) -> tuple[LevelDryRun, ...]:
     """The levels of an approval, each with those whom the directory has found for it."""
     if rule is None:
         return ()
     known = PeopleAnswer() if approvers is None else approvers
     return tuple(
         [
-            LevelRehearsal(number, level.mode, approvers_of(level, known, requester=requester))
+            LevelDryRun(number, level.mode, approvers_of(level, known, requester=requester))
             for number, level in enumerate(rule.levels, start=1)
         ]
     )
@@ -42,7 +42,7 @@ def named(user: UserId, answer: PeopleAnswer | None) -> NamedPerson:
     return NamedPerson(user, "" if person is None else person.display_name)
 
 
-def nobody_approves(levels: Iterable[LevelRehearsal]) -> Iterator[str]:
+def nobody_approves(levels: Iterable[LevelDryRun]) -> Iterator[str]:
     """A warning for each level at which a request would wait for ever."""
     for level in levels:
         if not level.approvers:

@@ -10,7 +10,7 @@ from chamberlain.directory.models import NamedPerson
 from chamberlain.directory.steps import Step, title
 from chamberlain.http.router import Parameter
 from chamberlain.http.wire import Actor, Time, _actor, _time_or_none, time_of
-from chamberlain.requests.dry_run import LevelRehearsal
+from chamberlain.requests.dry_run import LevelDryRun
 from chamberlain.requests.models import (
     ApprovalMode,
     ApprovalRecord,
@@ -299,7 +299,7 @@ def _person(person: NamedPerson) -> RehearsedPerson:
     return RehearsedPerson(person.id, person.display_name)
 
 
-def _level(level: LevelRehearsal) -> RehearsedLevel:
+def _level(level: LevelDryRun) -> RehearsedLevel:
     return RehearsedLevel(level.level, level.mode, tuple(map(_person, level.approvers)))
 
 

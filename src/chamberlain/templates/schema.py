@@ -315,8 +315,8 @@ class RoomMailboxMetadataShape(Shape, frozen=True, kw_only=True, omit_defaults=T
     has_video_conferencing: bool | None = None
 
 
-class MailboxDefaultsShape(Shape, frozen=True, kw_only=True, omit_defaults=True):
-    """What a mailbox gets where the request says nothing: every property but those that make it this one mailbox."""
+class MailboxPropertiesShape(Shape, frozen=True, kw_only=True, omit_defaults=True):
+    """Properties of a mailbox that a request sends or a template gives."""
 
     permissions: Permissions | None = None
     metadata: Metadata | None = None
@@ -347,6 +347,10 @@ class MailboxDefaultsShape(Shape, frozen=True, kw_only=True, omit_defaults=True)
     room_mailbox_metadata: RoomMailboxMetadataShape | None = None
     notes: Notes | None = None
     reason: Reason | None = None
+
+
+class MailboxDefaultsShape(MailboxPropertiesShape, frozen=True, kw_only=True, omit_defaults=True):
+    """Properties that a mailbox gets unless the request sends them."""
 
 
 class MailboxNamingShape(Shape, frozen=True, kw_only=True):
