@@ -1,4 +1,4 @@
-"""The adoption service and its job over an estate, with mailboxes and teams that existed before."""
+"""The adoption service and its job over an estate with existing objects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,14 +24,17 @@ from tests.estates import ADA, BEN, ESTATE, SHARED_MAILBOX, TRACE, Estate
 from tests.guests.assignments.guest_fixture import make_due
 from tests.requests.acts import administrator
 
-# Not ours: what carries its mark under another name carries none of ours.
+# Another extension. Objects with a mark under it are not ours.
 ELSEWHERE = "elsewhere"
 RULE = AdoptionRule(TemplateKind.SHARED, SHARED_MAILBOX)
 
 
 @dataclass
 class AdoptionsWithFaults(Adoptions):
-    """The port with trouble: with all of it, or with single marks. `before_marking` is done once, just before."""
+    """The port with faults: for all calls, or for single marks.
+
+    `before_marking` runs once.
+    """
 
     adoptions: Adoptions
     trouble: TryAgain | None = None
@@ -83,7 +86,7 @@ class AdoptionFixture:
         key: str | None = None,
         client_address: str | None = None,
     ) -> AdoptionId:
-        """Confirm what a preview shows now, or showed before."""
+        """Confirm the preview of now, or an earlier one."""
         digest = digest or (await self.preview(rule)).digest
         act = Act(None, None if key is None else IdempotencyKey(key, digest.encode()), TRACE, client_address)
         answer = await self.service.confirm(caller or administrator(ADA), rule, digest, act, rendered)
@@ -96,7 +99,7 @@ class AdoptionFixture:
         await self.service.undo(caller or administrator(ADA), adoption_id, act, rendered)
 
     async def work(self) -> None:
-        """Run what is due of adoptions, once."""
+        """Run due jobs of adoptions once."""
         await make_due(self.estate)
         await self.run.run(await self.estate.claim(kinds=[JobKind.ADOPTION_RUN]))
 
@@ -107,7 +110,7 @@ class AdoptionFixture:
         return (await self.service.list(administrator(ADA), PageWanted(100, None))).items
 
     async def mailbox_before(self, work: MailboxWork) -> ObservedMailbox:
-        """A mailbox that somebody has made without us."""
+        """Create a mailbox outside of the service."""
         [outcome] = await self.estate.directory.ensure_mailboxes([elsewhere(work)])
         assert outcome.mailbox is not None, outcome.fault
         return outcome.mailbox
@@ -128,7 +131,7 @@ class AdoptionFixture:
 
 
 def elsewhere(work: MailboxWork) -> MailboxWork:
-    """The same for somebody else than us."""
+    """Return the same work for another system."""
     return replace(work, wanted=replace(work.wanted, extension=f"{ELSEWHERE}_mailbox"))
 
 
@@ -146,7 +149,7 @@ def chosen(
 async def make_group(
     estate: Estate, name: str, *, channels: tuple[str, ...] | None = None, owners: tuple[UserId, ...] = (ADA, BEN)
 ) -> UUID:
-    """A group or team that somebody has made without us."""
+    """Create a group or team outside of the service."""
     request_id = RequestId(uuid4())
     wanted = WantedGroup(
         tenant_id=ESTATE,

@@ -1,4 +1,4 @@
-"""Mailboxes and groups as a directory shows them, for the rules of adoptions."""
+"""Observed mailboxes and groups for the rules of adoptions."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -48,7 +48,7 @@ class GroupChanges(TypedDict, total=False):
 
 
 def observed(number: int = 1, **changes: Unpack[MailboxChanges]) -> ObservedMailbox:
-    """A shared mailbox that nobody asked us for."""
+    """A shared mailbox that was created outside of the service."""
     mailbox = ObservedMailbox(
         id=UUID(int=number),
         type=MailboxType.SHARED,
@@ -72,7 +72,7 @@ def observed(number: int = 1, **changes: Unpack[MailboxChanges]) -> ObservedMail
 
 
 def entry(number: int = 1, **changes: Unpack[GroupChanges]) -> SubjectEntry:
-    """A group that nobody asked us for."""
+    """A group that was created outside of the service."""
     group = SubjectEntry(
         tenant_id=TENANT,
         id=GroupId(UUID(int=number)),
@@ -90,5 +90,5 @@ def entry(number: int = 1, **changes: Unpack[GroupChanges]) -> SubjectEntry:
 
 
 def candidate(number: int, *, held: tuple[tuple[str, str], ...] = ()) -> Candidate:
-    """One against which nothing stands by itself."""
+    """A candidate without a conflict."""
     return Candidate(UUID(int=number), f"Harbour {number}", f"harbour-{number}@estate.example", held)

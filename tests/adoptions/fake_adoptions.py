@@ -38,7 +38,10 @@ GONE_ROOM = RefusedItem(AdoptionItem(UUID(int=3), RequestId(UUID(int=4)), "Room 
 
 
 class FakeAdoptions(AdoptionService):
-    """Keeps adoptions in memory, newest first. Every method raises `refusal` once it is set."""
+    """A fake service of adoptions in memory.
+
+    Every method raises `refusal` once it is set.
+    """
 
     def __init__(self) -> None:
         self.records: list[AdoptionRecord] = []

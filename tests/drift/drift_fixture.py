@@ -1,4 +1,4 @@
-"""Drift checks over an estate, and changes of the directory without our service."""
+"""Drift checks over an estate, and changes outside of the service."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,20 +43,20 @@ class DriftFixture:
         await self.finish(jobs)
 
     async def finish(self, jobs: DriftJobs | None = None) -> None:
-        """Run what is due until no check is under way."""
+        """Run due jobs until no check is running."""
         await self.run_due(jobs)
         while await self.estate.rows("SELECT FROM chamberlain.drift_check WHERE phase IS NOT NULL"):
             await self.run_due(jobs)
 
     async def run_due(self, jobs: DriftJobs | None = None) -> None:
-        """Run what is due, once; the night has come."""
+        """Make all jobs due, and run those of drift checks once."""
         await make_due(self.estate)
         await (jobs or self.jobs).check(await self.estate.claim(kinds=[JobKind.DRIFT_CHECK]))
 
     async def set_repair(
         self, treatments: Mapping[DriftProperty, Treatment] | None = None, *, drift: bool = True
     ) -> None:
-        """Let the tenant say what is repaired."""
+        """Set which drift the tenant repairs."""
         async with self.estate.databases.worker.across_tenants() as tx:
             tenant = await tenant_records.find(tx, ESTATE)
             assert tenant is not None
@@ -74,12 +74,12 @@ class DriftFixture:
         return sorted((each.kind, each.state, each.property) for each in await self.records())
 
     async def change(self, statement: str, *values: object) -> None:
-        """Let somebody else change something."""
+        """Change the directory outside of the service."""
         async with self.estate.databases.worker.across_tenants() as tx:
             await tx.execute(statement, *values)
 
     async def accept(self, kind: str, about: str) -> None:
-        """Let somebody accept a finding."""
+        """Accept a finding."""
         await self.change(ACCEPT, kind, about)
 
     async def mailbox(self, **sent: object) -> RequestId:
@@ -92,7 +92,7 @@ class DriftFixture:
         return accepted.record.request_id
 
     async def group(self, **sent: object) -> tuple[RequestId, UUID]:
-        """A group that exists, with the id that it has in the directory."""
+        """Create a group. Returns its request and its id in the directory."""
         accepted = await self.estate.ask({"displayName": "Apollo", **sent})
         await self.estate.work()
         group = await self.estate.group(accepted.request_id)
@@ -100,7 +100,7 @@ class DriftFixture:
         return accepted.request_id, group.id
 
     async def repairs(self) -> list[dict[str, object]]:
-        """What the audit trail says was put right."""
+        """Return the repairs in the audit trail."""
         rows = await self.estate.rows(
             "SELECT action, payload::text FROM chamberlain.audit WHERE action LIKE '%.repair' ORDER BY sequence"
         )

@@ -1,4 +1,4 @@
-"""Mailboxes of each type and a team, as they are wanted and as the directory shows them then."""
+"""Mailboxes of each type and a team: desired state and observation."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -50,7 +50,7 @@ EVERYTHING = MailboxOrder(
 
 
 def wanted_of(of_type: MailboxType, order: MailboxOrder = EVERYTHING) -> WantedMailbox:
-    """What the order brings about for this type."""
+    """Return the desired state of the order for this type."""
     template = TEMPLATES[of_type]
     return wanted_mailbox(order, template, request_id=REQUEST, mail="desk@estate.example", prefix="chamberlain")
 

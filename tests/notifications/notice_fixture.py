@@ -1,4 +1,4 @@
-"""Processes that tell people by mail, with a real mail server that takes it."""
+"""Processes that send notices to a real mail server."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -35,7 +35,7 @@ class NoticeFixture:
         return await self.estate.claim_lanes(JobKind.NOTICE_SEND)
 
     async def work(self) -> list[Received]:
-        """Send what is due, once, and give what has come of it at the mail server."""
+        """Send due notices once, and return the received ones."""
         before = len(self.office.received)
         await self.jobs.send(await self.claim())
         return self.office.received[before:]

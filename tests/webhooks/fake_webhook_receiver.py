@@ -1,4 +1,7 @@
-"""A receiver of webhooks: a real HTTP or HTTPS server on loopback that keeps what it got and answers as it is told."""
+"""A fake receiver of webhooks: an HTTP or HTTPS server on loopback.
+
+It stores its calls and sends prepared answers.
+"""
 
 import asyncio
 import ssl
@@ -6,14 +9,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-# What hangs hangs until the test is over.
+# The call hangs until the test ends.
 HANG = b"hang"
 CLOSE = b"close"
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One call as it came in; the names of headers are in lower case."""
+    """A received call. Names of headers are in lower case."""
 
     line: str
     headers: Mapping[str, str]
@@ -22,7 +25,10 @@ class Received:
 
 @dataclass
 class Receiver:
-    """Answers with what is in `answers`, one for each call, and then with `usual`: bytes of HTTP, HANG or CLOSE."""
+    """Sends `answers`, one for each call, and then `usual`.
+
+    An answer is raw HTTP, HANG or CLOSE.
+    """
 
     address: str
     usual: bytes = b"HTTP/1.1 204 No Content\r\n\r\n"

@@ -1,5 +1,4 @@
-"""Adoptions: manage mailboxes and groups that were in the directory before.
+"""Adoptions: manage mailboxes and groups that existed in the directory before.
 
-The service, its previews, and the job that carries adoptions out. No SQL and no HTTP: `store` has the rows, `api` the
-endpoints.
+The service previews and confirms adoptions, and the job runs and undoes them.
 """

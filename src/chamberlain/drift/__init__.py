@@ -1,5 +1,5 @@
 """Drift: compare the directory with the desired state, and repair it.
 
-The service that starts a check, and the job that checks. Rules about properties and repairs are in `rules`, rows in
-`store`.
+`compare` compares objects with their observation. `rules` decides which drift is repaired, and `repair` calls the
+directory.
 """

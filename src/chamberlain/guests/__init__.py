@@ -1,1 +1,1 @@
-"""Guest rules: policies, and later subjects, assignments and findings."""
+"""Guest rules of groups and sites: subjects, discovery, assignments, policies and findings."""

@@ -1,4 +1,4 @@
-"""A service of assignments that keeps a group and a site in memory."""
+"""A fake service of assignments with one group and one site."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Services and jobs of groups, sites and guest rules over an estate, and a guests' port with injected faults."""
+"""Services and jobs of guest rules over an estate, with a faulty port."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,7 +44,7 @@ EXTENSION = "chamberlain_group"
 
 @dataclass
 class FaultyGuests(Guests):
-    """The port with trouble: with all of it while `trouble` is set, or with single groups and guests."""
+    """The port with faults, for all calls while `trouble` is set, or for some."""
 
     guests: Guests
     trouble: TryAgain | None = None
@@ -80,7 +80,7 @@ class FaultyGuests(Guests):
 
 @dataclass
 class GuestFixture:
-    """What looks after groups and sites in one process."""
+    """The services and jobs of guest rules of one process."""
 
     estate: Estate
     guests: FaultyGuests
@@ -99,7 +99,7 @@ class GuestFixture:
         if_match: str | None = None,
         **sent: object,
     ) -> SubjectRecord:
-        """Assign as the API does: what is asked for is what the body says."""
+        """Assign as the API does, with these fields as the body."""
         return await self.ask(sent, group_id, caller=caller, kind=kind, if_match=if_match)
 
     async def ask(
@@ -119,23 +119,23 @@ class GuestFixture:
         return await self.assignments.assign(caller or administrator(ADA), wanted)
 
     async def work(self) -> None:
-        """Run what is due of assignments, once."""
+        """Run due jobs of assignments once."""
         await self.assignment_jobs.apply(await self.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
 
     async def run_policies(self) -> None:
-        """Run the policies of all groups and sites that have one, due or not."""
+        """Run the policies of all groups and sites, due or not."""
         await make_due(self.estate)
         await self.evaluate.evaluate(await self.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
 
     async def discover(self) -> None:
-        """Discover what there is, until nothing is left at present."""
+        """Discover the groups and sites of the directory."""
         await self.subject_jobs.begin(TRACE)
         for _ in range(3):
             await make_due(self.estate)
             await self.subject_jobs.discover(await self.estate.claim(kinds=[JobKind.SUBJECT_DISCOVER]))
 
     async def shown(self, group_id: GroupId = ALL_STAFF, tenant_id: TenantId = ESTATE) -> ObservedSubject:
-        """What the directory shows."""
+        """Return the state of the directory."""
         (found,) = await self.guests.guests.observe([SubjectReference(tenant_id, group_id, EXTENSION)])
         assert found is not None
         return found
@@ -145,7 +145,7 @@ class GuestFixture:
         return await self.assignments.read(administrator(ADA), group_id, kind)
 
     async def names(self, wanted: SubjectFilter) -> list[str]:
-        """The display names of a list, all pages of it, two at a time."""
+        """Paginate a list, two at a time, and return the display names."""
         page = await self.assignments.list(administrator(ADA), wanted, NamedPageWanted(2, None))
         found = list(page.items)
         while page.next is not None:
@@ -187,13 +187,13 @@ def guest_fixture(estate: Estate) -> GuestFixture:
 
 
 async def make_due(estate: Estate) -> None:
-    """Let what waits be due."""
+    """Make all waiting jobs due."""
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("UPDATE chamberlain.job SET run_at = now()")
 
 
 async def expire_leases(estate: Estate) -> None:
-    """As after ten seconds in which nobody renewed them."""
+    """Let all leases expire."""
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("UPDATE chamberlain.job SET lease_until = now() - interval '1 s' WHERE lease_id IS NOT NULL")
 

@@ -35,7 +35,7 @@ SUBJECT = FindingSubject(ESTATE, ALL_STAFF, SubjectType.GROUP, "All staff")
 
 @dataclass
 class FindingFixture:
-    """Who looks after findings in one process."""
+    """The service and jobs of findings of one process."""
 
     estate: Estate
     findings: FindingService
@@ -98,7 +98,7 @@ class FindingFixture:
         )
 
     async def work(self) -> None:
-        """Run what is due."""
+        """Run due jobs."""
         await self.jobs.reopen(await self.estate.claim(kinds=[JobKind.FINDING_REOPEN]))
 
 
@@ -113,5 +113,5 @@ def finding_fixture(estate: Estate) -> FindingFixture:
 
 
 def rendered(record: FindingRecord) -> bytes:
-    """As little as shows what became of it."""
+    """Render the state and the acceptance."""
     return json.dumps([record.state, record.acceptance and record.acceptance.reason]).encode()

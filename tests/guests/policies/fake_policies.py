@@ -1,4 +1,4 @@
-"""A binder of guest policies, for a house that keeps everything in memory."""
+"""A fake service of guest policies in memory."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ GIL = Guest(UserId(UUID("9e570000-0000-4000-8000-000000000001")), "gil@partner.e
 
 
 def simulation(policy_id: PolicyId) -> Simulation:
-    """A reminder of a guest, and what more there is."""
+    """A simulation with the reminder of a guest."""
     occurrence = Occurrence(
         at=MADE_AT,
         type=OccurrenceType.REMINDER,

@@ -1,4 +1,4 @@
-"""Policies that are run day by day, with the guests of a group, and what was told and done by then."""
+"""Run policies day by day over an estate, and collect their effects."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -56,13 +56,13 @@ VALUES ($1, $2, 1, true, $3::text::json, '{"type": "system", "id": null, "displa
 ON CONFLICT (tenant_id, policy_id) DO UPDATE SET revision = policy.revision + 1, content = excluded.content
 """
 
-# The day, what was told, and of whom.
+# The day, the event and the guest.
 Told = tuple[float, str, UserId | None]
 
 
 @dataclass
 class Runs:
-    """One group whose policy is run on days that are counted from now on."""
+    """A group whose policy runs on days from now."""
 
     guest_rules: GuestFixture
     group_id: GroupId = ALL_STAFF
@@ -76,7 +76,7 @@ class Runs:
         self.guest_rules.estate.moment = self.began_at + timedelta(days=day)
 
     async def claim(self) -> Claim:
-        """The jobs of the group, whether they are due or not, and whoever has them."""
+        """Claim the jobs of the group, due or not, leased or not."""
         lease_id = uuid4()
         rows = await self.guest_rules.estate.databases.worker.pool.fetch(
             TAKE, lease_id, LEASE, ESTATE, self.group_id, JobKind.POLICY_EVALUATE
@@ -94,8 +94,7 @@ class Runs:
             await self.run(day)
 
     async def wait(self) -> timedelta:
-        """How long until the job of the group is due again, to the minute: it is counted from a moment that has just
-        passed."""
+        """Return the time until the job of the group is due, in minutes."""
         [[seconds]] = await self.guest_rules.estate.rows(WAIT, ESTATE, self.group_id, JobKind.POLICY_EVALUATE)
         return timedelta(minutes=round(float(str(seconds)) / 60))
 
@@ -104,7 +103,7 @@ class Runs:
         return (await self.claim()).jobs
 
     async def events(self) -> Sequence[dict[str, object]]:
-        """What was told about the group, as it stands in the feed."""
+        """Return the events about the group, as in the feed."""
         rows = await self.guest_rules.estate.rows(EVENTS, str(self.group_id))
         return [msgspec.json.decode(str(data)) | {"type": type_, "at": at} for type_, at, data in rows]
 
@@ -126,7 +125,7 @@ class Runs:
         await self.execute(JOIN, ESTATE, self.group_id, list(guests))
 
     async def leave(self, guests: Iterable[UserId] = (GIL,)) -> None:
-        """Let guests go, as somebody does in the directory."""
+        """Remove guests in the directory."""
         await self.execute(LEAVE, ESTATE, self.group_id, list(guests))
 
     async def put_policy(self, policy_id: PolicyId, **rules: object) -> None:

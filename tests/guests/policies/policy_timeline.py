@@ -1,4 +1,4 @@
-"""A group whose policy is run again and again, and what was told and done by then, in days from its assignment."""
+"""A group in memory whose policy runs again and again."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,9 +33,9 @@ YEARLY = replace(NOTHING, review=Review(365, 14, ConfirmedBy.OWNERS, (14, 7, 1),
 INACTIVE = replace(NOTHING, inactivity=Inactivity(120, (7,), PolicyAction.NOTIFY))
 TWO_OWNERS = replace(NOTHING, minimum_owners=MinimumOwners(2, (), PolicyAction.NOTIFY))
 
-# The day, what happened, by which rule and to whom.
+# The day, the event, the rule and the guest.
 Told = tuple[float, str, str, str]
-# What the directory makes of an action that is asked of it: why it does not take it, or None.
+# The answer of the directory to an action: the reason against it, or None.
 Answer = Callable[[Timer], str | None]
 
 
@@ -56,7 +56,10 @@ def days_of(at: datetime) -> float:
 
 @dataclass
 class Group:
-    """One group. `told` has reminders and actions in the order in which they came, `findings` what stands."""
+    """A group.
+
+    `told` has reminders and actions in order, `findings` the open findings.
+    """
 
     rules: PolicyRules
     guests: tuple[Guest, ...] = (GIL,)
@@ -73,7 +76,7 @@ class Group:
 
     @property
     def present(self) -> Membership:
-        """Who is there."""
+        """Return the members."""
         return Membership(self.guests, self.owners)
 
     def look(self, day: float) -> Evaluation:
@@ -82,7 +85,10 @@ class Group:
         return evaluate(SUBJECT, policy, self.present, self.timers, now=moment(day), accepted=self.accepted)
 
     def run(self, day: float) -> datetime | None:
-        """One run, with all that is done by it; gives when the next one is needed."""
+        """Run the policy once with all actions.
+
+        Returns the time of the next run.
+        """
         evaluation = self.look(day)
         self.keep(day, evaluation)
         self.is_begun = True
@@ -98,7 +104,7 @@ class Group:
             self.run(day)
 
     def keep(self, day: float, evaluation: Evaluation) -> None:
-        """Write what an evaluation says, as the job does."""
+        """Save an evaluation, as the job does."""
         kept = {timer.place: timer for timer in self.timers}
         kept.update({timer.place: timer for timer in evaluation.changed})
         for timer in evaluation.gone:
@@ -119,7 +125,7 @@ def only(timers: Sequence[Timer] | Iterable[Timer]) -> Timer:
 
 
 def kinds(findings: Mapping[tuple[FindingKind, str], str]) -> list[str]:
-    """What stands."""
+    """List the kinds of open findings."""
     return sorted(kind for kind, _ in findings)
 
 

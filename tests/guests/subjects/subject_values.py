@@ -1,4 +1,4 @@
-"""A group as it is found in the directory and as it is kept, for the tests of groups and sites."""
+"""An observed group and its record."""
 
 from uuid import UUID
 

@@ -1,1 +1,1 @@
-"""Guest policies: administer them, and simulate their effect."""
+"""Guest policies: administration, timers, evaluation, reminders and reports, and simulation."""

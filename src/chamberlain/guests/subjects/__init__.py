@@ -1,4 +1,4 @@
-"""Groups and sites of the directory: discovery and import.
+"""Groups and sites of the directory: records, lists and import.
 
-Their assignments and findings do not belong here.
+Their discovery, assignments and findings do not belong here.
 """
