@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-# The groups of commands by the name of their table in a module: name, module and help.
+# Command groups by the attribute of their table: name, module and help.
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "mailboxes": ("mailbox", "chamberlain.mailboxes.cli", "Request and show mailboxes."),
     "groups": ("group", "chamberlain.guests.cli", "Request and show groups, and assign guest rules."),
@@ -61,7 +61,7 @@ Files = Annotated[
 
 
 def group_of(attribute: str) -> typer.Typer:
-    """Return a group of commands that is imported when it is used."""
+    """Return a command group that is imported on first use."""
     name, module, help_text = COMMANDS[attribute]
     return lazy_group(name, module, attribute, help_text)
 
@@ -80,7 +80,7 @@ def serve(
     worker: Annotated[bool, typer.Option(help="Also run a worker in this process.")] = True,
 ) -> None:
     """Run the API and a worker."""
-    _rest_while_building()
+    _disable_collector()
     from chamberlain.app.serve import run_serve
 
     run_serve(settings_of(host=host, port=port, data_dir=data_dir), with_worker=worker)
@@ -89,7 +89,7 @@ def serve(
 @app.command()
 def worker(data_dir: DataDir = None) -> None:
     """Run a worker on an external database, without the API."""
-    _rest_while_building()
+    _disable_collector()
     from chamberlain.app.serve import run_worker
 
     run_worker(settings_of(data_dir=data_dir))
@@ -225,7 +225,7 @@ app.add_typer(group_of("audit"))
 
 @app.command()
 def erase(
-    user: Annotated[str, typer.Option(help="The id of the user.")],
+    user: Annotated[str, typer.Option(help="Id of the user.")],
     tenant: Annotated[str | None, typer.Option(help="Only in this tenant, by id.")] = None,
     data_dir: DataDir = None,
     *,
@@ -303,6 +303,6 @@ app.add_typer(group_of("keys"))
 app.add_typer(group_of("retention"))
 
 
-def _rest_while_building() -> None:
+def _disable_collector() -> None:
     """Disable garbage collection during the start, which takes an eighth of it. The process enables it later."""
     gc.disable()

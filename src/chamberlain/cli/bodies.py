@@ -1,4 +1,4 @@
-"""Bodies of calls: from a file of JSON, with what options say put over it."""
+"""Request bodies from a JSON file and from options."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -8,21 +8,21 @@ import msgspec
 
 from chamberlain.cli.errors import Misused
 
-# Longer than the service takes; a file that was meant for something else is not read to its end.
+# Above the limit of the service. A larger file is the wrong file.
 _LONGEST = 1024 * 1024
 
 
 def body_of(file: str | None, options: Mapping[str, object]) -> dict[str, object]:
-    """The object that the file holds, and over it each option that was given; what was not given is left out."""
+    """Merge a file and options into a body. Options override the file."""
     given = {name: value for name, value in options.items() if value is not None and value != []}
     return {**({} if file is None else read_body(file)), **given}
 
 
 def read_body(file: str) -> dict[str, object]:
-    """The JSON object of a file, or of standard input where it is named `-`."""
+    """Read a JSON object from a file, or from standard input for `-`."""
     try:
         body = msgspec.json.decode(_read(file))
-    # The last is for one that is nested deeper than anything that the service takes.
+    # RecursionError: nested deeper than the service accepts.
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Misused(f"--body {file} is not JSON ({error}).") from error
     if not isinstance(body, dict):
@@ -31,14 +31,14 @@ def read_body(file: str) -> dict[str, object]:
 
 
 def read_document(file: str) -> tuple[dict[str, object], str | None]:
-    """The JSON object of a file, and the version that it was read as, which is no part of it."""
+    """Read a JSON object, and split off its ETag."""
     body = read_body(file)
     etag = body.pop("etag", None)
     return body, etag if isinstance(etag, str) else None
 
 
 def metadata_of(pairs: Sequence[str]) -> dict[str, str | bool] | None:
-    """The object of `key=value` pairs; `true` and `false` are booleans, as in an import."""
+    """Parse `key=value` pairs. `true` and `false` are booleans, as in an import."""
     booleans = {"true": True, "false": False}
     found: dict[str, str | bool] = {}
     for name, value in _pairs(pairs, "--metadata", "key=value"):
@@ -47,7 +47,7 @@ def metadata_of(pairs: Sequence[str]) -> dict[str, str | bool] | None:
 
 
 def permissions_of(pairs: Sequence[str]) -> dict[str, str]:
-    """Who gets what, of `user=level` pairs."""
+    """Parse `user=level` pairs."""
     return dict(_pairs(pairs, "--permission", "user=level, such as ben@estate.example=FullAccess"))
 
 

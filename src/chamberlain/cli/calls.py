@@ -1,4 +1,4 @@
-"""What all commands have in common that call the service: options that are said once, and how they end."""
+"""Connect commands to the service: server, certificates, tokens and retries."""
 
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 
-# As long as a page of the API may be.
+# Maximum page size of the API.
 _PAGE = 200
 
 
@@ -44,15 +44,15 @@ class Service:
         self._transport = transport
 
     def read(self, operation: Operation, *ids: str, query: Mapping[str, QueryValue] | None = None) -> Record:
-        """One thing."""
+        """Read one resource."""
         return self._sent(build_get(operation, *ids, query=query))
 
     def items(self, operation: Operation, query: Mapping[str, QueryValue], most: int | None) -> Iterator[Record]:
-        """The items of a list, page by page as they are needed; `most` is how many, all where it is `None`."""
+        """Iterate over a list and paginate on demand, up to `most` items. None means no limit."""
         return islice(self._items(operation, query, most), most)
 
     def find_group(self, request_id: str, prefix: str) -> Record | None:
-        """What the directory shows of a request; `None` as long as that is nothing. `prefix` is the tenant's."""
+        """Find the group of a request in the directory. `prefix` is the extension prefix."""
         query = {"$filter": f"{prefix}_group/requestId eq '{parse_id(request_id)}'"}
         found = self.read(FIND_GROUP, query=query)["value"]
         return found[0] if isinstance(found, list) and found else None
@@ -60,13 +60,13 @@ class Service:
     def post(
         self, operation: Operation, *ids: str, body: Record, key: str | None = None, dry_run: bool = False
     ) -> Record:
-        """What a POST answers."""
+        """Send a POST and return the response."""
         return self._sent(build_post(operation, *ids, body=body, key=key, dry_run=dry_run))
 
     def change(
         self, operation: Operation, *ids: str, body: Record | None = None, if_match: str | None = None
     ) -> Record:
-        """What a PUT, PATCH or DELETE answers; nothing is an empty object."""
+        """Send a PUT, PATCH or DELETE. An empty response is an empty object."""
         return self._sent(build_change(operation, *ids, body=body, if_match=if_match))
 
     def _items(self, operation: Operation, query: Mapping[str, QueryValue], most: int | None) -> Iterator[Record]:
@@ -90,24 +90,24 @@ class Service:
 
 
 class _Members(dict[str, object]):
-    """The members of an answer. Where one is missing that a command cannot do without, somebody else has answered."""
+    """Members of a response. A missing one means that another server answered."""
 
     def __missing__(self, name: str) -> object:
         raise AnswerNotUnderstood(200, f"it has no {name}")
 
 
-# Somebody looks on: a service that is away is told of after a few attempts.
+# Few retries, because a person waits for the command.
 _RETRIES = Retries(attempts=3, within=20)
-# Who waits for a request waits for a service that restarts, too.
+# Retries of `watch`. They last longer than a restart of the service.
 _PATIENT = Retries(attempts=7, within=60)
-# Seconds in which an answer has to come.
+# Timeout of a call, in seconds.
 _TIMEOUT = 30.0
-# What `settings` may name that says where the service of this machine is.
+# Settings that select the service of this machine.
 _HERE = {"host", "port", "base_url"}
 
 
 class Area(Enum):
-    """What a call is about. A platform may know these as resources of their own, each with a token of its own."""
+    """Area of a call. A platform can define each as a resource with its own token."""
 
     MAIL = "mail/"
     COLLAB = "collab/"
@@ -117,7 +117,7 @@ class Area(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a command calls the service with, and whether its result is wanted as JSON."""
+    """Connection settings of a command, and its output format."""
 
     settings: Settings
     sign_ins: SignIns
@@ -129,7 +129,7 @@ class Call:
     def from_options(
         cls, *, server: str | None, port: int | None, data_dir: Path | None, ca: Path | None, as_json: bool
     ) -> Self:
-        """The call that the options of a command ask for, and the settings where they say nothing."""
+        """Combine options and settings. Options override settings."""
         if server is not None and port is not None:
             raise Misused("Name either the --server or the --port.")
         named = {"server": server, "port": port, "data_dir": data_dir}
@@ -142,7 +142,7 @@ class Call:
 
     @contextmanager
     def service(self, area: Area) -> Iterator[Service]:
-        """The service, for what a call is about."""
+        """Open a client of the service for an area."""
         with httpx2.Client(
             verify=self.tls(), trust_env=self._is_elsewhere(), event_hooks={"response": [ClockWarning()]}
         ) as client:
@@ -154,7 +154,7 @@ class Call:
 
     @asynccontextmanager
     async def requests(self) -> "AsyncIterator[AsyncRequests]":
-        """Requests, to be watched."""
+        """Open an asynchronous client that streams events of requests."""
         async with httpx2.AsyncClient(verify=self.tls(), trust_env=self._is_elsewhere()) as client:
             tokens = dict.fromkeys(Server, lambda: self.token(Area.REQUESTS))
             clock = AsyncClock()
@@ -163,15 +163,15 @@ class Call:
             )
 
     def token(self, area: Area) -> str:
-        """The token for what a call is about. Raises SignInEnded."""
+        """Return the token of an area. Raises SignInEnded."""
         return self.settings.token.get_secret_value() if self.settings.token else self._token(area.value)
 
     def directory_token(self) -> str:
-        """The token of the directory. Raises SignInEnded."""
+        """Return the token of the directory. Raises SignInEnded."""
         return self.settings.token.get_secret_value() if self.settings.token else self._token(None)
 
     def tls(self) -> ssl.SSLContext:
-        """Whom to trust: the system's certificates, those that were named, and those of the service of this machine."""
+        """Trust the CAs of the system, of --ca, and of the service of this machine."""
         context = ssl.create_default_context()
         profile = self.sign_ins.profile(self.server)
         named = self.certificates or (Path(profile.certificates) if profile and profile.certificates else None)
@@ -181,7 +181,7 @@ class Call:
             except OSError as error:  # An ssl.SSLError is one too.
                 raise Misused(f"--ca {named} cannot be used ({error.strerror or error}).") from error
         else:
-            # Where there is none, or none that one may read, no service of this machine is meant.
+            # Without a readable file there is no local service to trust.
             with suppress(OSError):
                 context.load_verify_locations(cafile=self.settings.data_dir / "ca.pem")
         return context
@@ -204,12 +204,12 @@ class Call:
         return {Server.BASE: self.server, Server.INSIDERS: insiders, Server.GRAPH: graph}
 
     def _is_elsewhere(self) -> bool:
-        # What runs on this machine is not reached through a proxy that the environment names.
+        # Ignore proxies of the environment for the local service.
         return not is_loopback(self.server)
 
 
 def is_loopback(server: str) -> bool:
-    """Whether an address is one of this machine that nobody else can reach."""
+    """Check whether an address is a loopback address."""
     host = urlsplit(server).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -218,7 +218,7 @@ def is_loopback(server: str) -> bool:
 
 
 def scopes_of(groups: Sequence[tuple[str, ...]], word: str | None) -> tuple[str, ...] | None:
-    """What the token is asked for that has permissions of this area; without a word, of none of ours."""
+    """Select the scopes of an area. Without a word, those of another API."""
     if word is None:
         return next((group for group in groups if not any(_is_ours(scope) for scope in group)), None)
     return next((group for group in groups if any(f"/{word}" in f"/{scope}" for scope in group)), groups[0])
@@ -229,7 +229,7 @@ def _server(settings: Settings, sign_ins: SignIns, port: int | None) -> str:
         return f"http://127.0.0.1:{port}"
     if settings.server is not None:
         return settings.server
-    # Who has set a port, a host or a base address means the service of this machine.
+    # Port, host and base URL select the service of this machine.
     last = None if settings.model_fields_set & _HERE else sign_ins.last_server()
     return last or settings.base_url
 

@@ -1,4 +1,4 @@
-"""How a command ends that cannot do what it was asked for: a sentence on standard error, and the exit code 1."""
+"""Exit codes, and the errors that end a command."""
 
 import sys
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from chamberlain.core.errors import OperatorFault, Refusal
 
 @contextmanager
 def told_faults() -> Iterator[None]:
-    """Let what is nobody's bug end the command with its own sentences."""
+    """Print expected errors and exit with 1."""
     try:
         yield
     except (OperatorFault, Refusal) as error:
@@ -20,17 +20,17 @@ def told_faults() -> Iterator[None]:
 
 
 def failed(sentence: str) -> typer.Exit:
-    """Say it, and give what ends the command."""
+    """Print an error, and return the exception that ends the command."""
     print(sentence, file=sys.stderr)
     return typer.Exit(1)
 
 
 class Misused(Exception):
-    """The message says what does not fit, and what would."""
+    """Invalid usage. The message contains the fix."""
 
 
 class ExitCode(IntEnum):
-    """How a command has ended."""
+    """Exit codes of all commands."""
 
     DONE = 0
     FAILED = 1
@@ -39,7 +39,7 @@ class ExitCode(IntEnum):
     NOT_THERE = 4
     NOT_FINISHED = 5
     UNREACHABLE = 6
-    # As sysexits.h has it: the configuration is wrong.
+    # EX_CONFIG of sysexits.h.
     SETTINGS = 78
-    # As a shell has it: 128 and the number of SIGINT.
+    # Shell convention: 128 plus the number of SIGINT.
     INTERRUPTED = 130

@@ -1,4 +1,4 @@
-"""Groups of commands whose module is imported when one of them is called, so that `--help` stays quick."""
+"""Command groups that import their module on first use, which keeps `--help` fast."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def lazy_group(name: str, module: str, attribute: str, help_text: str) -> typer.Typer:
-    """Return a group that imports its commands from the `typer.Typer` at `module`:`attribute` on first use."""
+    """Return a group that imports `module`:`attribute` on first use."""
 
     class LazyGroup(TyperGroup):
         _loaded: "MutableMapping[str, Command] | None" = None

@@ -1,4 +1,4 @@
-"""Lists and single things, as they are shown: a table or lines of JSON, one line for each."""
+"""Print lists and single records, as a table or as JSON lines."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -18,7 +18,7 @@ def show_list(
     columns: Sequence[Column],
     most: int | None,
 ) -> None:
-    """Show what a list has, and say when it has more than was wanted; `most` of `None` is all."""
+    """Print a list, and report when the limit cut it. `most` None means no limit."""
     with call.service(area) as service:
         items = service.items(operation, filters, None if most is None else most + 1)
         show_records(call, islice(items, most), columns)
@@ -27,7 +27,7 @@ def show_list(
 
 
 def show_records(call: Call, records: Iterable[Record], columns: Sequence[Column]) -> None:
-    """Show records as a table, or each as a JSON document in its line."""
+    """Print records as a table or as JSON lines."""
     if call.as_json:
         for record in records:
             show_json(record)
@@ -36,11 +36,11 @@ def show_records(call: Call, records: Iterable[Record], columns: Sequence[Column
 
 
 def show_one(call: Call, area: Area, operation: Operation, *ids: str) -> None:
-    """Show one thing."""
+    """Read one resource and print it."""
     with call.service(area) as service:
         show(call, service.read(operation, *ids))
 
 
 def show(call: Call, record: Record) -> None:
-    """Show an object: a line for each member, or as JSON."""
+    """Print an object as JSON, or one line per member."""
     (show_json if call.as_json else show_record)(record)

@@ -1,4 +1,4 @@
-"""Signing in and out at the command line, and who one is."""
+"""The commands login, logout and whoami."""
 
 import json
 from base64 import urlsafe_b64decode
@@ -25,7 +25,7 @@ from chamberlain.cli.sign_in import (
 from chamberlain.cli.sign_ins import Profile
 from chamberlain.settings import Settings
 
-# The example estate's, which the embedded identity platform knows.
+# Tenant and client of the sample data at the embedded identity platform.
 _TENANT = "e57a7e00-0000-4000-8000-000000000001"
 _CLIENT = "c11e0000-0000-4000-8000-000000000001"
 _DIRECTORY_SCOPE = "https://graph.estate.example/Group.Read.All"
@@ -33,7 +33,7 @@ _DIRECTORY_SCOPE = "https://graph.estate.example/Group.Read.All"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What was said at the command line about the sign-in."""
+    """Options of `login`."""
 
     issuer: str | None
     tenant: str | None
@@ -42,7 +42,7 @@ class Wanted:
 
 
 def login(call: Call, wanted: Wanted, *, with_browser: bool, again: bool) -> None:
-    """Sign in, unless somebody is signed in already as it is wanted."""
+    """Sign in, unless a matching sign-in is saved."""
     profile = call.sign_ins.profile(call.server)
     program = _program(call, wanted, profile)
     if profile is not None and not again and _is_still(call, profile, program):
@@ -57,7 +57,7 @@ def login(call: Call, wanted: Wanted, *, with_browser: bool, again: bool) -> Non
 
 
 def logout(call: Call) -> None:
-    """Forget who is signed in here, and say where the browser's session is ended."""
+    """Delete the saved sign-in, and print the sign-out page."""
     with call.sign_ins.locked():
         profile = call.sign_ins.profile(call.server)
         if profile is not None:
@@ -75,7 +75,7 @@ def logout(call: Call) -> None:
 
 
 def whoami(call: Call) -> None:
-    """Show whom commands speak for, as the token says."""
+    """Print the claims of the token."""
     profile = None if call.settings.token else call.sign_ins.profile(call.server)
     claims = _claims(call.token(Area.REQUESTS))
     tokens = [claims] if profile is None else [_claims(token) for token in _tokens(call, profile)]
@@ -120,7 +120,7 @@ def _embedded_issuer(server: str, tenant: str) -> str:
     if not is_loopback(server):
         raise Misused(f"{server} is not on this machine: name the --issuer and the --client-id to sign in with.")
     parts = urlsplit(server)
-    # The same service with TLS is on the next port.
+    # HTTPS uses the next port.
     port = (parts.port or 80) + 1 if parts.scheme == "http" else parts.port or 443
     return f"https://localhost:{port}/identity/{tenant}/v2.0"
 
@@ -198,7 +198,7 @@ def _tokens(call: Call, profile: Profile) -> Iterable[str]:
 
 
 def _claims(token: str) -> Mapping[str, object]:
-    """What a token says, unproven: the service proves it. One that only its issuer can read says nothing."""
+    """Decode the claims without validation, which the service does. Opaque tokens have none."""
     try:
         part = token.split(".")[1]
         claims = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))

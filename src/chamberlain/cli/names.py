@@ -1,5 +1,4 @@
-"""Names that people type where the API takes ids: templates and policies by name, groups and sites by name or address,
-users by mail address."""
+"""Resolve names and addresses to ids: templates, policies, groups, sites and users."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -11,12 +10,12 @@ from chamberlain.cli.refusals import ended
 from chamberlain_client.errors import Forbidden
 from chamberlain_client.operations import Operation, Server
 
-# The directory's, which the SDK has no method for.
+# Directory operation that the SDK does not have.
 _FIND_USER = Operation("findUser", "GET", "/v1.0/users", Server.GRAPH)
 
 
 def is_id(written: str) -> bool:
-    """Whether it is an id rather than a name."""
+    """Check whether the text is an id."""
     try:
         UUID(written)
     except ValueError:
@@ -27,7 +26,7 @@ def is_id(written: str) -> bool:
 def id_of_name(
     service: Service, written: str, operations: Iterable[Operation], noun: str, kinds: Sequence[str] = ()
 ) -> str:
-    """The id, or that of the only thing in these lists that has the name; letter case is all the same."""
+    """Find the id of a name in these lists, ignoring case. Ids are returned unchanged."""
     if is_id(written):
         return written
     wanted = written.casefold()
@@ -41,13 +40,12 @@ def id_of_name(
 
 
 def id_of_managed(service: Service, written: str, operation: Operation, noun: str) -> str:
-    """The id, or that of the only group or site in this list that has the display name or the address; letter case is
-    all the same."""
+    """Find the id of a group or site by name or address, ignoring case."""
     if is_id(written):
         return written
     wanted = _comparable(written)
     is_address = "@" in written or "://" in written
-    # The list knows how names begin, and nothing of addresses.
+    # The list filters by a prefix of the name, not by address.
     query = {} if is_address else {"q": written}
     listed = service.items(operation, query, None)
     found = [record for record in listed if wanted in map(_comparable, _called(record))]
@@ -55,7 +53,7 @@ def id_of_managed(service: Service, written: str, operation: Operation, noun: st
 
 
 def user_id(service: Service, written: str) -> str:
-    """The id, or that of the user with the mail address, as the directory says."""
+    """Find the id of a user by mail address. Ids are returned unchanged."""
     if "@" not in written:
         return written
     quoted = written.replace("'", "''")
@@ -72,12 +70,12 @@ def user_id(service: Service, written: str) -> str:
 
 
 def user_ids(service: Service, written: Iterable[str]) -> list[str]:
-    """The ids of several, in their order."""
+    """Find the ids of several users, in order."""
     return [user_id(service, each) for each in written]
 
 
 def _called(record: Record) -> list[str]:
-    """What a group or site is called: a site has an address of the web, most groups have one of mail."""
+    """Return the names of a group or site: display name, mail address and URL."""
     return [str(record[member]) for member in ("displayName", "mail", "siteUrl") if record.get(member)]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _visible(value: str | None) -> str | None:
-    # What a header of HTTP takes.
+    # The characters that an HTTP header can carry.
     if value is not None and not re.fullmatch(r"[!-~]{1,255}", value):
         raise typer.BadParameter("It is 1 to 255 visible ASCII characters.")
     return value
@@ -50,7 +50,7 @@ Metadata = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="M
 
 # Of groups and teams.
 GroupName = Annotated[str | None, typer.Option("--display-name", help="Display name. The template may change it.")]
-GroupTemplate = Annotated[str | None, typer.Option("--template", help="By name or id.")]
+GroupTemplate = Annotated[str | None, typer.Option("--template", help="Template, by name or id.")]
 Description = Annotated[str | None, typer.Option(help="Description.")]
 MemberShip = Annotated[
     str | None, typer.Option("--membership", help="private, public or dynamic. Default: as in the template.")
@@ -66,7 +66,7 @@ NoTemplate = Annotated[bool, typer.Option("--no-template", help="Clear the guest
 NoPolicy = Annotated[bool, typer.Option("--no-policy", help="Clear the guest policy.")]
 Query = Annotated[str | None, typer.Option("--query", "-q", help="Prefix of the name or of an address.")]
 
-# Seconds that are enough for what needs no approval, unless the directory is in trouble.
+# Default timeout in seconds. Enough for requests without approval while the directory is healthy.
 PATIENCE = 120.0
 
 
@@ -87,14 +87,14 @@ def takes_options(declared: Callable[..., object]) -> Callable[[Callable[..., No
 
         signature = inspect.signature(command)
         own = [each for each in signature.parameters.values() if each.name != "options"]
-        # What is read of a function to make a command of it.
+        # Typer builds the command from the signature.
         run.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]  # As wraps() does.
         return run
 
     return decorate
 
 
-DataDir = Annotated[Path | None, typer.Option(help="Folder for the embedded database, keys and secrets.")]
+DataDir = Annotated[Path | None, typer.Option(help="Directory for the embedded database, keys and secrets.")]
 
 
 def settings_of(**options: object) -> "Settings":
@@ -152,7 +152,7 @@ def calls(command: Callable[..., None]) -> Callable[..., None]:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS[name], annotation=annotation)
         for name, annotation in _COMMON.items()
     ]
-    # What typer reads of a function.
+    # Typer reads both.
     run.__signature__ = signature.replace(parameters=[*own, *common])  # type: ignore[attr-defined]  # As wraps() does.
     run.__annotations__ = {each.name: each.annotation for each in (*own, *common)} | {"return": None}
     return run

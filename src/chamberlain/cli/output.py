@@ -1,7 +1,7 @@
-"""What commands show: JSON for programs on standard output, tables and sentences for people.
+"""Output of commands: JSON for programs, tables and sentences for people.
 
-On a terminal tables are set by rich; elsewhere a row is a line, and a tab stands between its cells. Nothing that came
-from elsewhere is taken as markup or as a command to the terminal.
+A terminal gets tables by rich. Pipes get one row per line, with tabs between cells. External text is never interpreted
+as markup or as terminal escape codes.
 """
 
 import json
@@ -14,29 +14,29 @@ from chamberlain.core.text import CONTROLS, one_line
 
 
 def lines(text: str) -> str:
-    """The text with its line breaks, without other control characters."""
+    """Remove control characters, except line breaks."""
     return "\n".join(one_line(line) for line in text.split("\n"))
 
 
 def escaped(document: str) -> str:
-    """A JSON document with control characters as escapes, where JSON would let them stand as they are."""
+    """Escape control characters that JSON allows unescaped."""
     return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
-# An object of a JSON document, as it came.
+# An object of a JSON document.
 Record = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its title, and where its value stands in a record, as names joined by dots."""
+    """Title and value path of a table column, as names joined by dots."""
 
     title: str
     path: str
 
 
 def say(sentence: str) -> None:
-    """Tell a person something that is no result."""
+    """Print a message to standard error."""
     print(lines(sentence), file=sys.stderr, flush=True)
 
 
@@ -46,7 +46,7 @@ def show_json(document: object) -> None:
 
 
 def show_table(columns: Sequence[Column], records: Iterable[Record]) -> None:
-    """Print records, one row each."""
+    """Print one row per record."""
     rows = ([written(value_at(record, column.path)) for column in columns] for record in records)
     if sys.stdout.isatty():
         _show_on_terminal([column.title for column in columns], rows)
@@ -56,7 +56,7 @@ def show_table(columns: Sequence[Column], records: Iterable[Record]) -> None:
 
 
 def show_record(record: Record) -> None:
-    """Print an object, a line for each member that has a value; those of objects in it stand behind its name."""
+    """Print one line per non-empty member. Names of nested members are joined by dots."""
     members = list(_members(record, ""))
     width = max((len(name) for name, _ in members), default=0)
     for name, value in members:
@@ -65,7 +65,7 @@ def show_record(record: Record) -> None:
 
 
 def value_at(record: Record, path: str) -> object:
-    """What stands in a record below names joined by dots; `None` when nothing does."""
+    """Return the value at a dotted path, or None."""
     value: object = record
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -73,7 +73,7 @@ def value_at(record: Record, path: str) -> object:
 
 
 def written(value: object) -> str:
-    """A value as a person reads it, in one line."""
+    """Format a value for people, in one line."""
     match value:
         case None:
             return ""
@@ -109,7 +109,7 @@ def _show_on_terminal(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> N
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for number, title in enumerate(titles):
-        # The first is what other commands take, and is never cut.
+        # Other commands take the id in the first column, so it is never cut.
         table.add_column(title, no_wrap=number == 0, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
@@ -117,6 +117,6 @@ def _show_on_terminal(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> N
 
 
 def written_time(time: datetime) -> str:
-    """A time as the API takes it; one without a zone is UTC."""
+    """Format a time for the API. Without a zone it is UTC."""
     zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
     return zoned.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

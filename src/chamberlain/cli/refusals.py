@@ -38,7 +38,7 @@ def told_refusals() -> Iterator[None]:
 
 
 def ended(code: ExitCode, *sentences: str) -> typer.Exit:
-    """Say it, and give what ends the command."""
+    """Print the sentences, and return the exception that ends the command."""
     for sentence in sentences:
         say(sentence)
     return typer.Exit(int(code))
@@ -65,7 +65,7 @@ def _sentences(refused: errors.Refused) -> Iterator[str]:
     if refused.conflicting_id is not None:
         yield f"It conflicts with {refused.conflicting_id}."
     if refused.status == 401:
-        # The token that is kept has not ended by its own clock, so without the option it would be kept.
+        # The saved token has not expired, so `login` alone would keep it.
         yield "Sign in again: chamberlain login --again."
     if refused.retry_after is not None:
         yield f"It is worth trying again after {refused.retry_after:.0f} s."

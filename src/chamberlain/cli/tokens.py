@@ -1,4 +1,4 @@
-"""Tokens for scripts on the same machine, asked of the running service."""
+"""Request tokens for local scripts from the running service."""
 
 import ssl
 import sys
@@ -11,7 +11,7 @@ from chamberlain.settings import Settings
 
 
 def print_token(settings: Settings, *, user: str | None, client: str | None, scopes: list[str]) -> None:
-    """Print a bare access token, or say why there is none and end with 1."""
+    """Print an access token, or exit 1 with the reason."""
     if (user is None) == (client is None):
         _fail("Name either a --user or a --client.")
     secret_file = settings.data_dir / "local.secret"
@@ -22,7 +22,7 @@ def print_token(settings: Settings, *, user: str | None, client: str | None, sco
             f"{secret_file} cannot be read ({error.strerror}). Run this as who runs the service, with its --data-dir."
         )
     asked = {"user": user} if user is not None else {"client": client}
-    # Only the service of this folder has the certificate that is in it; whoever else listens is not shown the secret.
+    # Only the service of this folder has this certificate, so no other process gets the secret.
     address = f"https://localhost:{settings.tls_port}/identity/local/token"
     try:
         answer = httpx2.post(

@@ -50,7 +50,7 @@ class GroupOptions:
     timeout: Timeout = PATIENCE
 
 
-# As the API numbers them.
+# Numbers of the API.
 _MEMBERSHIPS = {"private": 0, "public": 1, "dynamic": 2}
 
 

@@ -22,9 +22,9 @@ from chamberlain_client import operations
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A property by the name that the API gives it, joined by a dot where it is one of an object's.
+    """An option for a property of the API. Names of nested properties are joined by a dot.
 
-    `type` is str, int, bool or list; the last is for an option that may be repeated.
+    `type` is str, int, bool or list. A list is a repeatable option.
     """
 
     name: str
@@ -87,7 +87,7 @@ def _parameter(declared: Property) -> inspect.Parameter:
 
 mailboxes = typer.Typer()
 
-# Seconds that are enough for some thousands of mailboxes.
+# Timeout in seconds. Enough for some thousands of mailboxes.
 IMPORT_PATIENCE = 600.0
 
 _REPEATED = "Repeatable."
@@ -127,7 +127,7 @@ PROPERTIES = (
     Property("reason", "Reason of the request."),
 )
 
-User = Annotated[str | None, typer.Option(metavar="USER", help="A user of the tenant, by id or mail address.")]
+User = Annotated[str | None, typer.Option(metavar="USER", help="User of the tenant, by id or mail address.")]
 
 
 @mailboxes.command("create")

@@ -201,7 +201,7 @@ def _show_event(happening: Happening) -> None:
 
 requests = typer.Typer()
 
-Request = Annotated[str, typer.Argument(metavar="ID", help="The id of the request.")]
+Request = Annotated[str, typer.Argument(metavar="ID", help="Id of the request.")]
 
 
 @requests.command("list")

@@ -83,7 +83,7 @@ def _listed(call: Call, shelf: Shelf, *, administer: bool) -> Iterator[Record]:
 
 templates = typer.Typer()
 
-Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="By name or id.")]
+Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template, by name or id.")]
 
 
 @templates.command("list")

@@ -32,7 +32,7 @@ def read_files(paths: Sequence[Path]) -> Configuration:
 def _read(path: Path) -> ConfigurationFile:
     try:
         with path.open("rb") as file:
-            # One byte more than may be read tells that there are too many.
+            # One byte above the limit shows that the file is too large.
             return ConfigurationFile(str(path), file.read(MOST_BYTES + 1))
     except OSError as error:
         raise failed(f"{path} cannot be read ({error.strerror}).") from error
@@ -70,7 +70,7 @@ async def export_configuration(settings: Settings, tenant_id: TenantId | None) -
             return await ConfigurationService(database).export(tenant_id)
 
 
-# There is something to do. What else can happen has 0 and 1.
+# Exit code of `plan` if there are changes.
 SOMETHING_TO_DO = 2
 
 _ABOUT_PREFIXES = (
@@ -168,7 +168,7 @@ def export_files(settings: Settings, tenant_id: TenantId | None, path: Path | No
 
 def _write(path: Path, text: str) -> None:
     if path.exists() and not path.is_file():
-        # A pipe or a terminal, which nothing may be put in the place of.
+        # A pipe or a terminal must not be replaced.
         path.write_text(text, encoding="utf-8")
         return
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")

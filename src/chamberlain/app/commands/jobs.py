@@ -35,7 +35,7 @@ async def release_in_database(settings: Settings, job_id: JobId) -> HeldJob:
 
 
 def print_jobs(settings: Settings) -> None:
-    """Print one line for each held job."""
+    """Print one line per held job."""
     try:
         held = asyncio.run(held_jobs(settings))
     except CannotStart as error:

@@ -53,6 +53,6 @@ def _group() -> None:
 
 @retention.command("confirm")
 def confirm(data_dir: DataDir = None) -> None:
-    """Confirm that the database's clock is right, so that retention removes old rows again."""
+    """Confirm the database's clock, so that retention resumes."""
 
     print_confirmation(settings_of(data_dir=data_dir))

@@ -148,7 +148,7 @@ def export(settings: Settings, tenant_id: TenantId, path: Path | None) -> None:
         return
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        # What is in it is for one person only.
+        # The file holds personal data.
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -177,7 +177,7 @@ def delete(settings: Settings, tenant_id: TenantId) -> None:
 
 def _export(settings: Settings, tenant_id: TenantId, write: Callable[[str], object]) -> int:
     def take(row: TenantRow) -> None:
-        # What was sent is kept as it was sent, with its line breaks.
+        # Stored bodies can contain line breaks.
         content = msgspec.json.format(row.content, indent=-1)
         write(f'{{"table":{json.dumps(row.table)},"row":{content}}}')
 

@@ -1,4 +1,4 @@
-"""Telling an operator how an installation stands."""
+"""The `doctor` command."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ from chamberlain.core.health import HealthCheck, HealthState, has_fault
 from chamberlain.core.text import one_line
 from chamberlain.settings import Settings
 
-# The service answers on this machine; what it looks at has two seconds.
+# Timeout of the readiness call. The checks behind it have two seconds.
 _PATIENCE_SECONDS = 5.0
 
 
 def examine_installation(settings: Settings, *, as_json: bool) -> None:
-    """Print what was seen, a line for each thing; any fault ends the command with 1."""
+    """Print one line per check. Exits 1 if there is a fault."""
     checkups = asyncio.run(examine(settings, _ask_service))
     if as_json:
         show_json(_document(checkups))

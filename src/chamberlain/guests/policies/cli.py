@@ -40,7 +40,7 @@ def _counted(simulated: Any) -> str:  # noqa: ANN401 - as above.
 
 policies = typer.Typer()
 
-Policy = Annotated[str, typer.Argument(metavar="POLICY", help="By name or id.")]
+Policy = Annotated[str, typer.Argument(metavar="POLICY", help="Policy, by name or id.")]
 
 
 @policies.command("list")
