@@ -1,4 +1,4 @@
-"""What can keep a process from starting through nobody's bug, told in one way."""
+"""Report the expected errors of a start in one way."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ EXPECTED = (
 
 @contextmanager
 def expected_faults() -> Iterator[None]:
-    """Let each of these through as CannotStart with its own sentence; everything else is a bug and stays one."""
+    """Raise CannotStart for each expected error, with its own sentence. Any other error is a bug."""
     try:
         yield
     except EXPECTED as error:

@@ -1,4 +1,4 @@
-"""What every process of ours does: background tasks that end with it, signals, and a settled garbage collector."""
+"""Parts of every process: background tasks, signals, the garbage collector, and readiness."""
 
 import asyncio
 import contextlib
@@ -19,10 +19,10 @@ COLLECT_AFTER = 50_000
 
 @asynccontextmanager
 async def running(task: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Run it in the background for as long as the block runs.
+    """Run a task in the background for as long as the block runs.
 
-    A part that dies takes the process with it, in order: it is told at once, the process is asked to stop, and what was
-    raised comes out at the end of the block, so that whoever supervises the process starts another.
+    An error of the task is logged and stops the process. The end of the block raises it, so that the supervisor
+    restarts the process.
     """
     work = asyncio.create_task(task)
     work.add_done_callback(_tell_and_stop)
@@ -41,7 +41,7 @@ def _tell_and_stop(work: asyncio.Task[None]) -> None:
 
 
 def stopping_by_signal() -> asyncio.Event:
-    """An event that is set when somebody wants the process to end."""
+    """Return an event that SIGINT and SIGTERM set."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -68,8 +68,10 @@ async def unless_stopped(work: Coroutine[None, None, Result], stop: asyncio.Even
 
 
 def settle_garbage_collector() -> None:
-    """What is there when all is built stays until the end: it need not be looked at again. Whoever had the collector
-    rest until then has it go on."""
+    """Exclude all current objects from garbage collection, and enable it.
+
+    They live as long as the process. The start disables the collector until then.
+    """
     gc.collect()
     gc.freeze()
     gc.enable()
