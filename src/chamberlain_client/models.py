@@ -59,7 +59,7 @@ class Fault(Struct, frozen=True):
 
 
 class RequestKind(OpenStrEnum):
-    """What a request brings about: what its template makes, or the effects of an assignment."""
+    """The kind of object that a request creates, or the effects of an assignment."""
 
     SHARED = "shared"
     EQUIPMENT = "equipment"
@@ -100,7 +100,7 @@ class StepState(OpenStrEnum):
 
 
 class ApprovalMode(OpenStrEnum):
-    """Whether one approver of a level is enough."""
+    """The number of approvers of a level who have to approve."""
 
     ANY = "any"
     ALL = "all"
@@ -133,9 +133,10 @@ class Action(OpenStrEnum):
 
 
 class Waiting(Model, frozen=True):
-    """Why a request waits, and until when: a try that fails after `ends_at` is the last.
+    """The reason and the times of a wait.
 
-    Both times are None while it waits for an administrator to release its job.
+    The first retry that fails after `ends_at` is the last. Both times are None while the request waits for an
+    administrator to release its job.
     """
 
     step: str
@@ -146,7 +147,10 @@ class Waiting(Model, frozen=True):
 
 
 class RequestError(Model, frozen=True):
-    """Why a request failed; `errors` are there when its body could be checked only after it was accepted."""
+    """The error of a failed request.
+
+    `errors` has the errors in its body that were found later.
+    """
 
     step: str
     code: str
@@ -155,7 +159,7 @@ class RequestError(Model, frozen=True):
 
 
 class Result(Model, frozen=True):
-    """What a request has brought about."""
+    """The object that a request created."""
 
     type: str
     id: UUID
@@ -164,7 +168,7 @@ class Result(Model, frozen=True):
 
 
 class RequestStep(Model, frozen=True):
-    """One step on the way."""
+    """One step of a request."""
 
     name: str
     title: str
@@ -189,7 +193,7 @@ class Decision(Model, frozen=True):
 class Approval(Model, frozen=True):
     """One level of approval.
 
-    Who may decide is found when the level opens; `blocked` is one where nobody was found.
+    Approvers are found when the level opens; it is `blocked` without approvers.
     """
 
     level: int
@@ -201,7 +205,7 @@ class Approval(Model, frozen=True):
 
 
 class RequestSummary(Model, frozen=True, kw_only=True):
-    """A request without what was sent, its steps and its approvals, for lists and timelines."""
+    """A request without body, steps and approvals, for lists and timelines."""
 
     request_id: UUID
     tenant_id: UUID
@@ -228,9 +232,9 @@ class RequestSummary(Model, frozen=True, kw_only=True):
 
 
 class Request(RequestSummary, frozen=True, kw_only=True):
-    """A request, whole.
+    """A request.
 
-    `body` is what was sent.
+    `body` is the JSON that was sent.
     """
 
     body: Mapping[str, object]
@@ -239,7 +243,7 @@ class Request(RequestSummary, frozen=True, kw_only=True):
 
 
 class TemplateKind(OpenStrEnum):
-    """What a template makes, or, for guests, says."""
+    """The kind of object that a template creates, or guest rules."""
 
     SHARED = "shared"
     EQUIPMENT = "equipment"
@@ -250,7 +254,7 @@ class TemplateKind(OpenStrEnum):
 
 
 class FieldType(OpenStrEnum):
-    """What a custom field holds."""
+    """The type of a custom field."""
 
     TEXT = "text"
     BOOLEAN = "boolean"
@@ -311,7 +315,10 @@ class ApprovalLevel(Model, frozen=True, kw_only=True):
 
 
 class ApprovalRule(Model, frozen=True, kw_only=True):
-    """Up to three levels; without a deadline the request waits for as long as it takes."""
+    """Up to three levels.
+
+    Without a deadline a request waits indefinitely.
+    """
 
     levels: tuple[ApprovalLevel, ...]
     deadline_days: int | None = None
@@ -587,7 +594,7 @@ class NewGroup(Model, frozen=True, kw_only=True):
 
 
 class Group(Model, frozen=True):
-    """A group or team that is there."""
+    """A group or team in the directory."""
 
     id: UUID
     display_name: str
@@ -782,7 +789,7 @@ class DirectoryGroups(Model, frozen=True):
 
 
 class RehearsedLevel(Model, frozen=True):
-    """A level of approval, with those who could decide if it were open now."""
+    """A level of approval, with the users who could decide if it were open now."""
 
     level: int
     mode: ApprovalMode

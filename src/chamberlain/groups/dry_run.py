@@ -18,7 +18,7 @@ from chamberlain.templates.naming import NINES
 
 @dataclass(frozen=True, slots=True)
 class GroupDryRun:
-    """A group or team as it would be requested. `member_count` is None where a rule decides who belongs to it."""
+    """The result of a dry run. `member_count` is None if the members follow a rule."""
 
     template: TemplateHead
     display_name: str
@@ -42,14 +42,16 @@ def plan_dry_run(
     approvers: PeopleAnswer | None,
     reserved: AbstractSet[str],
 ) -> GroupDryRun:
-    """What would come of it. `properties` are those that the names were made with. The answers are those to the
-    questions for people and for the approvers of all levels, None where the directory gave none; `reserved` are the
-    addresses that other requests hold."""
+    """Plan a group or team without writing.
+
+    `properties` are those in the names. `answer` and `approvers` are None if the directory did not answer. `reserved`
+    addresses belong to other requests.
+    """
     taken = reserved if answer is None else reserved | answer.taken_addresses
     if has_number(situation, names, properties):
-        # The address is not known before the number is drawn, so nobody can have it.
+        # An address with a number is unknown until the number is drawn.
         taken = frozenset()
-    # The second has digits that are drawn as well, so that nobody can have it.
+    # The second address has digits of the request id, so it is never taken.
     free = names.addresses[1:] if names.addresses[0].mail in taken else names.addresses
     wanted = wanted_in(situation, GroupNames(names.display_name, free or names.addresses))
     levels = levels_of(situation.template.approval, approvers, requester=situation.user)
@@ -69,7 +71,7 @@ def plan_dry_run(
 
 
 def has_number(situation: Situation, names: GroupNames, properties: Mapping[str, str]) -> bool:
-    """Whether any of a number that is drawn is in the address. Of a long name so much is cut off that none may be."""
+    """Return whether the address contains a drawn number. Truncation may cut it off a long name."""
     if not situation.compiled.needs_numbers:
         return False
     others = names_of(

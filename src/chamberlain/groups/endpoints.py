@@ -1,4 +1,4 @@
-"""Groups and teams are asked for here."""
+"""Endpoint of groups and teams: create."""
 
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from chamberlain.requests.wire import DRY_RUN
 
 
 class AcceptedGroup(Struct, rename="camel", frozen=True):
-    """A group that is queued durably. Its state is read, and in the directory it is found, by `requestId`."""
+    """A group request that is queued durably. `requestId` identifies it here and in the directory."""
 
     request_id: UUID
     tenant_id: UUID
@@ -26,7 +26,7 @@ class AcceptedGroup(Struct, rename="camel", frozen=True):
 
 
 class Group(Struct, rename="camel", frozen=True):
-    """A group or team that is there."""
+    """A group or team in the directory."""
 
     id: UUID
     display_name: str
@@ -34,7 +34,7 @@ class Group(Struct, rename="camel", frozen=True):
 
 
 class CreatedGroup(Struct, rename="camel", frozen=True):
-    """What was asked for, and what has come of it already."""
+    """A group request with the group that it created."""
 
     request_id: UUID
     tenant_id: UUID
@@ -43,13 +43,13 @@ class CreatedGroup(Struct, rename="camel", frozen=True):
 
 
 async def create(groups: GroupService, call: Call[GroupBody]) -> Answer:
-    """Queue a group or team, or say what would come of that."""
+    """Queue a request for a group or team, or do a dry run."""
     if call.query.get(DRY_RUN.name) == "true":
         rehearsal = await groups.dry_run(call.caller, to_group_order(call.body))
         return Answer(200, _encode(rehearsed_group(rehearsal)))
     accepted = await groups.request(call.caller, to_group_order(call.body), submission_of(call))
     patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
-    # A replay is answered as it was at first, and nobody waits here for an approval.
+    # A replay gets the first answer. Approvals take too long to wait for.
     if patience is not None and not accepted.replayed and not accepted.approval_required:
         result = await call.http.streams.attend(groups.await_result(accepted), call.receive, patience)
         if result is not None:
@@ -137,13 +137,13 @@ QUEUED = Success(
         "request": {
             "operationId": "readRequest",
             "parameters": {"requestId": "$response.body#/requestId"},
-            "description": "The state of what was asked for.",
+            "description": "The state of the request.",
         }
     },
 )
 REHEARSED = Success(
     200,
-    "The answer to a dry run: what would come of the request. Nothing was written and no number was used.",
+    "The result of a dry run. Nothing was written and no number was used.",
     RehearsedGroup,
     example=EXAMPLE,
 )

@@ -1,4 +1,4 @@
-"""Groups and teams: what is asked for, what is wanted of the directory, and what is found there."""
+"""Orders of groups and teams, their desired state, and the steps of provisioning."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from chamberlain.templates.models import GroupTemplate, TemplateKind
 
 @value(frozen=True, slots=True)
 class GroupOrder:
-    """The body of a group creation; None where nothing was sent."""
+    """The body of a group request; None for a property that was not sent."""
 
     display_name: str
     template_id: TemplateId
@@ -34,7 +34,7 @@ def wanted_group(
     address: MailAddress,
     prefix: str,
 ) -> WantedGroup:
-    """What an order brings about: at submission, in a dry run, and from what is stored whenever a worker runs it."""
+    """Return the desired state of an order: at submission, in a dry run, and on each run of the worker."""
     owners = owners_of(order, template, caller)
     follows_rule = is_dynamic(order, template)
     return WantedGroup(
@@ -56,29 +56,29 @@ def wanted_group(
 
 
 def owners_of(order: GroupOrder, template: GroupTemplate, caller: UserId) -> tuple[UserId, ...]:
-    """The caller, those that were sent, those of the template, each once."""
+    """Return the caller, the owners of the order and those of the template, deduplicated."""
     return tuple(dict.fromkeys((caller, *order.owners, *template.owners)))
 
 
 def member_ship_type_of(order: GroupOrder, template: GroupTemplate) -> MemberShipType:
-    """What was sent, else what the template says (it says 0 when its author said nothing)."""
+    """Return the membership type of the order, else of the template."""
     sent = order.member_ship_type
     return MemberShipType(template.member_ship_type) if sent is None else sent
 
 
 def is_dynamic(order: GroupOrder, template: GroupTemplate) -> bool:
-    """Whether the members follow a rule."""
+    """Return whether the members follow a rule."""
     sent = order.member_ship_type
     return (template.member_ship_type if sent is None else sent) == MemberShipType.DYNAMIC
 
 
 def label_of(order: GroupOrder, template: GroupTemplate) -> str | None:
-    """The label that was sent, else the template's."""
+    """Return the label of the order, else of the template."""
     return template.label_id if order.label_id is None else order.label_id
 
 
 def marks_of(template: GroupTemplate, request_id: RequestId) -> Mapping[str, str]:
-    """What the group carries: the request that made it, and the guest template and policy that it is to get."""
+    """Return the marks of the group: its request, guest template and guest policy."""
     marks = {"requestId": str(request_id)}
     if template.guest_template_id is not None:
         marks["templateId"] = str(template.guest_template_id)
@@ -88,10 +88,9 @@ def marks_of(template: GroupTemplate, request_id: RequestId) -> Mapping[str, str
 
 
 def plan_group(wanted: WantedGroup, *, people_checked: bool) -> tuple[Step, ...]:
-    """The steps of a group or team in their order; those that do not apply to it are left out.
+    """Return the steps to provision a group or team, in order, for a dry run and the worker.
 
-    It is asked in a dry run and by the worker. `people_checked` is False when the directory did not answer at
-    submission.
+    `people_checked` is False if the directory did not answer at submission.
     """
     has_guest_rules = any(mark in wanted.marks for mark in GUEST_MARKS)
     steps = _steps(wanted.owners, wanted.members, wanted.label_id, wanted.channels, has_guest_rules=has_guest_rules)
@@ -99,7 +98,7 @@ def plan_group(wanted: WantedGroup, *, people_checked: bool) -> tuple[Step, ...]
 
 
 def plan_order(order: GroupOrder, template: GroupTemplate, caller: UserId, *, people_checked: bool) -> tuple[Step, ...]:
-    """The same at submission, of the order itself: the group that comes of it is costly to make up."""
+    """Return the same steps at submission. The order is enough; its desired state is costly to compute."""
     steps = _steps(
         owners_of(order, template, caller),
         () if is_dynamic(order, template) else (*order.members, *template.members),
@@ -118,7 +117,7 @@ def _steps(
     *,
     has_guest_rules: bool,
 ) -> tuple[Step, ...]:
-    """What is to be done in the directory. A group is created with its first owner, who is the caller."""
+    """Return the steps in the directory. A group is created with its first owner, the caller."""
     steps = [Step.CREATE_GROUP]
     if len(owners) > 1:
         steps.append(Step.ADD_OWNERS)

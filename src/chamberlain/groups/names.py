@@ -1,4 +1,4 @@
-"""The names of a group: what its template makes of the name that was given, and which addresses it may get."""
+"""The names of a group by the naming rules of its template, and its possible addresses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from chamberlain.templates.naming import expand, nickname_candidates
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The next numbers of a template's counters, one for each of its rules; None where none is drawn."""
+    """The drawn numbers of a template's naming rules, None if a rule has no counter."""
 
     display_name: int | None = None
     mail_nickname: int | None = None
@@ -22,7 +22,7 @@ class Numbers:
 
 @value(frozen=True, slots=True)
 class GroupNames:
-    """The display name that a group gets, and the addresses that it may get, best first."""
+    """The display name of a group and its possible addresses, best first."""
 
     display_name: str
     addresses: tuple[MailAddress, ...]
@@ -40,8 +40,10 @@ def names_of(
     properties: Mapping[str, str],
     numbers: Numbers = NO_NUMBERS,
 ) -> GroupNames:
-    """The names that the template's rules make. `properties` are the caller's, as far as the rules need any. Without a
-    `request_id` the best address alone is made."""
+    """Expand the naming rules of the template.
+
+    `properties` are those of the caller that the rules need. Without a `request_id`, only the best address is returned.
+    """
     given, metadata, by_rule = order.display_name, order.metadata or {}, None
     display_name = expand(template.display_name, given, metadata, properties, number=numbers.display_name)
     if template.mail_nickname is not None:
@@ -51,14 +53,16 @@ def names_of(
 
 
 def free_addresses(names: GroupNames, answer: PeopleAnswer) -> tuple[MailAddress, ...]:
-    """The addresses that nobody in the directory has, best first."""
+    """Return the addresses that are free in the directory, best first."""
     taken = answer.taken_addresses
     return tuple([address for address in names.addresses if address.mail not in taken]) if taken else names.addresses
 
 
 def address_taken(names: GroupNames, *, is_reserved: bool) -> Conflict:
-    """What to say when none of these addresses is free: the first is reserved for a request, or else something that is
-    no request's has it in the directory."""
+    """Return the conflict if no address is free.
+
+    The first one is reserved for a request, or an object in the directory has it.
+    """
     mail = names.addresses[0].mail
     if is_reserved:
         return Conflict("addressTaken", f"The address {mail} is taken. Choose another display name.")

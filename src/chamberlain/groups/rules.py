@@ -1,4 +1,4 @@
-"""Drafts of group requests: all that is written, or that a dry run shows, of an order that was found right."""
+"""Validate group requests, and draft the rows and events of valid ones."""
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -27,8 +27,10 @@ from chamberlain.tenants.models import Tenant
 
 @value(frozen=True, slots=True)
 class Situation:
-    """What one order is checked against: who asks for what, and the template and tenant as they are known. With
-    `ask_addresses` it is the write that asks the directory for addresses."""
+    """The caller, the order, and the template and tenant to validate it by.
+
+    With `ask_addresses` the write asks the directory for taken addresses.
+    """
 
     caller: Caller
     user: UserId
@@ -40,27 +42,27 @@ class Situation:
 
     @property
     def template(self) -> GroupTemplate:
-        """The template itself."""
+        """Return the template."""
         return self.compiled.template
 
     @property
     def head(self) -> TemplateHead:
-        """What every template has."""
+        """Return the head of the template."""
         return self.compiled.template.head
 
     @property
     def approval(self) -> ApprovalRule | None:
-        """Who has to agree."""
+        """Return the approval rule of the template."""
         return self.compiled.template.approval
 
     @property
     def noun(self) -> str:
-        """What the audit trail calls it."""
+        """Return the noun of the audit action."""
         return self.compiled.template.head.kind
 
 
 def wanted_in(situation: Situation, names: GroupNames) -> WantedGroup:
-    """The group that comes of it, at the first of its addresses."""
+    """Return the desired state, with the first of the addresses."""
     return wanted_group(
         situation.order,
         situation.template,
@@ -80,8 +82,7 @@ def draft_of(
     *,
     moment: Moment | None,
 ) -> Draft:
-    """The request as it is to be written. `answer` is None when the directory gave none: then people are checked
-    later."""
+    """Draft the request. `answer` is None if the directory did not answer. Then the worker validates people."""
     return draft_from(
         situation,
         submission,
@@ -94,7 +95,7 @@ def draft_of(
 
 
 def team_license_missing(template: GroupTemplate, caller: Person | None) -> Forbidden | None:
-    """Why somebody may not have a team made, if so: it takes a license. A caller of None is unknown and has none."""
+    """Return the error if the caller has no license for teams. An unknown caller (None) has none."""
     if template.head.kind is not TemplateKind.TEAM or (caller is not None and caller.has_team_license):
         return None
     detail = "A team needs a license for team collaboration, and you have none. Ask an administrator for one."
@@ -104,7 +105,7 @@ def team_license_missing(template: GroupTemplate, caller: Person | None) -> Forb
 def faults_of(
     order: GroupOrder, template: GroupTemplate, names: GroupNames, answer: PeopleAnswer, *, caller: UserId
 ) -> tuple[Fault, ...]:
-    """All reasons against an order; none means that it can be carried out."""
+    """Validate an order, and return all errors."""
     return first_faults(
         faults_without_directory(order, template, names, caller=caller),
         faults_in_directory(order, template, answer, caller=caller),
@@ -114,7 +115,7 @@ def faults_of(
 def faults_without_directory(
     order: GroupOrder, template: GroupTemplate, names: GroupNames, *, caller: UserId
 ) -> tuple[Fault, ...]:
-    """Those that the order and its template alone show: they are known even while the directory does not answer."""
+    """Validate the order by its template alone, without the directory."""
     return first_faults(
         name_faults(names),
         member_ship_faults(order, template),
@@ -126,7 +127,7 @@ def faults_without_directory(
 def faults_in_directory(
     order: GroupOrder, template: GroupTemplate, answer: PeopleAnswer, *, caller: UserId
 ) -> tuple[Fault, ...]:
-    """Those that only the directory can tell: who and what does not exist."""
+    """Validate by the answer of the directory that users and label exist."""
     return first_faults(
         people_faults(order, template, answer.people.keys(), caller),
         unknown_user_faults(template.custom_fields, order.metadata, answer.people.keys()),
@@ -135,7 +136,7 @@ def faults_in_directory(
 
 
 def name_faults(names: GroupNames) -> Iterator[Fault]:
-    """Names that are too long, or of which nothing is left."""
+    """Validate that the names are neither empty nor too long."""
     length = len(names.display_name)
     if length > DISPLAY_NAME_LENGTH:
         made = f"The template makes a display name of {length} characters; {DISPLAY_NAME_LENGTH} are allowed."
@@ -151,7 +152,7 @@ def name_faults(names: GroupNames) -> Iterator[Fault]:
 
 
 def member_ship_faults(order: GroupOrder, template: GroupTemplate) -> Iterator[Fault]:
-    """A type that may not be chosen, or a dynamic group that cannot be one."""
+    """Validate the membership type, and the members of a dynamic group."""
     sent = order.member_ship_type
     if sent is not None and sent != template.member_ship_type and not template.member_ship_type_changeable:
         detail = f"The template fixes memberShipType to {template.member_ship_type}. Leave it out."
@@ -170,7 +171,7 @@ def member_ship_faults(order: GroupOrder, template: GroupTemplate) -> Iterator[F
 
 
 def owner_faults(order: GroupOrder, template: GroupTemplate, caller: UserId) -> Iterator[Fault]:
-    """Too few owners. The caller is always one, so that a template which asks for one need not be counted for."""
+    """Validate the number of owners. The caller always counts as one."""
     least = template.minimum_owners
     if least > 1 and (count := len(owners_of(order, template, caller))) < least:
         detail = f"The template asks for {least} owners or more, you included; there would be {count}. Add to owners."
@@ -180,9 +181,9 @@ def owner_faults(order: GroupOrder, template: GroupTemplate, caller: UserId) -> 
 def people_faults(
     order: GroupOrder, template: GroupTemplate, known: AbstractSet[UserId], caller: UserId
 ) -> Iterator[Fault]:
-    """Owners and members whom the directory does not know, one fault for each place where one stands."""
+    """Yield an error for each place with an unknown owner or member."""
     if caller not in known:
-        # The caller stands nowhere in the body, but would be its first owner: the whole of it is at fault.
+        # The caller would be the first owner but is not in the body, so the pointer is the whole body.
         yield Fault("", "userUnknown", "You are no user of this tenant's directory, and would be an owner.")
     yield from unknown_users("/owners", order.owners, known)
     yield from unknown_users("/members", order.members, known)
@@ -194,14 +195,14 @@ def people_faults(
 
 
 def unknown_users(pointer: str, users: tuple[UserId, ...], known: AbstractSet[UserId]) -> Iterator[Fault]:
-    """A fault for each of these users who does not exist."""
+    """Yield an error for each unknown user."""
     for index, user in enumerate(users):
         if user not in known:
             yield Fault(f"{pointer}/{index}", "userUnknown", f"{user} is no user of this tenant. Leave this id out.")
 
 
 def label_faults(order: GroupOrder, template: GroupTemplate, answer: PeopleAnswer) -> Iterator[Fault]:
-    """A label that the tenant does not have, whether it was sent or is the template's."""
+    """Validate that the label of the order or the template exists."""
     label = label_of(order, template)
     if label is None or label in answer.labels:
         return
@@ -213,13 +214,15 @@ def label_faults(order: GroupOrder, template: GroupTemplate, answer: PeopleAnswe
 
 
 def caller_question(template: CompiledGroupTemplate, caller: UserId) -> PeopleQuestion:
-    """Who is the caller? To be asked first, and only when the template's names need it (`needs_properties`)."""
+    """Return the lookup of the caller, if the names need it (`needs_properties`)."""
     return PeopleQuestion(template.template.head.tenant_id, users=frozenset((caller,)))
 
 
 def people_question(order: GroupOrder, template: GroupTemplate, names: GroupNames, *, caller: UserId) -> PeopleQuestion:
-    """Everybody and everything that the order and its template name, in one question; of the approvers those of the
-    first level, which opens at once."""
+    """Return one lookup for all users, groups, label and addresses of the order and its template.
+
+    Of the approvers it has those of the first level, which opens at once.
+    """
     people = (caller, *order.owners, *order.members, *template.owners, *template.members)
     if template.custom_fields:
         people = (*people, *named_users(template.custom_fields, order.metadata))

@@ -1,4 +1,4 @@
-"""The body of a group creation, as it is sent and as it is kept with its request."""
+"""The body of a group request, which is also stored with the request."""
 
 from typing import Annotated
 from uuid import UUID
@@ -13,7 +13,7 @@ from chamberlain.groups.models import GroupOrder
 
 
 class GroupBody(Shape, frozen=True, kw_only=True):
-    """A group or team as it is asked for; the template decides which of the two it becomes."""
+    """A group or team to create. The kind of the template decides."""
 
     display_name: Name
     template_id: Id
@@ -31,7 +31,7 @@ _UserIds = tuple[UserId, ...]
 
 
 def to_group_order(body: GroupBody) -> GroupOrder:
-    """The rules' value of it."""
+    """Convert a body to an order."""
     return GroupOrder(
         display_name=body.display_name,
         template_id=TemplateId(convert(body.template_id, UUID)),
@@ -45,12 +45,12 @@ def to_group_order(body: GroupBody) -> GroupOrder:
 
 
 def read_group_order(body: bytes) -> GroupOrder:
-    """The order that a stored body holds."""
+    """Parse the order in a stored body."""
     return to_group_order(GROUP.read(body))
 
 
 def write_group_order(order: GroupOrder) -> bytes:
-    """An order as a body that is stored, without what it does not say."""
+    """Serialize an order as a stored body, without absent properties."""
     body = GroupBody(
         display_name=order.display_name,
         template_id=str(order.template_id),
@@ -65,5 +65,5 @@ def write_group_order(order: GroupOrder) -> bytes:
 
 
 def _users(ids: tuple[str, ...] | None) -> tuple[UserId, ...]:
-    # All at once by the decoder, which is several times faster than one after the other.
+    # One call of the decoder is several times faster than one for each id.
     return convert(ids, _UserIds) if ids else ()

@@ -1,4 +1,4 @@
-"""Dry runs of groups and teams as they are sent."""
+"""JSON of dry runs of groups and teams."""
 
 from typing import Annotated
 
@@ -21,8 +21,7 @@ from chamberlain.templates.models import TemplateKind
 
 
 class RehearsedGroup(Struct, rename="camel", frozen=True):
-    """A group or team as it would be asked for. Zeros stand for a number, and for the digits of a requestId, that are
-    known only when the request is sent; `warnings` say so."""
+    """The result of a dry run. Zeros replace a number or digits of a requestId; `warnings` say so."""
 
     dry_run: bool
     kind: TemplateKind
@@ -42,7 +41,7 @@ class RehearsedGroup(Struct, rename="camel", frozen=True):
 
 
 def rehearsed_group(rehearsal: GroupDryRun) -> RehearsedGroup:
-    """What is sent of a rehearsal."""
+    """Encode a dry run."""
     return RehearsedGroup(
         dry_run=True,
         kind=rehearsal.template.kind,

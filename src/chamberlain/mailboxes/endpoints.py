@@ -55,7 +55,7 @@ async def create(mailboxes: MailboxService, call: Call[MailboxBody]) -> Answer:
 
 
 async def _finished(queued: MailboxRecord, mailboxes: MailboxService, call: Call[MailboxBody]) -> MailboxRecord | None:
-    """Read the mailbox. None if the directory is unavailable; the request is accepted all the same."""
+    """Read the mailbox. None if it cannot be read now; the request is accepted all the same."""
     try:
         return await mailboxes.read(call.caller, queued.id)
     except Unavailable:

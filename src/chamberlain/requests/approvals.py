@@ -1,7 +1,7 @@
-"""Levels of approval: who has to decide, what a decision makes of them, and how they open one after the other.
+"""Levels of approval: their approvers, decisions, deadlines and order.
 
-A level is open from when its approvers were found. It ends by a decision, and what it has come to is final. Whoever has
-left the directory is not waited for, as long as somebody is left who decides or has decided.
+A level opens when its approvers are found and ends with a decision, which is final. Approvers who have left the
+directory do not block a level while another approver remains or has decided.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -28,12 +28,12 @@ Levels = tuple[ApprovalRecord, ...]
 
 
 def current_level(approvals: Sequence[ApprovalRecord]) -> ApprovalRecord | None:
-    """The level that has not approved yet; None when all have."""
+    """Return the first level that is not approved, None if all are."""
     return next((each for each in approvals if each.state is not ApprovalState.APPROVED), None)
 
 
 def has_to_decide(approvals: Sequence[ApprovalRecord], user: UserId | None) -> bool:
-    """Whether it is this user's turn."""
+    """Return whether it is the user's turn to decide."""
     return any(
         each.state is ApprovalState.PENDING and any(person.id == user for person in _undecided(each))
         for each in approvals
@@ -41,36 +41,36 @@ def has_to_decide(approvals: Sequence[ApprovalRecord], user: UserId | None) -> b
 
 
 def has_decided(approvals: Sequence[ApprovalRecord], user: UserId | None) -> bool:
-    """Whether this user has decided at any level."""
+    """Return whether the user has decided at any level."""
     return user is not None and any(decision.by.id == user for each in approvals for decision in each.decisions)
 
 
 def was_asked(approvals: Sequence[ApprovalRecord], user: UserId | None) -> bool:
-    """Whether this user is or was an approver of any level that has been open."""
+    """Return whether the user is or was an approver of a level that was open."""
     return has_decided(approvals, user) or any(person.id == user for each in approvals for person in each.approvers)
 
 
 def waited_for(approvals: Sequence[ApprovalRecord]) -> frozenset[UserId]:
-    """Everybody whose turn it is."""
+    """Return the users whose turn it is to decide."""
     return frozenset(
         person.id for each in approvals if each.state is ApprovalState.PENDING for person in _undecided(each)
     )
 
 
 def deadline_of(approvals: Sequence[ApprovalRecord]) -> datetime | None:
-    """Until when somebody has to have decided, where there is such a time."""
+    """Return the deadline of the current level, if there is one."""
     current = current_level(approvals)
     return None if current is None else current.deadline
 
 
 def has_run_out(approvals: Sequence[ApprovalRecord], now: datetime) -> bool:
-    """Whether the time to decide is over."""
+    """Return whether the deadline has passed."""
     deadline = deadline_of(approvals)
     return deadline is not None and now >= deadline
 
 
 def decide(approvals: Sequence[ApprovalRecord], decision: Decision, *, gone: Collection[UserId] = ()) -> Levels:
-    """The levels after the decision of somebody whose turn it is; those who are `gone` are not waited for."""
+    """Return the levels after a decision. Approvers in `gone` have left the directory."""
     return _with_current(approvals, lambda level: _decided(level, decision, gone))
 
 
@@ -82,10 +82,10 @@ def attend(
     requester: UserId,
     now: datetime,
 ) -> Levels:
-    """The levels after a look into the directory, which was asked about the current one and all its approvers.
+    """Reconcile the current level with the directory, which was asked about its approvers.
 
-    The current level opens when somebody is found who may decide, and is blocked when nobody is. One whose approvers
-    have all left without a word is opened anew.
+    The level opens if approvers are found, and is blocked otherwise. If all approvers have left without a decision, it
+    opens again.
     """
 
     def attended(level: ApprovalRecord) -> ApprovalRecord:
@@ -102,12 +102,12 @@ def attend(
 
 
 def name_approvers(approvals: Sequence[ApprovalRecord], people: Sequence[NamedPerson]) -> Levels:
-    """The levels after somebody has named who decides at the current one, which is blocked."""
+    """Return the levels after an administrator named approvers of the blocked level."""
     return _with_current(approvals, lambda level: replace(level, state=ApprovalState.PENDING, approvers=tuple(people)))
 
 
 def run_out(approvals: Sequence[ApprovalRecord]) -> Levels:
-    """The levels of a request whose time is over: nobody has to decide any more. When that was stays."""
+    """Return the levels of an expired request. The deadline stays."""
     return _with_current(approvals, lambda level: replace(level, state=ApprovalState.NOT_REACHED))
 
 
@@ -117,7 +117,7 @@ def _with_current(approvals: Sequence[ApprovalRecord], change: Callable[[Approva
 
 
 def _undecided(level: ApprovalRecord, gone: Collection[UserId] = ()) -> Sequence[NamedPerson]:
-    """The approvers who are there and have said nothing yet."""
+    """Return the approvers who have neither left nor decided."""
     decided = {decision.by.id for decision in level.decisions}
     return [person for person in level.approvers if person.id not in decided and person.id not in gone]
 
@@ -141,14 +141,14 @@ def _opened(
 
 
 def _deadline(rule: ApprovalRule, level: ApprovalRecord, now: datetime) -> datetime | None:
-    """It counts from when the level opens, or is found blocked."""
+    """Return the deadline, which counts from the time that the level opens or is blocked."""
     if level.state is not ApprovalState.NOT_REACHED:
         return level.deadline
     return None if rule.deadline_days is None else now + timedelta(days=rule.deadline_days)
 
 
 def approvers_question(levels: Iterable[ApprovalLevel], *, tenant_id: TenantId, requester: UserId) -> PeopleQuestion:
-    """Who may decide at these levels?"""
+    """Return the lookup of the approvers of these levels."""
     approvers = [approver for level in levels for approver in level.approvers]
     is_for_manager = any(approver.type is ApproverType.MANAGER for approver in approvers)
     return PeopleQuestion(
@@ -162,7 +162,7 @@ def approvers_question(levels: Iterable[ApprovalLevel], *, tenant_id: TenantId, 
 def attention_question(
     rule: ApprovalRule, approvals: Sequence[ApprovalRecord], *, tenant_id: TenantId, requester: UserId
 ) -> PeopleQuestion:
-    """Who may decide at the current level, and who of its approvers is still there?"""
+    """Return the lookup of the approvers of the current level, including those who may have left."""
     current = current_level(approvals)
     if current is None:
         return PeopleQuestion(tenant_id)

@@ -1,4 +1,4 @@
-"""Rehearsals: what would come of an order that was found right, if it were sent without `?dryRun=true`."""
+"""Dry runs of requests: the parts that are the same for groups and mailboxes."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from chamberlain.core.ids import RequestId, UserId
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.requests.models import ApprovalMode, ApprovalRule, approvers_of
 
-# Nothing gets an id that is only rehearsed.
+# A dry run creates no id.
 NO_REQUEST = RequestId(UUID(int=0))
 
 
 @dataclass(frozen=True, slots=True)
 class LevelDryRun:
-    """One level of approval, with those who could decide if it were open now."""
+    """One level of approval, with the users who could decide if it were open now."""
 
     level: int
     mode: ApprovalMode
@@ -24,7 +24,7 @@ class LevelDryRun:
 def levels_of(
     rule: ApprovalRule | None, approvers: PeopleAnswer | None, *, requester: UserId
 ) -> tuple[LevelDryRun, ...]:
-    """The levels of an approval, each with those whom the directory has found for it."""
+    """Return the levels of an approval with the approvers that the directory found."""
     if rule is None:
         return ()
     known = PeopleAnswer() if approvers is None else approvers
@@ -37,13 +37,13 @@ def levels_of(
 
 
 def named(user: UserId, answer: PeopleAnswer | None) -> NamedPerson:
-    """Somebody as the directory has told of them; without a name where it has not."""
+    """Return the user with the name in the directory, empty if it is unknown."""
     person = None if answer is None else answer.people.get(user)
     return NamedPerson(user, "" if person is None else person.display_name)
 
 
 def nobody_approves(levels: Iterable[LevelDryRun]) -> Iterator[str]:
-    """A warning for each level at which a request would wait for ever."""
+    """Yield a warning for each level without approvers."""
     for level in levels:
         if not level.approvers:
             nobody = f"Nobody is found who could approve at level {level.level}."

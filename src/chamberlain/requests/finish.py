@@ -1,4 +1,4 @@
-"""Settling: what came of claimed jobs is written with their requests, events and deliveries, in one transaction."""
+"""Write the results of claimed jobs with their requests, events and deliveries, in one transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ from chamberlain.requests.steps import Settlement, Task
 
 
 def prefix_of_request(request: str, at: str) -> str:
-    """Give the SQL for it: the prefix that is on record, else the one that was in force when it was accepted.
+    """Return the SQL of a request's prefix: the stored one, else the one at the time of acceptance.
 
-    `request` is the alias of the request, `at` the time of acceptance; the tenant has the alias `t`. Most tenants never
-    change their prefix, and for them no function is called.
+    `request` is the alias of the request, `at` the time of acceptance; the tenant has the alias `t`. No function is
+    called for tenants that never changed their prefix.
     """
     then = f"chamberlain.prefix_at({at}, t.extension_prefix, t.former_prefixes, t.former_until)"
     return (
@@ -37,10 +37,10 @@ def prefix_of_request(request: str, at: str) -> str:
 
 _PREFIX: Final = prefix_of_request("r", "r.created_at")
 
-# The prefix of the marks is on record before anything is done outside: when the tenant's prefix changes meanwhile, the
-# next attempt finds what this one has made. A request that a worker left behind while it was running is taken up again:
-# no job holds a lease on it. One that begins to run here for the first time is new. The row after the update shows it;
-# the row before it may be older than what this statement waited for.
+# The prefix of the marks is stored before any write to the directory. If the tenant's prefix changes, the next attempt
+# still finds the objects of this one. A running request whose worker is gone is claimed again: no job holds a lease on
+# it. A request is new if it runs for the first time. The updated row shows that, because the row before the update may
+# be older than the one that this statement waited for.
 TAKE_UP = f"""
 UPDATE chamberlain.request r SET state = 'running', extension_prefix = {_PREFIX}, updated_at = now(), waiting = NULL,
     timeline = CASE WHEN r.state = 'running' THEN r.timeline ELSE r.timeline || jsonb_build_array(
@@ -55,9 +55,9 @@ r.trace_id, r.created_at, r.extension_prefix,
         = jsonb_build_array(jsonb_build_object('state', 'running', 'at', now())) AS is_new
 """  # noqa: S608 - text of ours alone.
 
-# The job of a request is held: it waits for a person, at the first step that is not done, and can be cancelled. One
-# that nobody has got round to taking up was running all the same. The steps are read as they come, whoever wrote them:
-# what cannot be run must be held in any case.
+# The job of a request is held: the request waits for an administrator at its first unfinished step, and can be
+# cancelled. A queued request gets a running entry as well. The steps are not decoded, so that a request that cannot run
+# can be held in any case.
 HOLD_UP = """
 WITH held AS (
     SELECT q.request_id, (
@@ -94,7 +94,7 @@ FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text
 WHERE r.request_id = p.request_id AND r.state = 'running'
 """
 
-# What was asked for while the directory did not answer has a caller without a name until the directory has told it.
+# A request that was accepted while the directory was unavailable has a caller without a name.
 NAME_CALLERS = """
 WITH named AS (
     UPDATE chamberlain.request r SET actor_name = n.name FROM unnest($1::uuid[], $2::text[]) AS n (request_id, name)
@@ -108,17 +108,17 @@ _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
 
 
 async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[Task]:
-    """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
+    """Mark requests as running before any write to the directory. Cancelled ones are left out."""
     return [task_of(row, is_new=row["is_new"]) for row in await tx.fetch(TAKE_UP, request_ids)]
 
 
 async def hold_up(tx: Transaction, tenant_id: TenantId, request_id: RequestId, reason: str) -> None:
-    """Let a request wait until a person has released its job. One that has ended stays as it is."""
+    """Let a request wait until an administrator releases its job. Finished requests stay unchanged."""
     await tx.execute(HOLD_UP, tenant_id, request_id, reason)
 
 
 async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
-    """Write what came of running requests."""
+    """Write the progress of running requests."""
     await tx.execute(
         PUT_DOWN,
         [each.request_id for each in settlements],
@@ -141,7 +141,7 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
 
 
 def task_of(row: Record, *, is_new: bool) -> Task:
-    """The request that a row holds, as whoever works on it needs it."""
+    """Convert a row to a task."""
     return Task(
         request_id=RequestId(row["request_id"]),
         tenant_id=TenantId(row["tenant_id"]),
@@ -170,8 +170,7 @@ def _json(value: object) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """How a request is put down, and the event that tells of it, if one does. `task` is the request itself, where the
-    webhook of its template may be told."""
+    """The settlement of a request and its event. With `task`, the template's webhook gets the event."""
 
     settlement: Settlement
     event: Event | None
@@ -179,15 +178,17 @@ class Settled:
 
     @property
     def telling(self) -> Telling | None:
-        """What the webhook is told."""
+        """Return the delivery to the webhook, if there is one."""
         if self.event is None or self.task is None:
             return None
         return Telling(self.event, self.task.template_id, self.task.trace_id)
 
 
 async def settle(database: Database, claim: Claim, settled: Sequence[Settled], *, now: datetime) -> Sequence[RequestId]:
-    """Write what came of it; gives the requests that have changed. What another worker has taken over meanwhile is left
-    to that one, and a job whose request was cancelled is done."""
+    """Write the results of a claim, and return the requests that have changed.
+
+    Jobs that another worker has claimed meanwhile are skipped. The job of a cancelled request is complete.
+    """
     async with database.across_tenants() as tx:
         return await settle_within(tx, claim, settled, now=now)
 
@@ -195,7 +196,7 @@ async def settle(database: Database, claim: Claim, settled: Sequence[Settled], *
 async def settle_within(
     tx: Transaction, claim: Claim, settled: Sequence[Settled], *, now: datetime
 ) -> Sequence[RequestId]:
-    """The same, in a transaction that writes more than that."""
+    """Write the results of a claim within a transaction. See `settle`."""
     by_subject = {each.settlement.request_id: each for each in settled}
     waits = [
         Postponed(job.id, again - now)

@@ -1,4 +1,4 @@
-"""Looks for what is there already of what requests ask for."""
+"""Look up the objects of requests in the directory before provisioning."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
@@ -8,11 +8,11 @@ from chamberlain.requests.steps import Task
 
 
 class Planned(Protocol):
-    """Whatever is done for a task."""
+    """A plan of a task."""
 
     @property
     def task(self) -> Task:
-        """What a request asks for."""
+        """Return the task."""
 
 
 Plan = TypeVar("Plan", bound=Planned)
@@ -26,9 +26,10 @@ async def look_for(
     reference_of: Callable[[Plan], Reference],
     capabilities: Capabilities,
 ) -> Sequence[Observed | None]:
-    """What the directory shows of each plan, by its reference. Raises TryAgain.
+    """Observe the object of each plan by its reference. Raises TryAgain.
 
-    There is nothing yet of what nobody has begun with, where the directory forgets what we forget."""
+    Skips the lookup for new requests if the directory shares the database: it cannot have objects of them.
+    """
     skips = capabilities.shares_database
     begun = [reference_of(plan) for plan in plans if not (skips and plan.task.is_new)]
     shown = iter(await observe(begun) if begun else ())

@@ -1,6 +1,6 @@
-"""Requests: what was asked for, and how far it has come.
+"""Requests: states, steps, approvals, drafts, and the outcomes of writing a draft.
 
-Every move from one state to another, by whom it is made:
+Every transition from one state to another, by its cause:
 
                     queued  running  waiting  succeeded  failed  rejected  cancelled  expired
     pendingApproval   a        .        .         .         .        a         c         t
@@ -9,14 +9,13 @@ Every move from one state to another, by whom it is made:
     waiting           .        w        .         .         w        .         c         .
     failed            r        .        .         .         .        .         c         .
 
-    a  the approvers decide               w  the worker does its work
-    c  somebody cancels it, and after     r  somebody retries it
+    a  the approvers decide               w  the worker makes progress
+    c  a user cancels it, and after       r  a user retries it
        a time the service a failed one    t  its deadline passes
 
-A move is a compare-and-swap on the state (requests/records.py, requests/finish.py). What is
-running can be taken up once more when the worker that had it is gone; that is no move. What the worker cannot carry
-out, because it meets a bug or is cut short again and again, waits for a person; so does what waited already. All that
-is not in the table ends there.
+A transition is a compare-and-swap on the state (requests/records.py, requests/finish.py). A running request can be
+claimed again when its worker is gone; that is no transition. A request that the worker cannot finish, because of a bug
+or repeated crashes, waits for an administrator. States that the table does not list on the left are final.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,14 +37,14 @@ from chamberlain.queue.models import JobKind
 
 
 class ApprovalMode(StrEnum):
-    """Whether one approver of a level is enough."""
+    """The number of approvers of a level who have to approve."""
 
     ANY = "any"
     ALL = "all"
 
 
 class ApproverType(StrEnum):
-    """How an approver is named in a rule."""
+    """The type of an approver in a rule."""
 
     USER = "user"
     GROUP = "group"
@@ -53,7 +52,7 @@ class ApproverType(StrEnum):
 
 
 class ApprovalState(StrEnum):
-    """Where one level of a request's approval stands."""
+    """The state of one level of approval."""
 
     NOT_REACHED = "notReached"
     PENDING = "pending"
@@ -63,13 +62,13 @@ class ApprovalState(StrEnum):
 
 
 class DecisionOutcome(StrEnum):
-    """What an approver has decided."""
+    """The decision of an approver."""
 
     APPROVED = "approved"
     REJECTED = "rejected"
 
 
-# What a request that nobody can approve is blocked by.
+# Blocks a request without approvers.
 NO_APPROVER = "noApprover"
 
 
@@ -99,7 +98,7 @@ class ApprovalRule:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What somebody has decided, and what they said to it."""
+    """The decision of an approver, with a comment."""
 
     by: Actor
     outcome: DecisionOutcome
@@ -109,7 +108,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRecord:
-    """One level as it stands. Its approvers are found when it opens, and its deadline counts from then."""
+    """The current state of one level. It gets approvers and a deadline when it opens."""
 
     level: int
     mode: ApprovalMode
@@ -120,7 +119,7 @@ class ApprovalRecord:
 
 
 def approvers_of(level: ApprovalLevel, answer: PeopleAnswer, *, requester: UserId) -> tuple[NamedPerson, ...]:
-    """Who may decide at a level, each once, in the order of the rule; the requester never."""
+    """Return the approvers of a level, deduplicated, in the order of the rule, without the requester."""
     found = {person.id: person for approver in level.approvers for person in _people(approver, answer)}
     return tuple([person for person in found.values() if person.id != requester])
 
@@ -128,9 +127,9 @@ def approvers_of(level: ApprovalLevel, answer: PeopleAnswer, *, requester: UserI
 def begin_approvals(
     rule: ApprovalRule, answer: PeopleAnswer | None, *, requester: UserId, now: datetime
 ) -> tuple[ApprovalRecord, ...]:
-    """All levels at submission: the first is open, or blocked when nobody is found who may decide.
+    """Return all levels at submission. The first is open, or blocked if no approver is found.
 
-    An `answer` of None, because the directory gave none, finds nobody either.
+    `answer` is None if the directory did not answer. Then no approver is found.
     """
     first, *later = rule.levels
     approvers = () if answer is None else approvers_of(first, answer, requester=requester)
@@ -147,8 +146,7 @@ def begin_approvals(
 
 
 def close_approvals(approvals: Sequence[ApprovalRecord]) -> tuple[ApprovalRecord, ...]:
-    """The levels of a request that is cancelled: nobody has to decide any more. Who was asked, and what was decided,
-    stays."""
+    """Return the levels of a cancelled request. Approvers and decisions stay."""
     open_states = {ApprovalState.PENDING, ApprovalState.BLOCKED}
     return tuple(
         [
@@ -159,7 +157,7 @@ def close_approvals(approvals: Sequence[ApprovalRecord]) -> tuple[ApprovalRecord
 
 
 def blocked_by(approvals: Sequence[ApprovalRecord]) -> str | None:
-    """Why nobody can move the request on, if so."""
+    """Return the reason why no approver can decide, if there is one."""
     return NO_APPROVER if any(each.state is ApprovalState.BLOCKED for each in approvals) else None
 
 
@@ -176,7 +174,7 @@ def _people(approver: Approver, answer: PeopleAnswer) -> Iterator[NamedPerson]:
 
 
 class RequestKind(StrEnum):
-    """What a request brings about: what its template makes, or the effects of an assignment."""
+    """The kind of object that a request creates, or the effects of an assignment."""
 
     SHARED = "shared"
     EQUIPMENT = "equipment"
@@ -187,7 +185,7 @@ class RequestKind(StrEnum):
 
 
 class RequestState(StrEnum):
-    """Where a request stands."""
+    """The state of a request."""
 
     PENDING_APPROVAL = "pendingApproval"
     QUEUED = "queued"
@@ -201,7 +199,7 @@ class RequestState(StrEnum):
 
 
 class StepState(StrEnum):
-    """Where one step of a request stands."""
+    """The state of one step of a request."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -213,8 +211,10 @@ class StepState(StrEnum):
 
 @value(frozen=True, slots=True)
 class StepRecord:
-    """One step as the caller sees it. `reason` belongs to a wait or a warning, `next_attempt_at` to a wait, and `error`
-    to a failure."""
+    """One step of a request.
+
+    `reason` is set for waiting steps and warnings, `next_attempt_at` for waiting steps, `error` for failed ones.
+    """
 
     step: Step
     state: StepState
@@ -228,8 +228,10 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Why a request waits, and until when: a try that fails after `ends_at` is the last. Both times are None where it
-    waits for a person to release its job."""
+    """The reason and the times of a wait. The first retry that fails after `ends_at` is the last.
+
+    Both times are None while the request waits for an administrator to release its job.
+    """
 
     step: Step
     reason: str
@@ -240,7 +242,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class RequestError:
-    """Why a request failed. `faults` are those of a body that could be checked only after it was accepted."""
+    """The error of a failed request. `faults` are errors of its body that the worker found."""
 
     step: Step
     code: str
@@ -250,7 +252,7 @@ class RequestError:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the steps say of their request. Its job runs again at `waiting.next_attempt_at`."""
+    """The progress of a request by its steps. Its job runs again at `waiting.next_attempt_at`."""
 
     state: RequestState
     steps: tuple[StepRecord, ...]
@@ -260,7 +262,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """What a request has brought about. `type` is mailbox, group or team."""
+    """The object that a request created. `type` is mailbox, group or team."""
 
     type: str
     id: UUID
@@ -270,7 +272,7 @@ class RequestResult:
 
 @dataclass(frozen=True, slots=True)
 class TemplateReference:
-    """The template of a request, as it was called at submission."""
+    """The template of a request, with its name at submission."""
 
     id: TemplateId
     name: str
@@ -278,7 +280,7 @@ class TemplateReference:
 
 @value(frozen=True, slots=True)
 class Accepted:
-    """A request that is queued durably. `replayed` says that an earlier call with the same key had been accepted."""
+    """A request that is queued durably. `replayed` marks the answer of an earlier call with the idempotency key."""
 
     request_id: RequestId
     tenant_id: TenantId
@@ -288,8 +290,10 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """A request whole. `body` is the JSON that was sent; an assignment that clears has no template. `made` is what
-    exists of it in the directory, by the id there, while it has not succeeded."""
+    """A request. `body` is the JSON that was sent. An assignment that clears has no template.
+
+    `made` is the object in the directory of a request that has not succeeded, with its id there.
+    """
 
     request_id: RequestId
     tenant_id: TenantId
@@ -316,8 +320,10 @@ class RequestRecord:
 
 @dataclass(frozen=True, slots=True)
 class RequestFilter:
-    """Which requests somebody wants to see; None is any, `mine` are those that the caller asked for, and `to_decide`
-    those that it is the caller's turn to decide on."""
+    """Filters of a list of requests; None matches all.
+
+    `mine` selects the requests of the caller, `to_decide` those that wait for the caller's decision.
+    """
 
     state: RequestState | None = None
     kind: RequestKind | None = None
@@ -325,7 +331,7 @@ class RequestFilter:
     to_decide: bool = False
 
 
-# For each state, the states that may follow it, as it is drawn on top. No other move exists.
+# For each state, the states that may follow it, as in the table at the top.
 MOVES: Mapping[RequestState, frozenset[RequestState]] = {
     RequestState.PENDING_APPROVAL: frozenset(
         {RequestState.QUEUED, RequestState.REJECTED, RequestState.CANCELLED, RequestState.EXPIRED}
@@ -340,7 +346,7 @@ MOVES: Mapping[RequestState, frozenset[RequestState]] = {
     RequestState.EXPIRED: frozenset(),
 }
 
-# The states in which nothing more happens by itself.
+# States that only a user leaves.
 ENDED = frozenset(
     {
         RequestState.SUCCEEDED,
@@ -353,13 +359,13 @@ ENDED = frozenset(
 
 
 def begin_steps(steps: Iterable[Step]) -> tuple[StepRecord, ...]:
-    """The records of steps that nobody has worked on yet."""
+    """Return the records of pending steps."""
     return tuple([StepRecord(step, StepState.PENDING) for step in steps])
 
 
 @value(frozen=True, slots=True)
 class MailboxDraft:
-    """What is written of a mailbox beside its request. `name_key` and `alias` are reserved as its address is.
+    """The mailbox that is written with its request. `name_key` and `alias` are reserved like its address.
 
     `order` has the template's defaults, `content` is the order as stored JSON.
     `readers` may read the mailbox without being administrators.
@@ -376,13 +382,13 @@ class MailboxDraft:
 
 @value(frozen=True, slots=True)
 class Draft:
-    """A request that was found right and is to be written with all that belongs to it.
+    """A valid request to write with all its rows.
 
-    The revisions say which tenant and template it was checked against; when they are no longer the current ones,
-    nothing is written. The first of `addresses` that is free is taken. `job` is None when something must happen first.
+    It is not written if the revisions of tenant and template are no longer current. It gets the first free one of
+    `addresses`. `job` is None if another step must come first.
 
-    With `ask_addresses` nobody has asked the directory whether it has given the addresses away: the write does that for
-    the first of them and the alias, and takes no other.
+    With `ask_addresses` the write asks the directory whether the first address and the alias are taken, and tries no
+    other address.
     """
 
     request_id: RequestId
@@ -409,14 +415,14 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """It is durable. `at` is when it was written, as far as somebody wants to know: for mailboxes alone."""
+    """The request is durable. `at` is the time of the write, for mailboxes only."""
 
     at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """The same key was used for the same thing before; this came of it."""
+    """The idempotency key was used for the same request before."""
 
     request_id: RequestId
     approval_required: bool
@@ -424,7 +430,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Reused:
-    """The same key was used for something else."""
+    """The idempotency key was used for another request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,31 +440,31 @@ class NameTaken:
 
 @dataclass(frozen=True, slots=True)
 class AddressTaken:
-    """Every address that would do is given away, or the alias is."""
+    """Every possible address is taken, or the alias is."""
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateChanged:
-    """The template or the tenant is not what the draft was checked against."""
+    """The template or the tenant has changed since the draft was validated."""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitFull:
-    """The tenant has as many as it may have; `limit` is the name of what is full, as configuration files have it."""
+    """The tenant has reached a limit. `limit` is its name in configuration files."""
 
     limit: str
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """It lost to another one that was then refused itself."""
+    """The draft lost to another draft, which was then refused. Try again."""
 
 
 Verdict = Written | Replayed | Reused | NameTaken | AddressTaken | TemplateChanged | LimitFull | Again
 
 
 def job_kind_of(kind: RequestKind) -> JobKind:
-    """The job that brings about a request of this kind."""
+    """Return the kind of job that provisions a request."""
     match kind:
         case RequestKind.GROUP | RequestKind.TEAM:
             return JobKind.GROUP_PROVISION

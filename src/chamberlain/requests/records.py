@@ -1,7 +1,6 @@
-"""Requests: read, and moved by those who decide, cancel and retry.
+"""Read requests, and move them when they are decided, cancelled or retried.
 
-Accepting is in batcher.py, since everything that belongs to an accepted request is written by one statement; what the
-worker makes of it in request_tasks.py.
+batcher.py accepts requests with all their rows in one statement; finish.py writes the progress of the worker.
 """
 
 from collections.abc import Sequence
@@ -32,14 +31,14 @@ from chamberlain.requests.models import (
 from chamberlain.requests.rules import TARGETS, Action, left_behind
 from chamberlain.requests.steps import MOST_ENTRIES, abandon, entries_of_move, restart
 
-# What `record_of` reads; behind it stands what has these columns.
+# The columns that `record_of` reads. A FROM clause follows.
 SELECT = """
 SELECT request_id, tenant_id, approval_required, kind, state, display_name, template_id, template_name, body, waiting,
 blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
 finished_at, approvals, made"""
 FIND = f"{SELECT} FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2"
 
-# For whoever is about to change it: until the end of the transaction nobody else does.
+# Locks the request until the end of the transaction.
 HOLD = f"{FIND} FOR UPDATE"
 
 FIND_HOLDER = """
@@ -52,7 +51,7 @@ FROM chamberlain.idempotency_key k JOIN chamberlain.request r USING (tenant_id, 
 WHERE k.tenant_id = $1 AND k.client_id = $2 AND k.caller_id = $3 AND k.key = $4
 """
 
-# Of a long timeline the newest half of what may be kept stays; the numbers of its entries do not change.
+# Cuts a long timeline to half of the limit. The numbers of its entries do not change.
 SHORTEN = """
 UPDATE chamberlain.request r SET
     timeline_start = r.timeline_start + jsonb_array_length(r.timeline) - $2 / 2,
@@ -60,7 +59,7 @@ UPDATE chamberlain.request r SET
 WHERE r.request_id = ANY ($1) AND jsonb_array_length(r.timeline) > $2
 """
 
-# A move that somebody asked for, from the state that was seen.
+# A compare-and-swap from the state that was read.
 MOVE = """
 UPDATE chamberlain.request SET
     state = $3, steps = $4::text::json, approvals = $5::text::json, error = $6::text::json, warnings = $7::text::json,
@@ -88,19 +87,19 @@ _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
 
 
 async def find(tx: Transaction, request_id: RequestId) -> RequestRecord | None:
-    """The request whole."""
+    """Read a request."""
     row = await tx.fetch_row(FIND, tx.tenant_id, request_id)
     return record_of(row) if row else None
 
 
 async def hold(tx: Transaction, request_id: RequestId) -> RequestRecord | None:
-    """The request whole, which nobody else changes until this transaction ends."""
+    """Read a request and lock it until the transaction ends."""
     row = await tx.fetch_row(HOLD, tx.tenant_id, request_id)
     return record_of(row) if row else None
 
 
 async def find_by_address(tx: Transaction, address: str) -> RequestRecord | None:
-    """The request that an address is given away to."""
+    """Find the request that has reserved an address."""
     row = await tx.fetch_row(FIND_HOLDER, tx.tenant_id, address)
     return await find(tx, RequestId(row["request_id"])) if row else None
 
@@ -108,7 +107,7 @@ async def find_by_address(tx: Transaction, address: str) -> RequestRecord | None
 async def find_by_key(
     tx: Transaction, client_id: ClientId, caller_id: UUID, idempotency: IdempotencyKey
 ) -> tuple[Replayed, bool] | None:
-    """What was accepted under a key before, and whether it was the same thing."""
+    """Find the request of an idempotency key, and whether its body was the same."""
     row = await tx.fetch_row(FIND_BY_KEY, tx.tenant_id, client_id, caller_id, idempotency.key)
     if row is None:
         return None
@@ -116,8 +115,10 @@ async def find_by_key(
 
 
 async def cancel(tx: Transaction, before: RequestRecord, *, at: datetime) -> RequestRecord | None:
-    """End a request before it is through, and give its name and addresses back; the request as it is then, or None when
-    it has moved meanwhile. Nothing of it waits any more, and of what exists already it tells."""
+    """Cancel an unfinished request and release its name and addresses.
+
+    Adds a warning about an object that exists already. Returns None if the state has changed meanwhile.
+    """
     after = replace(
         before,
         state=TARGETS[Action.CANCEL],
@@ -135,25 +136,24 @@ async def cancel(tx: Transaction, before: RequestRecord, *, at: datetime) -> Req
 
 
 async def retry(tx: Transaction, before: RequestRecord, *, at: datetime) -> RequestRecord | None:
-    """Queue a failed request once more, to go on at the step that failed; the request as it is then, or None when it
-    has moved meanwhile."""
+    """Queue a failed request again at the failed step. Returns None if the state has changed meanwhile."""
     target, steps = TARGETS[Action.RETRY], restart(before.steps)
     after = replace(before, state=target, steps=steps, error=None, updated_at=at, finished_at=None)
     return after if await move(tx, before, after) else None
 
 
 async def give_back(tx: Transaction, request_id: RequestId) -> None:
-    """Let others have the name and the addresses of a request."""
+    """Release the name and the addresses of a request."""
     await tx.execute(GIVE_BACK, tx.tenant_id, request_id)
 
 
 async def shorten(tx: Transaction, request_ids: Sequence[RequestId]) -> None:
-    """Keep the newest part alone of timelines that may grow for long."""
+    """Shorten long timelines to their newest entries."""
     await tx.execute(SHORTEN, request_ids, MOST_ENTRIES)
 
 
 async def move(tx: Transaction, before: RequestRecord, after: RequestRecord) -> bool:
-    """Let a request become what it is after it, and tell so in its timeline; False when it has moved meanwhile."""
+    """Write a transition and its timeline entries. False if the state has changed meanwhile."""
     row = await tx.fetch_row(
         MOVE,
         tx.tenant_id,
@@ -177,7 +177,7 @@ def _json(value: object) -> str | None:
 
 
 def record_of(row: Record) -> RequestRecord:
-    """The request that a row holds."""
+    """Convert a row to a request."""
     return RequestRecord(
         request_id=RequestId(row["request_id"]),
         tenant_id=TenantId(row["tenant_id"]),

@@ -1,4 +1,4 @@
-"""Actions: what somebody may do with a request now."""
+"""Actions on requests: who may act in which state, and their results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from chamberlain.requests.steps import shown_steps
 
 
 class Action(StrEnum):
-    """A verb behind a request's address."""
+    """An action on a request, as in the path of its endpoint."""
 
     APPROVE = "approve"
     REJECT = "reject"
@@ -36,11 +36,10 @@ class Action(StrEnum):
     RETRY = "retry"
 
 
-# Those of approvers; the others are those of the requester and of administrators.
+# Actions of approvers. The others belong to the requester and administrators.
 DECISIONS = frozenset({Action.APPROVE, Action.REJECT})
 
-# Where each action leads, an approval that of the last level; what leads there, and from where, is in the table of
-# moves alone.
+# The target state of each action; for an approval that of the last level. MOVES has the states that lead there.
 TARGETS: Mapping[Action, RequestState] = {
     Action.APPROVE: RequestState.QUEUED,
     Action.REJECT: RequestState.REJECTED,
@@ -57,22 +56,22 @@ PAST: Mapping[Action, str] = {
 
 
 def origins_of(action: Action) -> frozenset[RequestState]:
-    """The states in which a request can be acted upon so."""
+    """Return the states that allow an action."""
     target = TARGETS[action]
     origins = frozenset(state for state, following in MOVES.items() if target in following)
     match action:
         case Action.APPROVE:
-            # What has failed is queued by those who retry it.
+            # A failed request is queued by a retry.
             return origins - {RequestState.FAILED}
         case Action.RETRY:
-            # Nobody retries what was never tried.
+            # A request that has not run is not retried.
             return origins - {RequestState.PENDING_APPROVAL}
         case Action.REJECT | Action.CANCEL:
             return origins
 
 
 def operation_of(action: Action) -> Operation:
-    """What permissions call it."""
+    """Return the operation that permissions allow."""
     return Operation.DECIDE_REQUEST if action in DECISIONS else Operation.CANCEL_OR_RETRY_REQUEST
 
 
@@ -84,13 +83,13 @@ def actions_in(state: RequestState, *, to_decide: bool = False, may_end: bool = 
 
 
 def require_allowed(action: Action, state: RequestState) -> None:
-    """Raises Conflict when a request in this state cannot be acted upon so."""
+    """Raise Conflict if the state does not allow the action."""
     if state not in origins_of(action):
         raise not_now(action, state)
 
 
 def not_now(action: Action, state: RequestState) -> Conflict:
-    """What to say when a state does not allow an action."""
+    """Return the conflict of an action that the state does not allow."""
     allowed = " or ".join(sorted(origins_of(action)))
     return Conflict(
         "stateDoesNotAllow", f"A request that is {state} cannot be {PAST[action]}; only one that is {allowed}."
@@ -99,36 +98,36 @@ def not_now(action: Action, state: RequestState) -> Conflict:
 
 @dataclass(frozen=True, slots=True)
 class RequestView:
-    """A request as one caller sees it: with what this caller may do now."""
+    """A request with the actions that one caller may take now."""
 
     record: RequestRecord
     actions: tuple[Action, ...]
 
 
 def viewed(record: RequestRecord, *, to_decide: bool = False, may_end: bool = True) -> RequestView:
-    """A request for a caller who may see it: whether it is their turn to decide, and whether they may cancel it."""
+    """Return the request as a caller sees it, by the turn to decide and the right to cancel."""
     steps = shown_steps(record)
-    # A request without a running step is shown as it is stored; that is most of them.
+    # Most requests have no running step and are shown as stored.
     shown = record if steps is record.steps else replace(record, steps=steps)
     return RequestView(shown, actions_in(record.state, to_decide=to_decide, may_end=may_end))
 
 
 def viewed_by(caller: Caller, record: RequestRecord) -> RequestView:
-    """A whole request for a caller who may see it. An approver is offered decisions alone."""
+    """Return the request as a caller sees it. Approvers get decisions only."""
     user = caller.user_id
     may_end = record.created_by.id == caller.id or not was_asked(record.approvals, user)
     return viewed(record, to_decide=has_to_decide(record.approvals, user), may_end=may_end)
 
 
 def present(record: RequestRecord | None) -> RequestRecord:
-    """The request, or NotFound when it was removed a moment ago, its time being up."""
+    """Return the request. Raises NotFound if retention has just deleted it."""
     if record is None:
         raise NotFound("There is no such request any more.")
     return record
 
 
 def left_behind(record: RequestRecord) -> tuple[str, ...]:
-    """What to say to a request that is cancelled when something of it exists."""
+    """Return the warning about the object that a cancelled request leaves in the directory."""
     made = record.made
     if made is None:
         return ()
@@ -136,13 +135,13 @@ def left_behind(record: RequestRecord) -> tuple[str, ...]:
     return (f"{there}, under the id {made.id}. Its address is free once somebody has removed it there.",)
 
 
-# What most deeds have to say beside what they do.
+# Most actions add nothing to the audit row.
 NOTHING: Mapping[str, Json] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Somebody acts upon a request."""
+    """An action of an actor on a request."""
 
     action: Action
     client_id: ClientId | None
@@ -154,9 +153,8 @@ class Deed:
 def change_of(
     deed: Deed, before: RequestRecord, after: RequestRecord, event: Event | None, told: Mapping[str, Json] = NOTHING
 ) -> Change:
-    """The record of a deed, by which the request has become what it is after it; `told` is what else there is to say
-    of it."""
-    # What one of several approvers has said need not move it.
+    """Return the audit row of an action. `told` has further values."""
+    # The decision of one of several approvers may not change the state.
     has_moved = after.state is not before.state
     was: Mapping[str, Json] = {"state": before.state} if has_moved else {}
     became: Mapping[str, Json] = {"state": after.state} if has_moved else {}
@@ -175,8 +173,8 @@ def change_of(
     )
 
 
-# So often somebody looks whether those who have to decide are still there, and whether somebody is found for what is
-# blocked. Ours: a question an hour for each request that waits costs a directory nothing.
+# The interval for checking that approvers are still in the directory, and for finding approvers of blocked requests.
+# Our choice: one lookup an hour for each waiting request is no load for a directory.
 LOOK_EVERY = timedelta(hours=1)
 
 OUTCOMES: Mapping[Action, DecisionOutcome] = {
@@ -187,15 +185,14 @@ OUTCOMES: Mapping[Action, DecisionOutcome] = {
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """Who shall decide at which level."""
+    """The users that an administrator names as approvers of a level."""
 
     level: int
     users: tuple[UserId, ...]
 
 
 def require_approver(record: RequestRecord, caller: Caller) -> UserId:
-    """Raises Forbidden when it was never this caller's to decide: nobody decides on an own request, in whatever way
-    they may have become an approver of it."""
+    """Raise Forbidden if the caller is no approver of the request, or made it."""
     if record.created_by.id == caller.id:
         raise Forbidden("selfApproval", "You have asked for this yourself; somebody else has to decide on it.")
     user = caller.user_id
@@ -205,13 +202,15 @@ def require_approver(record: RequestRecord, caller: Caller) -> UserId:
 
 
 def has_left() -> Forbidden:
-    """What somebody is told who is not in the directory any more."""
+    """Return the error for a caller who has left the directory."""
     return Forbidden("notApprover", "You are not in the directory any more, and can decide on nothing.")
 
 
 def require_turn(record: RequestRecord, user: UserId, action: Action, *, now: datetime) -> None:
-    """Raises Conflict when it is not this approver's turn: the request has moved on, the level is closed, the decision
-    was made already, or the time is over."""
+    """Raise Conflict if it is not the approver's turn.
+
+    The state has changed, the level is closed or decided, or the deadline has passed.
+    """
     if record.state is not RequestState.PENDING_APPROVAL:
         raise not_now(action, record.state)
     if not has_to_decide(record.approvals, user):
@@ -220,7 +219,7 @@ def require_turn(record: RequestRecord, user: UserId, action: Action, *, now: da
 
 
 def require_blocked(record: RequestRecord, level: int, *, now: datetime) -> None:
-    """Raises Conflict when nobody has to be named for this level."""
+    """Raise Conflict unless the level is blocked."""
     current = current_level(record.approvals)
     is_waiting = record.state is RequestState.PENDING_APPROVAL
     if not is_waiting or current is None or current.level != level or current.state is not ApprovalState.BLOCKED:
@@ -230,19 +229,19 @@ def require_blocked(record: RequestRecord, level: int, *, now: datetime) -> None
 
 
 def naming_faults(users: Sequence[UserId], answer: PeopleAnswer) -> tuple[Fault, ...]:
-    """What stands against these approvers: every one of them has to be in the directory."""
+    """Validate that all named approvers are in the directory."""
     return first_faults(unknown_people(((f"/userIds/{place}", user) for place, user in enumerate(users)), (), answer))
 
 
 def require_others(record: RequestRecord, users: Sequence[UserId]) -> None:
-    """Raises Forbidden when the requester is among those who shall decide."""
+    """Raise Forbidden if the requester is among the named approvers."""
     if record.created_by.id in users:
         detail = f"{record.created_by.id} has asked for this and cannot decide on it. Name somebody else."
         raise Forbidden("selfApproval", detail)
 
 
 def moved_on(before: RequestRecord, approvals: Levels, *, at: datetime) -> RequestRecord:
-    """What a request that waits for approval is when its levels have come to this."""
+    """Return a request that waits for approval after a change of its levels."""
     state = _state_of(approvals)
     finished_at = at if state is RequestState.REJECTED else None
     blocked = blocked_by(approvals)
@@ -250,13 +249,13 @@ def moved_on(before: RequestRecord, approvals: Levels, *, at: datetime) -> Reque
 
 
 def expired(before: RequestRecord, *, at: datetime) -> RequestRecord:
-    """What a request is when nobody has decided in time."""
+    """Return the request after its deadline has passed."""
     approvals = run_out(before.approvals)
     return replace(before, state=RequestState.EXPIRED, approvals=approvals, blocked=None, updated_at=at, finished_at=at)
 
 
 def next_look(record: RequestRecord, *, now: datetime) -> timedelta:
-    """How long a request that waits for approval can be left alone; zero when its next level is to be opened."""
+    """Return the time until the next check of a waiting request; zero if its next level opens."""
     current = current_level(record.approvals)
     if current is None or current.state is ApprovalState.NOT_REACHED:
         return timedelta(0)
@@ -264,7 +263,7 @@ def next_look(record: RequestRecord, *, now: datetime) -> timedelta:
 
 
 def until_deadline(record: RequestRecord, wait: timedelta, *, now: datetime) -> timedelta:
-    """The wait, cut short where the time to decide ends before."""
+    """Return the wait, at most until the deadline."""
     deadline = deadline_of(record.approvals)
     return wait if deadline is None else max(min(wait, deadline - now), timedelta(0))
 

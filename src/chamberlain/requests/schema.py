@@ -1,4 +1,4 @@
-"""The approval that a template asks for."""
+"""JSON of approval rules in templates, and of named approvers."""
 
 from collections.abc import Iterator
 from typing import Annotated, assert_never
@@ -15,7 +15,7 @@ from chamberlain.requests.rules import Naming
 
 
 class UserApprover(Shape, frozen=True, kw_only=True, tag_field="type", tag="user"):
-    """A user by name."""
+    """A user."""
 
     id: UUID
 
@@ -27,7 +27,7 @@ class GroupApprover(Shape, frozen=True, kw_only=True, tag_field="type", tag="gro
 
 
 class ManagerApprover(Shape, frozen=True, kw_only=True, tag_field="type", tag="manager"):
-    """Whoever is the manager of the one who asks."""
+    """The manager of the requester."""
 
 
 ApproverShape = UserApprover | GroupApprover | ManagerApprover
@@ -41,20 +41,20 @@ class ApprovalLevelShape(Shape, frozen=True, kw_only=True):
 
 
 class ApprovalShape(Shape, frozen=True, kw_only=True):
-    """Up to three levels; without a deadline the request waits for as long as it takes."""
+    """Up to three levels. Without a deadline a request waits indefinitely."""
 
     levels: Annotated[tuple[ApprovalLevelShape, ...], Meta(min_length=1, max_length=3)]
     deadline_days: Annotated[int, Meta(ge=1, le=365)] | None = None
 
 
 def approval_faults(shape: ApprovalShape | None, pointer: str) -> Iterator[Fault]:
-    """Approvers who are named twice on one level."""
+    """Validate that no level names an approver twice."""
     for place, level in enumerate(() if shape is None else shape.levels):
         yield from duplicate_faults(level.approvers, f"{pointer}/levels/{place}/approvers")
 
 
 def to_approval_rule(shape: ApprovalShape) -> ApprovalRule:
-    """The rules' value of it."""
+    """Convert an approval to a rule."""
     levels = [
         ApprovalLevel(mode=level.mode, approvers=tuple(_to_approver(each) for each in level.approvers))
         for level in shape.levels
@@ -75,7 +75,7 @@ def _to_approver(shape: ApproverShape) -> Approver:
 
 
 class ApproversBody(Shape, frozen=True, kw_only=True):
-    """Who shall decide at which level."""
+    """Users to name as approvers of a blocked level."""
 
     level: Annotated[int, Meta(ge=1, le=3)]
     user_ids: Annotated[tuple[UUID, ...], Meta(min_length=1, max_length=100)]
@@ -85,5 +85,5 @@ APPROVERS = Reader(ApproversBody)
 
 
 def to_naming(body: ApproversBody) -> Naming:
-    """The rules' value of it; who is named twice is named once."""
+    """Convert a body, and deduplicate its users."""
     return Naming(body.level, tuple(dict.fromkeys(map(UserId, body.user_ids))))

@@ -1,4 +1,4 @@
-"""Steps: how far a request has come after its steps were worked on."""
+"""Steps and timelines: the progress of a request, and the tasks and settlements of its worker."""
 
 from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -26,10 +26,10 @@ from chamberlain.requests.models import (
 )
 from chamberlain.requests.retries import After, GiveUp, retry_step
 
-# So many faults are told in one sentence after the other; all of them stand in the list beside. Ours.
+# The detail of an error has at most this many faults; `errors` has all. Our choice.
 MOST_TOLD = 3
 
-# The states of a step that no later run touches.
+# Final states of a step.
 FINISHED = frozenset({StepState.SUCCEEDED, StepState.WARNING})
 
 
@@ -41,10 +41,10 @@ def after_outcome(
     started_at: datetime,
     now: datetime,
 ) -> Progress:
-    """What a run of the job, begun at `started_at`, has made of a request.
+    """Return the progress of a request after a run of its job that started at `started_at`.
 
-    `done` are the steps that are true by now, those included that the directory showed already. Without a fault all
-    of them are done. With one, the first that is not done is the one that it stopped; those after it were not begun.
+    `done` has the finished steps, including those that the directory already showed. Without a fault all steps are
+    done. A fault belongs to the first step that is not done; later steps have not started.
     """
     steps = [finish(record, started_at, now) if is_true(record, done, fault) else record for record in records]
     if fault is None:
@@ -58,7 +58,7 @@ def after_outcome(
 def after_faults(
     records: Sequence[StepRecord], faults: Sequence[Fault], *, started_at: datetime, now: datetime
 ) -> Progress:
-    """What becomes of a request whose people could be checked only now, and in which there are faults."""
+    """Return the progress of a request whose body is invalid, as the worker found only now."""
     refusal = NotPossible(faults)
     rejected = Rejected(refusal.code, reasons(refusal))
     failed = after_outcome(records, done=(), fault=rejected, started_at=started_at, now=now)
@@ -75,17 +75,17 @@ def reasons(refusal: NotPossible) -> str:
 
 
 def is_true(record: StepRecord, done: Collection[Step], fault: OutsideFault | None) -> bool:
-    """Whether this run has brought a step to its end."""
+    """Return whether this run has finished a step."""
     return record.state not in FINISHED and (fault is None or record.step in done)
 
 
 def finish(record: StepRecord, started_at: datetime, now: datetime) -> StepRecord:
-    """A step that is done."""
+    """Return the record of a finished step."""
     return StepRecord(record.step, StepState.SUCCEEDED, record.attempts + 1, record.started_at or started_at, now)
 
 
 def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at: datetime, now: datetime) -> Progress:
-    """What one step that was stopped makes of all."""
+    """Return the progress after a fault stopped a step."""
     step = steps[index].step
     attempts = steps[index].attempts + 1
     first = steps[index].started_at or started_at
@@ -99,7 +99,7 @@ def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at
 
 
 def warn(progress: Progress, step: Step, reason: str) -> Progress:
-    """The progress when a step that is done has left something undone; the reason says what, and what to do."""
+    """Turn a finished step into a warning. The reason says how to resolve it."""
     steps = [
         replace(record, state=StepState.WARNING, reason=reason)
         if record.step is step and record.state in FINISHED
@@ -110,7 +110,7 @@ def warn(progress: Progress, step: Step, reason: str) -> Progress:
 
 
 def abandon(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
-    """The records of a request that is cancelled: what waits, or has not begun, will not be tried again."""
+    """Return the steps of a cancelled request. Waiting steps become pending; there is no retry."""
     return tuple(
         [
             replace(record, state=StepState.PENDING, reason=None, next_attempt_at=None)
@@ -122,15 +122,17 @@ def abandon(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
 
 
 def shown_steps(record: RequestRecord) -> tuple[StepRecord, ...]:
-    """The steps of a request as they stand now. Which one is worked on, or waits for a person, follows from the request
-    itself: nothing is written for it when work begins."""
+    """Return the current steps of a request.
+
+    The running step, or the one that waits for an administrator, is derived from the state of the request.
+    """
     return shown_in(record.steps, record.state, record.waiting, updated_at=record.updated_at)
 
 
 def shown_in(
     records: tuple[StepRecord, ...], state: RequestState, waiting: Waiting | None, *, updated_at: datetime
 ) -> tuple[StepRecord, ...]:
-    """The same, of what is known of a request elsewhere."""
+    """Return the current steps by the state of the request."""
     steps = list(records)
     index = next((index for index, step in enumerate(steps) if step.state not in FINISHED), None)
     if index is None:
@@ -148,8 +150,7 @@ def shown_in(
 
 
 def restart(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
-    """The records of a failed request that is to be retried: what is done stays done, the rest begins anew, and so does
-    the time that each may wait."""
+    """Return the steps for a retry. Finished steps stay; the others start again with their full time."""
     return tuple(
         record if record.state in FINISHED else StepRecord(record.step, StepState.PENDING) for record in records
     )
@@ -160,7 +161,7 @@ CANCELLED = "The request was cancelled. Send the same assignment again to bring 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What is known of the request of the last change."""
+    """The progress of the request of the last change."""
 
     steps: tuple[StepRecord, ...]
     state: RequestState
@@ -169,7 +170,7 @@ class Effects:
 
     @property
     def shown(self) -> tuple[StepRecord, ...]:
-        """The steps as they stand now. Of those that were cancelled each says that nobody works on it."""
+        """Return the current steps. Cancelled ones have a reason."""
         steps = shown_in(self.steps, self.state, self.waiting, updated_at=self.updated_at)
         if self.state is not RequestState.CANCELLED:
             return steps
@@ -177,16 +178,16 @@ class Effects:
 
     @property
     def is_left_undone(self) -> bool:
-        """Whether something is left to do, and nobody does it."""
+        """Return whether the request has ended with unfinished steps."""
         return self.state in ENDED and any(step.state not in FINISHED for step in self.steps)
 
 
-# A wait of a day has more than a thousand tries. Nobody reads them all: of older ones only the count is kept.
+# A wait of a day has more than a thousand retries. Only the count of older entries is kept.
 MOST_ENTRIES = 200
 
 
 class EntryKind(StrEnum):
-    """What an entry tells of, by the name of its server-sent event."""
+    """The kind of an entry, which is the name of its server-sent event."""
 
     STATE = "state"
     STEP = "step"
@@ -195,7 +196,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StateEntry:
-    """The request moved: where to, when, and what there was to say then."""
+    """A transition of the request: the new state, its time and details."""
 
     state: RequestState
     at: datetime
@@ -206,7 +207,7 @@ class StateEntry:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry; `state`, `step` or `approval` is there, as the kind says."""
+    """One entry. The kind says which of `state`, `step` and `approval` is set."""
 
     kind: EntryKind
     state: StateEntry | None = None
@@ -216,8 +217,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What is known of a request's past: the first entry, and those from number `start` on; the last is about where
-    it stands now, in `state`. `warnings` are those of now, too."""
+    """The history of a request: the first entry, and those from number `start` on.
+
+    `state` and `warnings` are current.
+    """
 
     state: RequestState
     first: Entry
@@ -227,50 +230,48 @@ class Timeline:
 
     @property
     def newest(self) -> int:
-        """The number of the last entry."""
+        """Return the number of the last entry."""
         return self.start + len(self.entries) - 1
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more happens by itself."""
+        """Return whether only a user can change the request."""
         return self.state in ENDED
 
     @property
     def result(self) -> RequestResult | None:
-        """What the request has brought about by now."""
+        """Return the result, if there is one."""
         last = self.entries[-1].state if self.entries else None
         return None if last is None else last.result
 
     def after(self, number: int) -> Sequence[tuple[int, Entry]]:
-        """The entries behind this number, with their own; 0 gives all."""
+        """Return the entries after a number, with their numbers; 0 returns all."""
         known = [(1, self.first), *enumerate(self.entries, start=self.start)]
         return [(each, entry) for each, entry in known if each > number]
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that happened to a request, for those who watch: to a step, to a level of approval, or to the request
-    itself, as it was then."""
+    """An event of a request, for watchers: of a step, of a level of approval, or of the request at that time."""
 
     number: int
     what: StepRecord | ApprovalRecord | RequestRecord
 
 
-# What happened meanwhile, in its order; nothing now and then, to say that nothing has.
+# New events in order. An empty batch is a heartbeat.
 Happenings = AsyncGenerator[tuple[Happening, ...], None]
 
 
 def entries_of(
     before: Sequence[StepRecord], progress: Progress, *, result: RequestResult | None, at: datetime
 ) -> tuple[Entry, ...]:
-    """What a run of the worker adds: the steps that it changed, in their order, and then the state."""
+    """Return the entries of a run: its changed steps in order, then the state."""
     state = StateEntry(progress.state, at, waiting=progress.waiting, error=progress.error, result=result)
     return (*_changed_steps(before, progress.steps), Entry(EntryKind.STATE, state=state))
 
 
 def entries_of_move(before: RequestRecord, after: RequestRecord) -> tuple[Entry, ...]:
-    """What somebody adds by whose doing a request becomes what it is after it: as a run of the worker does, and the
-    levels of approval that have changed. One that stays where it is has not moved."""
+    """Return the entries of an action: changed steps and levels of approval, then the state if it changed."""
     levels = zip(before.approvals, after.approvals, strict=True)
     approvals = [Entry(EntryKind.APPROVAL, approval=new) for old, new in levels if old != new]
     news = (*_changed_steps(before.steps, after.steps), *approvals)
@@ -281,18 +282,18 @@ def entries_of_move(before: RequestRecord, after: RequestRecord) -> tuple[Entry,
 
 
 def happenings_of(record: RequestRecord, entries: Sequence[tuple[int, Entry]]) -> tuple[Happening, ...]:
-    """What entries with their numbers tell of a request."""
+    """Convert numbered entries to events."""
     return tuple([Happening(number, _what(record, entry)) for number, entry in entries])
 
 
 def approvals_after(before: Sequence[ApprovalRecord], news: Sequence[Happening]) -> tuple[ApprovalRecord, ...]:
-    """The levels of approval as they stand when this has happened."""
+    """Return the levels of approval after these events."""
     told = {each.what.level: each.what for each in news if isinstance(each.what, ApprovalRecord)}
     return tuple([told.get(level.level, level) for level in before])
 
 
 def as_it_was(record: RequestRecord, then: StateEntry) -> RequestRecord:
-    """A request as it was when it had just moved. Its steps and what was sent are as in `record`."""
+    """Return the request as it was after a transition, with the steps and body of `record`."""
     return replace(
         record,
         state=then.state,
@@ -321,8 +322,10 @@ def _what(record: RequestRecord, entry: Entry) -> StepRecord | ApprovalRecord | 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A request with what was settled at its submission. `body` is the JSON that was sent; `caller` is who asked, for a
-    mailbox perhaps an application. `is_new` says that nobody has ever begun with it."""
+    """A request to provision. `body` is the JSON that was sent.
+
+    `caller` may be an application for mailboxes. `is_new` means that no run has started before.
+    """
 
     request_id: RequestId
     tenant_id: TenantId
@@ -346,9 +349,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """How a request is put down: how far it came, and what exists of it by now: `result` when it has succeeded, else
-    `made`, as far as this run has learned of it. `caller_name` is there when this run has learned that, too, and
-    `warnings` are those that it adds."""
+    """The outcome of a run, as it is written.
+
+    The object in the directory is in `result` after success, else in `made`. `caller_name` is set if this run read it
+    from the directory. `warnings` are new ones.
+    """
 
     request_id: RequestId
     progress: Progress
@@ -362,17 +367,17 @@ class Settlement:
 
     @property
     def finished_at(self) -> datetime | None:
-        """When it ended, for better or worse; None while it waits."""
+        """Return the time of the end, None while the request waits."""
         return None if self.progress.state is RequestState.WAITING else self.at
 
     @property
     def may_come_again(self) -> bool:
-        """Whether it may be tried so often, by itself or by hand, that its timeline has to be shortened."""
+        """Return whether retries may lengthen the timeline."""
         return self.progress.state is not RequestState.SUCCEEDED
 
 
 def summary_of_task(task: Task, progress: Progress) -> RequestSummary:
-    """What events tell of a request that has come so far."""
+    """Summarize a request with its progress for events."""
     return RequestSummary(
         request_id=task.request_id,
         tenant_id=task.tenant_id,
@@ -385,12 +390,12 @@ def summary_of_task(task: Task, progress: Progress) -> RequestSummary:
 
 
 def with_caller(task: Task, person: Person | None) -> Task:
-    """The task when the directory has told who asked, which it did not when it was asked for."""
+    """Add the caller's name if the directory did not answer at submission."""
     if person is None or task.created_by.display_name:
         return task
     return replace(task, created_by=replace(task.created_by, display_name=person.display_name))
 
 
 def learned_name(task: Task) -> str | None:
-    """What the caller is called, where it was learned only while the people were checked."""
+    """Return the caller's name if this run read it from the directory."""
     return None if task.people_checked else task.created_by.display_name or None

@@ -1,8 +1,7 @@
-"""Lists of requests, newest first, at the same cost however many there are.
+"""Paginate requests, newest first, at the same cost for any number of them; and the SQL of approvals.
 
-A list begins behind a position, never after a number of rows to skip, and every filter is a prefix of an index. Those
-of a state that few requests are in are read from `request_by_state`, those that somebody has to decide on from
-`request_approver`; those that are queued or running have a job, and are found by it.
+Pagination uses a keyset cursor, never an offset, and every filter is a prefix of an index. Rare states are read from
+`request_by_state`, requests to decide from `request_approver`. Queued and running requests are found by their jobs.
 """
 
 import asyncio
@@ -47,8 +46,10 @@ _OF_ANY_KIND: Final = "$5::text[] IS NULL"
 
 
 def _page_of(places: str) -> str:
-    """The requests at these places, in their order. A list shows neither bodies nor steps nor approvals, which may be
-    large. OFFSET 0 keeps the planner from beginning at the other end."""
+    """Select the requests at these places, in order, without bodies, steps and approvals, which may be large.
+
+    OFFSET 0 keeps the planner from reversing the join.
+    """
     return f"""
     SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id,
         r.template_name, '{{}}' AS body, r.waiting, r.blocked, r.error, r.warnings, r.result, '[]' AS steps,
@@ -73,12 +74,12 @@ OF_OWNER: Final = _page_of(merged(_REQUESTS, _OWN, _IN_ANY_STATE))
 BY_STATE: Final = _page_of(newest(_BY_STATE, _EVERYBODYS, _OF_ANY_KIND, _IN_STATE))
 BY_STATE_OF_KIND: Final = _page_of(merged(_BY_STATE, _EVERYBODYS, _IN_STATE))
 BY_STATE_OF_OWNER: Final = _page_of(merged(_BY_STATE, _OWN, _IN_STATE))
-# What waits for a decision is in no other state.
+# Requests to decide are in no other state.
 TO_DECIDE: Final = _page_of(
     merged("chamberlain.request_approver", "r.user_id = $4", "($6::text IS NULL OR $6 = 'pendingApproval')")
 )
-# What is queued or running has a job that was due already; what waits has one for later. They are looked up by their
-# ids, however few the planner believes there are: hence no order within.
+# Queued and running requests have a due job, waiting ones a later one. The inner query has no order, so the planner
+# looks them up by id.
 UNDER_WAY: Final = _page_of(f"""
     WITH under_way AS MATERIALIZED (
         SELECT r.created_at, r.request_id, r.state, r.kind, r.actor_id FROM chamberlain.request r
@@ -103,8 +104,10 @@ WHERE a.tenant_id = $1 AND a.user_id = $2 AND a.request_id = ANY ($3)
 async def find_page(
     tx: Transaction, wanted: RequestFilter, *, owner: UUID | None, page: PageWanted
 ) -> Page[RequestRecord]:
-    """A page of what the filter names, of everybody's requests or of one owner's; for what is to be decided, the owner
-    is who has to."""
+    """Read a page of the matching requests, of all or of one owner.
+
+    For requests to decide, the owner is the approver.
+    """
     await tx.execute(PLANNING)
     few_due = not is_under_way(wanted.state) or await are_few_due(tx)
     statement, values = page_statement(tx, wanted, owner, page, few_due=few_due)
@@ -116,7 +119,7 @@ async def find_page(
 
 
 async def to_decide(tx: Transaction, user: UserId, records: Sequence[RequestRecord]) -> frozenset[RequestId]:
-    """Those of these requests that it is this user's turn to decide on."""
+    """Return the requests that wait for the user's decision."""
     waiting = [each.request_id for each in records if each.state is RequestState.PENDING_APPROVAL]
     rows = await tx.fetch(TURN, tx.tenant_id, user, waiting) if waiting else ()
     return frozenset(RequestId(row["request_id"]) for row in rows)
@@ -125,10 +128,10 @@ async def to_decide(tx: Transaction, user: UserId, records: Sequence[RequestReco
 def page_statement(
     tx: Transaction, wanted: RequestFilter, owner: UUID | None, page: PageWanted, *, few_due: bool
 ) -> tuple[str, tuple[object, ...]]:
-    """The statement that reads a page and one row more, with its values.
+    """Return the statement that reads a page and one more row, with its values.
 
-    With many due jobs, the requests that are queued or running are the newest: workers take the oldest first. So a walk
-    from the newest on meets them at once.
+    With many due jobs, queued and running requests are the newest, as workers claim the oldest first. A scan from the
+    newest finds them at once.
     """
     after = page.after
     place = (None, None) if after is None else (after.created_at, after.id)
@@ -137,7 +140,7 @@ def page_statement(
 
 
 def is_under_way(state: RequestState | None) -> bool:
-    """Whether requests in this state are found by their jobs."""
+    """Return whether requests in this state are found by their jobs."""
     return state in (RequestState.QUEUED, RequestState.RUNNING)
 
 
@@ -158,7 +161,7 @@ def _statement(wanted: RequestFilter, owner: UUID | None, *, few_due: bool) -> s
 
 
 def _statements(state: RequestState | None) -> tuple[str, str, str]:
-    """For everybody's requests, for those of one kind, and for those of one owner."""
+    """Return the statements for all requests, for one kind, and for one owner."""
     match state:
         case None | RequestState.SUCCEEDED:
             return ALL, OF_KIND, OF_OWNER
@@ -178,14 +181,14 @@ def _statements(state: RequestState | None) -> tuple[str, str, str]:
 # The function sets the tenant of each.
 FIND = f"{SELECT} FROM chamberlain.look_at_requests($1, $2)"
 
-# A body is half a megabyte at the most.
+# A body has at most half a megabyte.
 _MOST = 32
 
 _Place = tuple[TenantId, RequestId]
 
 
 class RequestLooks:
-    """Gives requests as they are when they are asked for, or later. `patience` is how long one is waited for."""
+    """Read current requests in batches. `patience` is the timeout of one read."""
 
     def __init__(self, database: Database, *, patience: timedelta = ACQUIRED_WITHIN) -> None:
         self._database = database
@@ -194,19 +197,19 @@ class RequestLooks:
             self._find,
             owner=lambda place: place[0],
             most=_MOST,
-            # Large bodies hold up nobody who reads small ones.
+            # A batch with large bodies does not delay one with small ones.
             at_once=2,
         )
 
     async def find(self, tenant_id: TenantId, request_id: RequestId) -> RequestRecord | None:
-        """The request whole; None where the tenant has none. Raises Unavailable."""
+        """Read a request, None if it does not exist. Raises Unavailable."""
         try:
-            # Where the database hangs, those who have not been asked for yet are told no later than others.
+            # If the database hangs, the timeout includes the time in the queue.
             async with asyncio.timeout(self._patience):
                 row = await self._batcher.submit((tenant_id, request_id))
         except TimeoutError as error:
             raise no_database(error) from error
-        # Each for itself: one that cannot be read, since a newer version has written it, fails nobody else.
+        # A row of a newer version that cannot be decoded fails only its own caller.
         return None if row is None else record_of(row)
 
     async def _find(self, places: Sequence[_Place]) -> Sequence[Record | None]:
@@ -226,7 +229,7 @@ FROM chamberlain.request r LEFT JOIN chamberlain.template_revision v
 WHERE r.tenant_id = $1 AND r.request_id = $2
 """
 
-# One that waited before there were such jobs, or that an older process has accepted, has none yet.
+# A request that an older version accepted may have no such job yet.
 HURRY = """
 WITH hurried AS (
     UPDATE chamberlain.job SET run_at = now()
@@ -237,7 +240,7 @@ INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
 SELECT $1, 'approvalAttend', $2, $3 WHERE NOT EXISTS (SELECT FROM hurried)
 """
 
-# One that a worker is just at ends by itself.
+# A claimed job ends by itself.
 WITHDRAW = """
 DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
     SELECT job_id FROM chamberlain.job
@@ -249,14 +252,14 @@ DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a request that waits for approval came with: the rule as it was at submission, and its trace."""
+    """The approval rule of a request at submission, and its trace."""
 
     rule: ApprovalRule
     trace_id: TraceId
 
 
 async def find_origin(tx: Transaction, request_id: RequestId) -> Origin | None:
-    """Who has to agree to a request; None where nobody has to, or there is no such request."""
+    """Read the approval rule of a request, None if there is none."""
     row = await tx.fetch_row(FIND_ORIGIN, tx.tenant_id, request_id)
     if row is None or row["template_id"] is None:
         return None
@@ -276,16 +279,17 @@ _decode = StoredDecoder(_Approved).decode
 
 
 async def require_served(tx: Transaction) -> None:
-    """Raises Unauthenticated where the tenant was suspended or removed since the token was looked at."""
+    """Raise Unauthenticated if the tenant was suspended or removed since the token was verified."""
     tenant = None if tx.tenant_id is None else await tenant_records.find(tx, tx.tenant_id)
     if tenant is None or tenant.suspended:
         raise Unauthenticated("tokenInvalid", "The organisation of this token is not served here any more.")
 
 
 async def move(tx: Transaction, before: RequestRecord, after: RequestRecord, trace_id: TraceId) -> None:
-    """Let a request that waits for approval become what it is after it, with all that follows: it is queued with the
-    job that brings it about, or gives its names back, or its next level is opened soon. Nobody else changes
-    it until the transaction ends (`requests.hold`)."""
+    """Write the transition of a locked request that waits for approval, and its effects.
+
+    Its provisioning job is queued, or its names are released, or its next level opens soon.
+    """
     if not await records.move(tx, before, after):
         raise RuntimeError(f"Request {before.request_id} has moved though it was held.")
     if after.state is RequestState.PENDING_APPROVAL:
@@ -302,5 +306,5 @@ async def move(tx: Transaction, before: RequestRecord, after: RequestRecord, tra
 
 
 async def withdraw(tx: Transaction, request_id: RequestId) -> None:
-    """Nobody has to attend to a request any more."""
+    """Delete the approval job of a request."""
     await tx.execute(WITHDRAW, tx.tenant_id, request_id)

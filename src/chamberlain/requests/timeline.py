@@ -60,15 +60,15 @@ class Watchers:
                 changed.set()
 
 
-# State and timeline come from one statement: a request whose end is seen has the entry of its end in its timeline.
+# One statement reads state and timeline, so a finished request has its last entry.
 FIND = """
 SELECT request_id, state, approval_required, created_at, timeline, timeline_start, warnings FROM chamberlain.request
 WHERE tenant_id = $1 AND request_id = ANY ($2)
 """
 
-# So often proxies want to see that a connection lives. A wake-up that was lost costs as long.
+# The interval of heartbeats, which keep proxies from closing the connection. A lost notification delays by as much.
 QUIET = timedelta(seconds=15)
-# While the database is away.
+# Between retries while the database is unavailable.
 PAUSE = timedelta(seconds=1)
 
 _decode = msgspec.json.Decoder(tuple[Entry, ...]).decode
@@ -77,7 +77,7 @@ _Place = tuple[TenantId, RequestId]
 
 
 class Timelines:
-    """Gives timelines as they are and as they grow. Whoever looks at the same time is answered by one statement."""
+    """Read and follow timelines. Concurrent reads share one statement."""
 
     def __init__(self, database: Database, watchers: Watchers, *, quiet: timedelta = QUIET) -> None:
         self._database = database
@@ -86,17 +86,19 @@ class Timelines:
         self._looks = Batcher[_Place, Timeline | None](self._find)
 
     async def find(self, tenant_id: TenantId, request_id: RequestId) -> Timeline | None:
-        """All that is kept of a request's timeline; None where there is no request. Raises Unavailable."""
+        """Read a timeline, None if the request does not exist. Raises Unavailable."""
         return await self._looks.submit((tenant_id, request_id))
 
     async def follow(
         self, tenant_id: TenantId, request_id: RequestId, after: int
     ) -> AsyncGenerator[Timeline | None, None]:
-        """The timeline each time it has grown, at first beyond number `after`, to the end of the request. None says
-        that nothing has happened for a while. A database that is away is waited for."""
+        """Yield the timeline each time it has entries after `after`, until the request ends.
+
+        None is a heartbeat. Retries while the database is unavailable.
+        """
         with self._watchers.watching(request_id) as changed:
             while True:
-                # What happened before somebody watched is news as well, and so is what was not heard of.
+                # Read once at the start and after each timeout, in case a notification was missed.
                 changed.set()
                 try:
                     async with asyncio.timeout(self._quiet.total_seconds()):
@@ -113,8 +115,7 @@ class Timelines:
                     return
 
     async def _news(self, place: _Place, after: int, changed: asyncio.Event) -> Timeline | None:
-        """The timeline as soon as there is something in it behind that number, or nothing more to come; None when the
-        request was removed."""
+        """Wait for entries after a number or for the end. None if the request was deleted."""
         while True:
             await changed.wait()
             changed.clear()

@@ -1,4 +1,4 @@
-"""Requests and their steps as they are sent, wherever one appears: alone, in a list, in a timeline."""
+"""JSON of requests, their steps and approvals, and the common parts of dry runs."""
 
 from typing import Annotated
 from uuid import UUID
@@ -27,15 +27,17 @@ from chamberlain.requests.rules import Action, RequestView
 
 
 class Template(Struct, rename="camel", frozen=True):
-    """A template, as it was called at submission."""
+    """A template, with its name at submission."""
 
     id: UUID
     name: str
 
 
 class Waiting(Struct, rename="camel", frozen=True):
-    """Why a request waits, and until when: a try that fails after `endsAt` is the last. Both times are null while it
-    waits for an administrator to release its job."""
+    """The reason and the times of a wait. The first retry that fails after `endsAt` is the last.
+
+    Both times are null while the request waits for an administrator to release its job.
+    """
 
     step: Step
     reason: str
@@ -45,7 +47,7 @@ class Waiting(Struct, rename="camel", frozen=True):
 
 
 class RequestFault(Struct, frozen=True):
-    """One thing wrong with the body, where it could be found only after the request was accepted."""
+    """An error in the body that was found after the request was accepted."""
 
     pointer: str
     code: str
@@ -53,7 +55,7 @@ class RequestFault(Struct, frozen=True):
 
 
 class RequestError(Struct, rename="camel", frozen=True, omit_defaults=True):
-    """Why a request failed; `errors` are there when its body could be checked only after it was accepted."""
+    """The error of a failed request. `errors` has the errors in its body that were found later."""
 
     step: Step
     code: str
@@ -62,7 +64,7 @@ class RequestError(Struct, rename="camel", frozen=True, omit_defaults=True):
 
 
 class Result(Struct, rename="camel", frozen=True):
-    """What a request has brought about."""
+    """The object that a request created."""
 
     type: str
     id: UUID
@@ -71,7 +73,7 @@ class Result(Struct, rename="camel", frozen=True):
 
 
 class RequestStep(Struct, rename="camel", frozen=True):
-    """One step on the way."""
+    """One step of a request."""
 
     name: Step
     title: str
@@ -85,14 +87,14 @@ class RequestStep(Struct, rename="camel", frozen=True):
 
 
 class NamedApprover(Struct, rename="camel", frozen=True):
-    """Somebody who may decide."""
+    """A user who may decide."""
 
     id: UUID
     display_name: str
 
 
 class ApprovalDecision(Struct, rename="camel", frozen=True):
-    """What somebody has decided."""
+    """The decision of an approver."""
 
     by: Actor
     outcome: DecisionOutcome
@@ -101,7 +103,7 @@ class ApprovalDecision(Struct, rename="camel", frozen=True):
 
 
 class Approval(Struct, rename="camel", frozen=True):
-    """One level of approval. Who may decide is found when the level opens; `blocked` is one where nobody was found."""
+    """One level of approval. Approvers are found when the level opens; it is `blocked` without approvers."""
 
     level: int
     mode: ApprovalMode
@@ -112,7 +114,7 @@ class Approval(Struct, rename="camel", frozen=True):
 
 
 class RequestSummary(Struct, rename="camel", frozen=True):
-    """A request without what was sent, its steps and its approvals, for lists and timelines."""
+    """A request without body, steps and approvals, for lists and timelines."""
 
     request_id: UUID
     tenant_id: UUID
@@ -134,7 +136,7 @@ class RequestSummary(Struct, rename="camel", frozen=True):
 
 
 class Request(Struct, rename="camel", frozen=True):
-    """A request, whole. `body` is what was sent."""
+    """A request. `body` is the JSON that was sent."""
 
     request_id: UUID
     tenant_id: UUID
@@ -159,7 +161,7 @@ class Request(Struct, rename="camel", frozen=True):
 
 
 def summary_of(view: RequestView) -> RequestSummary:
-    """What is sent of a request in short."""
+    """Encode a request for lists and timelines."""
     record = view.record
     return RequestSummary(
         request_id=record.request_id,
@@ -183,7 +185,7 @@ def summary_of(view: RequestView) -> RequestSummary:
 
 
 def request_of(view: RequestView) -> Request:
-    """What is sent of a request whole."""
+    """Encode a request."""
     record = view.record
     return Request(
         **structs.asdict(summary_of(view)),
@@ -194,7 +196,7 @@ def request_of(view: RequestView) -> Request:
 
 
 def step_of(record: StepRecord) -> RequestStep:
-    """What is sent of a step."""
+    """Encode a step."""
     return RequestStep(
         name=record.step,
         title=title(record.step),
@@ -209,7 +211,7 @@ def step_of(record: StepRecord) -> RequestStep:
 
 
 def approval_of(record: ApprovalRecord) -> Approval:
-    """What is sent of a level of approval."""
+    """Encode a level of approval."""
     return Approval(
         level=record.level,
         mode=record.mode,
@@ -254,7 +256,7 @@ def _result(record: RequestRecord) -> Result | None:
 DRY_RUN = Parameter(
     "dryRun",
     {"type": "boolean"},
-    "With `true` nothing is written: the answer says what would come of it. An `Idempotency-Key` is ignored then.",
+    "`true` is a dry run: nothing is written, and the answer shows the result. An `Idempotency-Key` is ignored then.",
 )
 
 
@@ -266,14 +268,14 @@ class RehearsedTemplate(Struct, rename="camel", frozen=True):
 
 
 class RehearsedPerson(Struct, rename="camel", frozen=True):
-    """Somebody by name; the name is empty while the directory does not answer."""
+    """A user. The name is empty if the directory does not answer."""
 
     id: UUID
     display_name: str
 
 
 class RehearsedLevel(Struct, rename="camel", frozen=True):
-    """A level of approval, with those who could decide if it were open now."""
+    """A level of approval, with the users who could decide if it were open now."""
 
     level: int
     mode: ApprovalMode
@@ -288,7 +290,7 @@ class RehearsedStep(Struct, rename="camel", frozen=True):
 
 
 class RehearsalConflict(Struct, rename="camel", frozen=True):
-    """What would be refused with 409 at present."""
+    """A conflict that the request would get as a 409 now."""
 
     code: str
     pointer: str

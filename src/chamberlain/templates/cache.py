@@ -1,7 +1,7 @@
-"""What a process remembers of tenants and templates, so that a submission need not read them.
+"""Cache of tenants and templates in a process, so that a submission need not read them.
 
-It may be stale: whoever decides by it hands the revisions on to the write, which is refused when they are not the
-current ones any more (`accept_requests`), and whoever refuses by it asks `refresh` first.
+An entry may be stale. The write is refused if the cached revisions are no longer current (`accept_requests`). Callers
+use `refresh` before they refuse a request.
 """
 
 from collections import OrderedDict
@@ -33,14 +33,16 @@ if TYPE_CHECKING:
 MOST_ENTRIES = 10_000
 
 
-# A template by its id, or the default template of a type of mailboxes.
+# A template by id, or the default template of a mailbox type.
 Choice: TypeAlias = TemplateId | MailboxType
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A tenant with one of its templates. `head` is None when there is no such template, `group` when it makes no
-    group, `mailbox` when it makes no mailbox."""
+    """A tenant with one of its templates.
+
+    `head` is None if the template does not exist. `group` and `mailbox` are None for templates of other kinds.
+    """
 
     tenant: Tenant
     head: TemplateHead | None
@@ -49,14 +51,14 @@ class Entry:
 
 
 class Catalog:
-    """Remembers entries, the least recently used are forgotten first."""
+    """An LRU cache of entries."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._entries: OrderedDict[_Key, Entry] = OrderedDict()
 
     async def entry(self, tenant_id: TenantId, choice: Choice) -> Entry:
-        """What is remembered, or else what is true now."""
+        """Return the cached entry, or read it."""
         key = _key(tenant_id, choice)
         remembered = self._entries.get(key)
         if remembered is None:
@@ -65,19 +67,19 @@ class Catalog:
         return remembered
 
     async def refresh(self, entry: Entry, choice: Choice) -> Entry | None:
-        """What is true now if that differs from the entry, else None."""
-        # What does not exist is not remembered, and so has just been read.
+        """Read the entry again. None if it is unchanged."""
+        # Missing templates are not cached, so the entry was just read.
         if entry.head is None:
             return None
         current = await self.current(entry.tenant.id, choice)
         return None if current == entry else current
 
     async def current(self, tenant_id: TenantId, choice: Choice) -> Entry:
-        """What is true now, for those who decide without a write."""
+        """Read the current entry, for decisions without a write."""
         key = _key(tenant_id, choice)
         async with self._database.transaction(tenant_id) as tx:
             entry = await _entry(tx, tenant_id, choice, self._entries.get(key))
-        # What does not exist is not remembered: anybody could fill the memory with made-up ids.
+        # Missing templates are not cached: made-up ids could fill the memory.
         self._entries.pop(key, None)
         if entry.head is not None:
             self._entries[key] = entry
@@ -86,7 +88,7 @@ class Catalog:
         return entry
 
 
-# Every submission looks here, and an id takes longer to be compared than the number in it.
+# Numbers are compared faster than ids, and every submission uses this cache.
 _Key: TypeAlias = tuple[int, int | str]
 
 
@@ -97,12 +99,12 @@ def _key(tenant_id: TenantId, choice: Choice) -> _Key:
 async def _entry(tx: Transaction, tenant_id: TenantId, choice: Choice, remembered: Entry | None) -> Entry:
     tenant = await tenant_records.find(tx, tenant_id)
     if tenant is None or tenant.suspended:
-        # Whose token was verified a moment ago; it has been removed or suspended since.
+        # The tenant was removed or suspended since the token was verified.
         raise Unauthenticated("tokenInvalid", "The organisation of this token is not served here any more.")
     stored = await _template(tx, tenant_id, choice)
     if stored is None:
         return Entry(tenant, None, None, None)
-    # To compile a template takes longer than to read it, and each revision is for good what it is.
+    # Compiling takes longer than reading, and a revision never changes.
     if remembered is not None and (remembered.tenant, remembered.head) == (tenant, stored.head):
         return remembered
     return Entry(tenant, stored.head, records.group_template(stored), records.mailbox_template(stored))
@@ -120,18 +122,18 @@ Compiled = TypeVar("Compiled")
 
 
 class Revisions:
-    """Remembers compiled templates of each kind, the least recently used are forgotten first."""
+    """An LRU cache of compiled template revisions."""
 
     def __init__(self) -> None:
         self._groups = _Revisions(records.group_template)
         self._mailboxes = _Revisions(records.mailbox_template)
 
     async def group_template(self, tx: Transaction, task: Task) -> CompiledGroupTemplate:
-        """The template of a task for a group or team, as it was at submission."""
+        """Return the group template of a task, as it was at submission."""
         return await self._groups.find(tx, task)
 
     async def mailbox_template(self, tx: Transaction, task: Task) -> CompiledMailboxTemplate:
-        """The template of a task for a mailbox, as it was at submission."""
+        """Return the mailbox template of a task, as it was at submission."""
         return await self._mailboxes.find(tx, task)
 
 

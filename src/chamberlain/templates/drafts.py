@@ -1,4 +1,4 @@
-"""Drafts of requests: all that is written of an order that was found right, whatever it is for."""
+"""Drafts of valid requests for groups and mailboxes."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -29,15 +29,17 @@ from chamberlain.tenants.models import Tenant
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When something happens, and the id of the event that tells of it if one does."""
+    """The time of a draft and the id of its event, if it has one."""
 
     event_id: EventId
     now: datetime
 
 
 class Asked(Protocol):
-    """What every draft is made from, whatever it is for. `noun` is what the audit trail calls it. With
-    `ask_addresses` nobody has asked the directory about addresses, and the write has to."""
+    """The input of every draft. `noun` is the noun of the audit action.
+
+    With `ask_addresses` the write asks the directory for taken addresses.
+    """
 
     @property
     def caller(self) -> Caller: ...
@@ -67,8 +69,11 @@ def draft_from(
     warnings: tuple[str, ...] = (),
     mailbox: MailboxDraft | None = None,
 ) -> Draft:
-    """The request as it is to be written. `answer` is None when the directory gave none: then people are checked
-    later. The moment matters, and must be given, where somebody has to approve. `steps` lead to what is asked for."""
+    """Draft a request.
+
+    `answer` is None if the directory did not answer. Then the worker validates people. Requests with an approval need
+    `moment`.
+    """
     head = asked.head
     kind = RequestKind(head.kind)
     actor = _actor(asked.caller, answer)
@@ -97,7 +102,7 @@ def draft_from(
         approvals=approvals,
         warnings=warnings,
         mailbox=mailbox,
-        # While the directory does not answer, nobody asks it.
+        # The write does not ask an unavailable directory.
         ask_addresses=asked.ask_addresses and answer is not None,
     )
 
@@ -126,7 +131,7 @@ def _change(asked: Asked, submission: Submission, actor: Actor, display_name: st
 def _approvals(
     asked: Asked, rule: ApprovalRule, answer: PeopleAnswer | None, moment: Moment | None
 ) -> tuple[ApprovalRecord, ...]:
-    # The id of an application is no user's, so that it stands in nobody's way.
+    # The id of an application matches no approver.
     return begin_approvals(rule, answer, requester=UserId(asked.caller.id), now=_given(moment).now)
 
 

@@ -1,4 +1,4 @@
-"""Types of mailboxes: which property belongs to which, and how a body without a template shows its type."""
+"""Types of mailboxes: properties of a single type, and the type of a body without a template."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ EQUIPMENT_TYPE = "equipmentType"
 
 @dataclass(frozen=True, slots=True)
 class Restricted:
-    """A property that one type alone has, by its name outside; one that is sent is a mark of that type."""
+    """A property that only one type has, by its name in the API. A body with it is of that type."""
 
     name: str
     type: MailboxType
@@ -20,12 +20,11 @@ class Restricted:
 
     @property
     def pointer(self) -> str:
-        """Where it stands in a body."""
+        """Return the pointer of the property in a body."""
         return "/" + self.name.replace(".", "/")
 
 
-# All other properties belong to every type. The names of devices among them: they are kept for a shared mailbox too,
-# and no step does anything with them there.
+# All other properties belong to every type. Shared mailboxes keep the names of devices, and no step uses them.
 RESTRICTED = (
     Restricted("metadata.equipmentType", MailboxType.EQUIPMENT, lambda sent: EQUIPMENT_TYPE in (sent.metadata or ())),
     Restricted("officeLocation", MailboxType.ROOM, lambda sent: sent.office_location is not None),
@@ -37,7 +36,7 @@ RESTRICTED = (
 
 
 def type_of_body(order: MailboxOrder) -> MailboxType | Fault:
-    """The type that a body without a template shows by the properties that it has."""
+    """Return the type of a body without a template, by its properties."""
     marks = _marks(order)
     match tuple(marks):
         case (only,):
@@ -55,7 +54,7 @@ def type_of_body(order: MailboxOrder) -> MailboxType | Fault:
 
 
 def no_default_template(mailbox_type: MailboxType) -> Fault:
-    """What to say when a body shows its type, and the tenant has no default template of that type."""
+    """Return the error for a type without a default template."""
     detail = (
         f"This tenant has no default template for {spoken(mailbox_type)}. Send a templateId, or ask an administrator "
         "to make a template the default."
@@ -64,25 +63,25 @@ def no_default_template(mailbox_type: MailboxType) -> Fault:
 
 
 def inapplicable(sent: MailboxProperties, mailbox_type: MailboxType) -> tuple[Restricted, ...]:
-    """The properties that are there although a mailbox of this type does not have them."""
+    """Return the sent properties that the type does not have."""
     return tuple([each for each in RESTRICTED if each.type is not mailbox_type and each.is_sent(sent)])
 
 
 def applicability_faults(sent: MailboxProperties, mailbox_type: MailboxType, pointer: str = "") -> Iterator[Fault]:
-    """One fault for each of them; `pointer` is where the properties stand."""
+    """Yield an error for each property that the type does not have. `pointer` is the parent's."""
     for each in inapplicable(sent, mailbox_type):
         detail = f"{_has_none(each, mailbox_type)} Leave it out, or use {article(each.type)} template."
         yield Fault(pointer + each.pointer, "propertyNotApplicable", detail)
 
 
 def applicability_warnings(sent: MailboxProperties, mailbox_type: MailboxType) -> Iterator[str]:
-    """One sentence for each of them, where the tenant has them kept."""
+    """Yield a warning for each property that the type does not have, for tenants that only warn."""
     for each in inapplicable(sent, mailbox_type):
         yield f"{_has_none(each, mailbox_type)} It is kept and has no effect."
 
 
 def spoken(mailbox_type: MailboxType) -> str:
-    """One mailbox of this type, in words."""
+    """Return the name of the type for messages."""
     match mailbox_type:
         case MailboxType.SHARED:
             return "a shared mailbox"
@@ -93,7 +92,7 @@ def spoken(mailbox_type: MailboxType) -> str:
 
 
 def article(mailbox_type: MailboxType) -> str:
-    """The type with its article."""
+    """Return the type with its article."""
     return f"an {mailbox_type}" if mailbox_type is MailboxType.EQUIPMENT else f"a {mailbox_type}"
 
 

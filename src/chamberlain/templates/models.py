@@ -1,4 +1,4 @@
-"""Templates: predefined ways to create something, as they were at one moment (a revision), and who may use which."""
+"""Revisions of templates of groups, teams, guests and mailboxes, their audiences, and webhook secrets."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -16,7 +16,7 @@ from chamberlain.templates.naming import NamingRule, parse_naming_rule
 
 
 class TemplateKind(StrEnum):
-    """What a template makes, or, for guests, says."""
+    """The kind of object that a template creates, or guest rules."""
 
     SHARED = "shared"
     EQUIPMENT = "equipment"
@@ -30,7 +30,7 @@ GROUP_KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
 
 
 class FieldType(StrEnum):
-    """What a custom field holds."""
+    """The type of a custom field."""
 
     TEXT = "text"
     BOOLEAN = "boolean"
@@ -59,7 +59,7 @@ class CustomField:
 
 @dataclass(frozen=True, slots=True)
 class TemplateHead:
-    """What every kind of template has."""
+    """The properties that templates of all kinds have."""
 
     tenant_id: TenantId
     id: TemplateId
@@ -71,7 +71,7 @@ class TemplateHead:
 
 @dataclass(frozen=True, slots=True)
 class StoredTemplate:
-    """A template as it is kept: what all kinds have, and the whole as JSON in the shape of its kind."""
+    """A stored template: its head, and its JSON in the shape of its kind."""
 
     head: TemplateHead
     content: bytes
@@ -101,7 +101,7 @@ class GroupTemplate:
 
 @dataclass(frozen=True, slots=True)
 class CompiledGroupTemplate:
-    """A group template made ready for use: what is the same for every request is worked out once."""
+    """A group template with parsed naming rules."""
 
     template: GroupTemplate
     display_name: NamingRule
@@ -109,12 +109,12 @@ class CompiledGroupTemplate:
 
     @property
     def needs_numbers(self) -> bool:
-        """Whether a name has a number that must be drawn for each request."""
+        """Return whether a name needs a drawn number."""
         return self.display_name.needs_counter or (self.mail_nickname is not None and self.mail_nickname.needs_counter)
 
     @property
     def needs_properties(self) -> bool:
-        """Whether a name cannot be made before the directory has told what it knows of the caller."""
+        """Return whether a name needs properties of the caller from the directory."""
         return self.display_name.needs_properties or (
             self.mail_nickname is not None and self.mail_nickname.needs_properties
         )
@@ -133,7 +133,7 @@ def compile_group_template(template: GroupTemplate) -> CompiledGroupTemplate:
 def template_fault(
     head: TemplateHead | None, kinds: AbstractSet[TemplateKind], pointer: str = "/templateId"
 ) -> Fault | None:
-    """Why a template cannot make one of these kinds, if it cannot. A head of None: there is no such template."""
+    """Validate that a template exists (None if not), has one of these kinds and is active."""
     if head is None:
         return Fault(pointer, "templateUnknown", "There is no such template. Choose one from the list.")
     if head.kind not in kinds:
@@ -147,7 +147,7 @@ def template_fault(
 
 
 def template_not_allowed(audience: Audience | None, user: UserId, member_of: AbstractSet[GroupId]) -> Forbidden | None:
-    """Why a user may not use a template with this audience, if so. Applications are not held to it."""
+    """Return the error if the audience excludes the user."""
     if audience is None or user in audience.users or not audience.groups.isdisjoint(member_of):
         return None
     detail = "You may not use this template. Choose another, or ask an administrator to add you to its audience."
@@ -172,25 +172,25 @@ class MailboxTemplate:
 
     @property
     def type(self) -> MailboxType:
-        """What it makes."""
+        """Return the type of the mailbox."""
         return MailboxType(self.head.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledMailboxTemplate:
-    """A mailbox template made ready for use: what is the same for every request is worked out once."""
+    """A mailbox template with a parsed naming rule."""
 
     template: MailboxTemplate
     address: NamingRule
 
     @property
     def needs_numbers(self) -> bool:
-        """Whether the address has a number that must be drawn for each request."""
+        """Return whether the address needs a drawn number."""
         return self.address.needs_counter
 
     @property
     def needs_properties(self) -> bool:
-        """Whether the address cannot be made before the directory has told what it knows of the caller."""
+        """Return whether the address needs properties of the caller from the directory."""
         return self.address.needs_properties
 
 
@@ -200,10 +200,9 @@ def compile_mailbox_template(template: MailboxTemplate) -> CompiledMailboxTempla
 
 
 def completed(order: MailboxOrder, template: MailboxTemplate) -> MailboxOrder:
-    """The order with the template's defaults where it says nothing.
+    """Fill the missing properties of an order with the template's defaults.
 
-    What is sent replaces the default whole: permissions and metadata are not put together from two places, so that a
-    caller can also send fewer of them.
+    Permissions and metadata of the order replace the defaults as a whole, so that a caller can send fewer of them.
     """
     if template.defaults == NO_DEFAULTS:
         return order
@@ -221,19 +220,19 @@ def _missing(order: MailboxOrder, defaults: MailboxProperties) -> Mapping[str, A
 
 @dataclass(frozen=True, slots=True)
 class GuestTemplate:
-    """What a guest template says: the rules, and what becomes of guests who are there against them."""
+    """The guest rules of a template, and the treatment of guests who are present against them."""
 
     name: str
     rules: GuestRules
     present_guests: PresentGuests
 
 
-# How long the secret before the newest one signs as well (docs/reference/webhooks.md).
+# The previous secret also signs for this time (docs/reference/webhooks.md).
 OVERLAP = timedelta(hours=24)
 
 
 class SecretFate(Enum):
-    """What a change of a template does to the secret of its webhook."""
+    """The effect of a template change on the secret of its webhook."""
 
     ABSENT = auto()
     KEPT = auto()
@@ -244,8 +243,10 @@ class SecretFate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SettledSecret:
-    """What became of a secret. `was_there` says whether there was one before, `made` is one that the service has made:
-    it is shown in one answer and nowhere else."""
+    """A secret after a template change.
+
+    `was_there` says whether there was one before. `made` is a secret of the service; only one answer contains it.
+    """
 
     fate: SecretFate
     was_there: bool
@@ -253,17 +254,17 @@ class SettledSecret:
 
     @property
     def is_new(self) -> bool:
-        """Whether there is another secret now, and not none."""
+        """Return whether there is a new secret."""
         return self.fate in {SecretFate.GIVEN, SecretFate.MADE}
 
     @property
     def has_changed(self) -> bool:
-        """Whether the secret is another one, or gone."""
+        """Return whether the secret is new or removed."""
         return self.is_new or self.fate is SecretFate.REMOVED
 
 
 def fate_of(*, has_webhook: bool, sent: str | None, present: str | None) -> SecretFate:
-    """What to do with a secret, from the one that was sent and the one that is there."""
+    """Decide by the sent and the present secret."""
     if not has_webhook:
         return SecretFate.ABSENT if present is None else SecretFate.REMOVED
     if sent is not None:
@@ -273,28 +274,29 @@ def fate_of(*, has_webhook: bool, sent: str | None, present: str | None) -> Secr
 
 @dataclass(frozen=True, slots=True)
 class SigningSecrets:
-    """What a call is signed with now: the newest secret first, and behind it the one before, as long as it counts.
-    Empty where there is none, or none that the keys at hand open."""
+    """The secrets that sign a call: the newest, then the previous one during the overlap.
+
+    Empty if there is none, or none that the keys can decrypt.
+    """
 
     values: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class RotatedSecret:
-    """A secret that has taken the place of another one, which signs as well until `previous_until`; None where there
-    was none."""
+    """A new secret. The previous one also signs until `previous_until`; None without a previous one."""
 
     made: str = field(repr=False)
     previous_until: datetime | None
 
 
 def overlap_end(now: datetime) -> datetime:
-    """Until when a secret signs as well that another one has replaced now."""
+    """Return the end of the overlap for a secret that is replaced now."""
     return now + OVERLAP
 
 
 def no_webhook() -> NotFound:
-    """What to say of a template that has none."""
+    """Return the error for a template without a webhook."""
     return NotFound("This template has no webhook. Give it one first, by a PUT of the template.")
 
 

@@ -1,7 +1,7 @@
-"""Names by rule: texts with placeholders, and the local part of an address made from any name.
+"""Naming rules with placeholders, and the local part of an address from any name.
 
-A rule is parsed once, when a template is loaded, and expanded once for each request: what a placeholder brings in is
-text and is never read as a rule again.
+A rule is parsed once, when a template is loaded, and expanded for each request. Values of placeholders are plain text
+and are never parsed as rules.
 """
 
 import re
@@ -14,9 +14,9 @@ from chamberlain.core.ids import RequestId
 
 # RFC 5321, 4.5.3.1.1.
 LOCAL_PART_LENGTH = 64
-# The bound of a display name in the directory; what a caller may send has the same one.
+# The limit of a display name in the directory and in the API.
 DISPLAY_NAME_LENGTH = 256
-# The number comes from a sequence of the database, whose largest value has 19 digits.
+# The number comes from a sequence of the database, with at most 19 digits.
 COUNTER_DIGITS = 18
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}|[{}]")
@@ -24,7 +24,7 @@ PROPERTY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 WHITE_SPACE = re.compile(r"\s")
 NOT_OF_A_LOCAL_PART = re.compile(r"[^a-z0-9._-]")
 DOTS = re.compile(r"\.\.+")
-# Letters that have no decomposition of their own. Lower case only: capitals are made small before.
+# Letters without a Unicode decomposition, in lower case.
 LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l"})
 
 
@@ -44,14 +44,14 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class MetadataValue:
-    """`{metadata.<key>}`: what was sent under this key."""
+    """`{metadata.<key>}`: the value of this key in the request."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class CallerProperty:
-    """`{user.<property>}`: what the directory knows of the caller."""
+    """`{user.<property>}`: a property of the caller in the directory."""
 
     name: str
 
@@ -68,7 +68,7 @@ Part = str | Input | MetadataValue | CallerProperty | Counter
 
 @dataclass(frozen=True, slots=True)
 class NamingRule:
-    """A parsed rule. The two facts say what must be asked for before it can be expanded."""
+    """A parsed rule, and whether its expansion needs a number or properties of the caller."""
 
     parts: tuple[Part, ...]
     needs_counter: bool
@@ -76,7 +76,7 @@ class NamingRule:
 
 
 def parse_naming_rule(text: str) -> NamingRule:
-    """The rule that a text stands for. Raises NamingRuleInvalid."""
+    """Parse a naming rule. Raises NamingRuleInvalid."""
     parts = tuple(parts_of(text))
     if Input() not in parts:
         raise NamingRuleInvalid(0, "The rule does not say where the given name goes. Put {input} into it.")
@@ -88,7 +88,7 @@ def parse_naming_rule(text: str) -> NamingRule:
 
 
 def parts_of(text: str) -> Iterator[Part]:
-    """Literals and placeholders in their order."""
+    """Yield literals and placeholders in order."""
     end = 0
     has_input = False
     for found in PLACEHOLDER.finditer(text):
@@ -105,7 +105,7 @@ def parts_of(text: str) -> Iterator[Part]:
 
 
 def placeholder_of(found: re.Match[str]) -> Part:
-    """What stands between two braces."""
+    """Parse a placeholder."""
     name = found[1]
     if name is None:
         raise NamingRuleInvalid(found.start(), "A brace stands alone. Braces belong to placeholders only.")
@@ -134,9 +134,9 @@ def expand(
     *,
     number: int | None,
 ) -> str:
-    """The name that a rule makes. What is absent is empty.
+    """Expand a rule. Absent values are empty.
 
-    As long as no number is drawn (None), zeros stand for it: enough to check a request, or to show it in a dry run.
+    Without a number, zeros replace it: enough to validate a request or for a dry run.
     """
     return "".join([text_of(part, given, metadata, properties, number=number) for part in rule.parts])
 
@@ -144,7 +144,7 @@ def expand(
 def text_of(
     part: Part, given: str, metadata: Mapping[str, str | bool], properties: Mapping[str, str], *, number: int | None
 ) -> str:
-    """What one part becomes."""
+    """Expand one part."""
     match part:
         case str():
             return part
@@ -160,23 +160,23 @@ def text_of(
 
 
 def local_part(text: str) -> str | None:
-    """What stands before the @ of an address made from this text; None when nothing is left of it.
+    """Return the local part of an address for a text, None if no character is usable.
 
-    It may be longer than an address allows: whether that is a fault or is cut depends on where the text comes from.
+    It may be longer than an address allows. The caller rejects or truncates it.
     """
-    # Marks that the decomposition has split off go with everything else that no local part holds.
+    # Combining marks of the decomposition are removed with all other invalid characters.
     small = text.lower() if text.isascii() else unicodedata.normalize("NFKD", text).lower().translate(LETTERS)
     kept = NOT_OF_A_LOCAL_PART.sub("", WHITE_SPACE.sub("-", small))
     return DOTS.sub(".", kept).strip(".-") or None
 
 
 def nickname_candidates(display_name: str, *, by_rule: str | None, request_id: RequestId | None) -> tuple[str, ...]:
-    """The mail nicknames that a group may get, best first; none when nothing is left of its name.
+    """Return the possible mail nicknames of a group, best first; none if no character of its name is usable.
 
-    A template's rule gives exactly one (`by_rule` is what it expanded to). The display name gives two, the second with
-    the first eight digits of the requestId. Both of these are cut to what an address allows: a display name may be four
-    times as long, and nobody asked for an address that spells all of it. What a rule makes is not cut, since the
-    template's author chose it. Without a requestId only the best is made.
+    A naming rule gives exactly one: `by_rule`, its expansion. The display name gives two, the second with the first
+    eight digits of the requestId. These are truncated to the limit of an address, because a display name may be four
+    times as long. The expansion of a rule is not truncated, because the author of the template chose it. Without a
+    requestId only the best one is returned.
     """
     if by_rule is not None:
         nickname = local_part(by_rule)
@@ -191,9 +191,9 @@ def nickname_candidates(display_name: str, *, by_rule: str | None, request_id: R
 
 
 def cut(nickname: str, length: int) -> str:
-    """The beginning of a local part, which again ends with neither a dot nor a dash."""
+    """Truncate a local part, without a dot or dash at the end."""
     return nickname if len(nickname) <= length else nickname[:length].rstrip(".-")
 
 
-# Wherever one digit of a number is left, it is none of the zeros that stand for it.
+# Differs from the zeros of an unknown number in every digit.
 NINES = 10**COUNTER_DIGITS - 1

@@ -1,4 +1,4 @@
-"""Templates: the current revision of each, and every revision that a request may name."""
+"""Read and write templates: their current revisions and those that requests name."""
 
 from collections.abc import Collection, Sequence
 
@@ -48,7 +48,7 @@ FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_i
 WHERE t.tenant_id = $1 AND t.kind = $2 AND t.is_default
 """
 
-# A revision as a request names it: the template itself may be gone, and whether it was active no longer matters.
+# The revision of a request. The template may be deleted or inactive now.
 FIND_REVISION = """
 SELECT r.tenant_id, r.template_id, r.revision, chamberlain.clean(r.content) ->> 'kind' AS kind, true AS active,
     chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
@@ -56,7 +56,7 @@ FROM chamberlain.template_revision r
 WHERE r.tenant_id = $1 AND r.template_id = $2 AND r.revision = $3
 """
 
-# One of the templates that give this guest template ($3) or guest policy ($4) to what they make.
+# One of the templates that name this guest template ($3) or guest policy ($4).
 FIND_NAMING = """
 SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
     chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
@@ -67,10 +67,10 @@ WHERE t.tenant_id = $1 AND t.kind = ANY ($2)
 ORDER BY t.created_at, t.template_id LIMIT 1
 """
 
-# Those who write templates of one tenant come one after the other: what is read here stays so until the commit.
+# Serializes writes of templates of a tenant. Templates that were read do not change until the commit.
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.template ' || $1::uuid::text, 0))"
 
-# One that was removed leaves its revisions behind: one of the same id goes on counting where it stopped.
+# A deleted template leaves its revisions. A new one with the same id continues their numbers.
 PUT = """
 WITH current AS (
     INSERT INTO chamberlain.template AS t (tenant_id, template_id, revision, kind, active, is_default, created_by)
@@ -94,23 +94,23 @@ DELETE = "DELETE FROM chamberlain.template WHERE tenant_id = $1 AND template_id 
 
 _decode_group = StoredDecoder(GroupTemplateShape).decode
 _decode_mailbox = StoredDecoder(MailboxTemplateShape).decode
-# Whoever changes a template that is there does not become the one who made it.
+# Not stored: a change of a template keeps its creator.
 NOBODY = Actor(ActorType.SYSTEM, None, "")
 
 
 async def find(tx: Transaction, template_id: TemplateId) -> StoredTemplate | None:
-    """The template as it is now, in the tenant of the transaction."""
+    """Read the current revision of a template of the transaction's tenant."""
     row = await tx.fetch_row(FIND, tx.tenant_id, template_id)
     return _stored(row) if row else None
 
 
 async def find_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[StoredTemplate]:
-    """All templates of these tenants, the oldest of each first; as the worker's role."""
+    """Read all templates of these tenants, oldest first, as the worker's role."""
     return [_stored(row) for row in await tx.fetch(FIND_OF, list(tenant_ids))]
 
 
 async def find_default(tx: Transaction, tenant_id: TenantId, kind: TemplateKind) -> StoredTemplate | None:
-    """The active default template of a mailbox kind, if the tenant has one."""
+    """Read the active default template of a mailbox kind, if there is one."""
     row = await tx.fetch_row(FIND_DEFAULT, tenant_id, kind)
     return _stored(row) if row else None
 
@@ -118,7 +118,7 @@ async def find_default(tx: Transaction, tenant_id: TenantId, kind: TemplateKind)
 async def find_revision(
     tx: Transaction, tenant_id: TenantId, template_id: TemplateId, revision: int
 ) -> StoredTemplate | None:
-    """The template as it was when a request was submitted."""
+    """Read a revision of a template."""
     row = await tx.fetch_row(FIND_REVISION, tenant_id, template_id, revision)
     return _stored(row) if row else None
 
@@ -130,22 +130,22 @@ async def find_naming(
     guest_template_id: TemplateId | None = None,
     guest_policy_id: PolicyId | None = None,
 ) -> StoredTemplate | None:
-    """A template, active or not, that names this guest template or guest policy, if there is one."""
+    """Find a template, active or not, that names this guest template or guest policy."""
     ids = (None if each is None else str(each) for each in (guest_template_id, guest_policy_id))
     row = await tx.fetch_row(FIND_NAMING, tenant_id, sorted(GROUP_KINDS), *ids)
     return _stored(row) if row else None
 
 
 async def lock(tx: Transaction, tenant_id: TenantId) -> None:
-    """Be the only one who writes templates and policies of this tenant, until the transaction ends."""
+    """Block other writes of templates and policies of this tenant until the transaction ends."""
     await tx.execute(LOCK, tenant_id)
 
 
 async def put(tx: Transaction, template: StoredTemplate, *, created_by: Actor) -> bool:
-    """Make a template, or give it a new revision when its content is new; says whether anything changed.
+    """Create a template, or a new revision if its content is new. Returns whether it changed.
 
-    The kind of a template stays what it was, and its revision is counted here. One that is the active default takes
-    that from the one that was it, which gets a new revision too.
+    The kind of a template never changes. A new default template replaces the previous one, which gets a new revision
+    too.
     """
     head = template.head
     await lock(tx, head.tenant_id)
@@ -165,12 +165,12 @@ async def put(tx: Transaction, template: StoredTemplate, *, created_by: Actor) -
 
 
 async def remove(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
-    """Remove a template; its revisions stay for the requests that name them."""
+    """Delete a template. Its revisions stay for requests that name them."""
     await tx.execute(DELETE, tenant_id, template_id)
 
 
 async def losing_default(tx: Transaction, template: StoredTemplate) -> StoredTemplate | None:
-    """The template that is the default of its kind no longer once this one is written, if there is one."""
+    """Find the default template that this one replaces, if there is one."""
     if not _is_default(template):
         return None
     holder = await find_default(tx, template.head.tenant_id, template.head.kind)
@@ -178,7 +178,7 @@ async def losing_default(tx: Transaction, template: StoredTemplate) -> StoredTem
 
 
 def group_template(stored: StoredTemplate) -> CompiledGroupTemplate | None:
-    """A template made ready for use; None for one that makes neither group nor team."""
+    """Compile a template of a group or team; None for other kinds."""
     if stored.head.kind not in GROUP_KINDS:
         return None
     shape = _decode_group(stored.content)
@@ -188,7 +188,7 @@ def group_template(stored: StoredTemplate) -> CompiledGroupTemplate | None:
 
 
 def mailbox_template(stored: StoredTemplate) -> CompiledMailboxTemplate | None:
-    """A template made ready for use; None for one that makes no mailbox."""
+    """Compile a template of a mailbox; None for other kinds."""
     if stored.head.kind not in MAILBOX_KINDS:
         return None
     shape = _decode_mailbox(stored.content)
@@ -198,7 +198,7 @@ def mailbox_template(stored: StoredTemplate) -> CompiledMailboxTemplate | None:
 
 
 def without_default(stored: StoredTemplate) -> StoredTemplate:
-    """The same mailbox template as one among others of its kind."""
+    """Return a mailbox template that is no longer the default."""
     shape = msgspec.structs.replace(_decode_mailbox(stored.content), is_default=False)
     return StoredTemplate(stored.head, msgspec.json.encode(shape))
 

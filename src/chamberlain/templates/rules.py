@@ -1,4 +1,4 @@
-"""Custom fields: what a template demands of a request's metadata, for groups, teams and mailboxes alike."""
+"""Validate the metadata of requests by the custom fields of a template, and the areas of templates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -17,7 +17,7 @@ TEXT_LENGTH = 1024
 
 
 def field_faults(fields: Sequence[CustomField], metadata: Metadata | None) -> Iterator[Fault]:
-    """What is missing or ill-formed. Keys that no field names are as free as they are."""
+    """Validate the metadata of a request. Keys without a field are free."""
     values = metadata or {}
     for field in fields:
         value = values.get(field.key)
@@ -28,14 +28,16 @@ def field_faults(fields: Sequence[CustomField], metadata: Metadata | None) -> It
 
 
 def default_faults(fields: Sequence[CustomField], metadata: Metadata | None, pointer: str) -> Iterator[Fault]:
-    """The values that a template itself gives and that its fields cannot have; `pointer` is where its metadata's parent
-    stands. What is required and left empty there is for whoever asks to send."""
+    """Validate the default values of a template. Required fields may be empty for the requester to fill.
+
+    `pointer` is the parent of the metadata.
+    """
     values = metadata or {}
     for field in fields:
         value = values.get(field.key)
         if value is None or (field.required and is_missing(value)):
             continue
-        # A choice without choices is a fault of its own.
+        # A field of type choice without choices has its own error.
         has_values = field.type is not FieldType.CHOICE or field.choices
         if has_values and (wrong := what_is_wrong(field, value)):
             yield fault_at(field, "customFieldInvalid", f'"{field.label}" {wrong}', pointer)
@@ -44,19 +46,19 @@ def default_faults(fields: Sequence[CustomField], metadata: Metadata | None, poi
 def unknown_user_faults(
     fields: Sequence[CustomField], metadata: Metadata | None, known: AbstractSet[UserId]
 ) -> Iterator[Fault]:
-    """The fields that name a user whom the directory does not know."""
+    """Validate that the users in fields are in the directory."""
     for field, user in users_in(fields, metadata):
         if user not in known:
             yield fault_at(field, "customFieldInvalid", f'"{field.label}" names {user}, who is no user of this tenant.')
 
 
 def named_users(fields: Sequence[CustomField], metadata: Metadata | None) -> Iterator[UserId]:
-    """The users that the fields name."""
+    """Return the users in fields."""
     return (user for _, user in users_in(fields, metadata))
 
 
 def users_in(fields: Sequence[CustomField], metadata: Metadata | None) -> Iterator[tuple[CustomField, UserId]]:
-    """Each field that holds a well-formed user id, with it."""
+    """Yield each field with a well-formed user id, and the id."""
     if metadata:
         for field in fields:
             value = metadata.get(field.key)
@@ -65,12 +67,12 @@ def users_in(fields: Sequence[CustomField], metadata: Metadata | None) -> Iterat
 
 
 def is_missing(value: Value | None) -> bool:
-    """A text of nothing but white space says as much as none."""
+    """Return whether a value is absent or only white space."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
 def what_is_wrong(field: CustomField, value: Value) -> str | None:
-    """The second half of a sentence about a value that does not fit, or None when it does."""
+    """Return the second half of the error message for an invalid value, None if it is valid."""
     match field.type:
         case FieldType.BOOLEAN:
             return None if isinstance(value, bool) else "is true or false, without quotation marks."
@@ -93,15 +95,13 @@ NO_GROUPS: frozenset[GroupId] = frozenset()
 
 
 def audience_groups(audience: Audience | None, user: UserId | None) -> frozenset[GroupId]:
-    """The groups whose members may use the template; none when that does not matter for this caller. None as the user
-    is an application, which is not held to any audience."""
+    """Return the groups of the audience, none if the user is named or is an application (None)."""
     return NO_GROUPS if audience is None or user is None or user in audience.users else audience.groups
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateArea:
-    """Templates of these kinds, what it takes to administer them, those of them that somebody can ask for something
-    with, and what it takes to be offered those."""
+    """The kinds of templates in an area, the kinds that are offered, and the permissions for both."""
 
     kinds: frozenset[TemplateKind]
     administer: Operation
@@ -110,7 +110,7 @@ class TemplateArea:
 
 
 MAIL = TemplateArea(MAILBOX_KINDS, Operation.ADMINISTER_MAIL, MAILBOX_KINDS, Operation.READ_MAILBOX_TEMPLATES)
-# Guest templates are assigned by administrators; nobody asks for anything with one.
+# Guest templates are assigned by administrators and are not offered.
 COLLAB = TemplateArea(
     GROUP_KINDS | {TemplateKind.GUEST},
     Operation.ADMINISTER_COLLAB,

@@ -1,4 +1,4 @@
-"""Submitting: drafts are made from what is remembered of tenant and template, until one is written or refused."""
+"""Submit requests: draft them from the template cache until one is written or refused."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -28,17 +28,16 @@ from chamberlain.requests.models import (
 from chamberlain.templates.cache import Catalog, Choice, Entry
 from chamberlain.tenants.models import limit_full
 
-# Each round is lost only to a change that somebody else makes meanwhile; so many in a row are no chance.
+# Optimistic-lock retries. Ten conflicts in a row mean a bug or a hot row.
 MOST_ROUNDS = 10
 
-# What the one who asks has to answer; all else is settled here.
+# The outcomes that the caller of `submit` handles.
 Outcome: TypeAlias = Written | Replayed | NameTaken | AddressTaken
 
 
 @value(frozen=True, slots=True)
 class Basis:
-    """What a draft is made from: what is remembered of tenant and template. With `ask_addresses` the directory need not
-    be asked for addresses, since the write asks."""
+    """The cached tenant and template of a draft. With `ask_addresses` the write asks for taken addresses."""
 
     entry: Entry
     ask_addresses: bool
@@ -49,7 +48,7 @@ MakeDraft: TypeAlias = Callable[[Basis], Awaitable[Draft]]
 
 @dataclass(frozen=True, slots=True)
 class Submitter:
-    """Submits what use cases draft."""
+    """Submit the drafts of groups and mailboxes."""
 
     database: Database
     catalog: Catalog
@@ -57,15 +56,18 @@ class Submitter:
     notifier: Notifier
 
     async def submit(self, caller: Caller, choice: Choice, make_draft: MakeDraft) -> tuple[Draft, Outcome]:
-        """What came of it, and of which draft. Raises what making one raises (NotPossible, Forbidden, Conflict), and
-        KeyReused, LimitReached and Unavailable; then nothing was changed."""
+        """Draft and write a request, and return the draft with its outcome.
+
+        Raises the errors of drafting (NotPossible, Forbidden, Conflict), KeyReused, LimitReached and Unavailable.
+        Nothing has changed then.
+        """
         entry = await self.catalog.entry(caller.tenant_id, choice)
         ask_addresses = self.acceptor.asks_addresses
         for _ in range(MOST_ROUNDS):
             try:
                 draft = await make_draft(Basis(entry, ask_addresses))
             except (NotPossible, Forbidden, Conflict):
-                # What is remembered may be stale, so nobody is refused by it before it was looked at anew.
+                # The cached template may be stale: read it again before refusing.
                 current = await self.catalog.refresh(entry, choice)
                 if current is None:
                     raise
@@ -77,7 +79,7 @@ class Submitter:
                     self.notifier.flag()
                     return draft, verdict
                 case AddressTaken() if draft.ask_addresses:
-                    # By whom, and what else would do, is worth a closer look.
+                    # Ask the directory for the owner and for other addresses.
                     ask_addresses = False
                 case Replayed() | NameTaken() | AddressTaken():
                     return draft, verdict
@@ -90,9 +92,9 @@ class Submitter:
         raise Unavailable("overloaded", "The template changes faster than it can be read. Send the request again.")
 
     async def earlier(self, caller: Caller, submission: Submission) -> Replayed | None:
-        """What was accepted under the key of a submission before. Raises KeyReused when that was something else.
+        """Find the request of the submission's idempotency key. Raises KeyReused if its body was different.
 
-        It may be just what stands in the way now. Where nothing does, the key is looked at by the write itself.
+        That request may be the cause of a conflict. Without a conflict, the write itself checks the key.
         """
         if submission.idempotency is None:
             return None
@@ -111,12 +113,11 @@ def _refusal(verdict: Reused | LimitFull) -> KeyReused | LimitReached:
 
 
 def again(caller: Caller, replayed: Replayed) -> Accepted:
-    """What is answered to somebody who has asked for it before."""
+    """Return the answer to a replayed submission."""
     return Accepted(replayed.request_id, caller.tenant_id, replayed.approval_required, replayed=True)
 
 
 async def next_number(tx: Transaction, template_id: TemplateId, rule: str) -> int:
-    """A number that this rule of this template never had before. It stays used even when the transaction is given
-    up."""
+    """Draw a new number for a naming rule of a template. It stays used after a rollback."""
     (row,) = await tx.fetch("SELECT chamberlain.next_number($1, $2) AS number", template_id, rule)
     return int(row["number"])
