@@ -367,7 +367,7 @@ class PermissionLevel(OpenStrEnum):
 
 
 class TemplateSource(OpenStrEnum):
-    """Reason for a template: the request names it, or it is the default."""
+    """Source of a template: the request, or the default."""
 
     REQUEST = "request"
     DEFAULT = "default"
@@ -1102,7 +1102,7 @@ class SimulatedPolicy(Model, frozen=True, kw_only=True):
 
 
 class Applicability(OpenStrEnum):
-    """Treatment of a property that the type of a mailbox does not have."""
+    """Treatment of properties that a type of mailbox lacks."""
 
     REFUSE = "refuse"
     WARN = "warn"
@@ -1292,14 +1292,14 @@ class DriftCheck(Model, frozen=True, kw_only=True):
 
 
 class AuditProgram(Model, frozen=True):
-    """The program by which something was done; the name is empty where the identity platform tells none."""
+    """The client program of a change; the name may be empty."""
 
     id: str
     display_name: str
 
 
 class AuditSubject(Model, frozen=True):
-    """What something was done to; `type` is a noun of the API."""
+    """The object of a change; `type` is a noun of the API."""
 
     type: str
     id: UUID | None
@@ -1307,7 +1307,7 @@ class AuditSubject(Model, frozen=True):
 
 
 class Seal(Model, frozen=True):
-    """The digest that seals a row, and the one before it in the chain."""
+    """The digest of a row, and that of the row before."""
 
     previous: str
     digest: str
@@ -1387,9 +1387,9 @@ class Redelivered(Model, frozen=True):
 
 
 class Job(Model, frozen=True, kw_only=True):
-    """A piece of work; `held_reason` is None once it was released.
+    """A job; `held_reason` is None once it is released.
 
-    `trace_id` is in the log lines about it.
+    `trace_id` is in its log lines.
     """
 
     id: UUID

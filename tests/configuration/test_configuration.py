@@ -286,7 +286,7 @@ def test_what_is_left_out_is_something_else_than_what_is_empty() -> None:
         ),
         (
             OTHER.replace(b"e57a7e00-0000-4000-8000-000000000002", b"00000000-0000-0000-0000-000000000000"),
-            "line 2, tenants[0].id: The all-zero id stands for nothing. Choose another.",
+            "line 2, tenants[0].id: The all-zero id is reserved. Choose another.",
         ),
         (
             OTHER.replace(b"]}", b"], policies: [{id: 00000000-0000-0000-0000-000000000000, name: A}]}"),

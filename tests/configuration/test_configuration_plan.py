@@ -300,5 +300,5 @@ async def test_whoever_waits_too_long_is_told(databases: Databases) -> None:
     async with databases.worker.across_tenants() as tx, databases.worker.across_tenants() as other:
         await configuration_records.hold(tx, [])
 
-        with pytest.raises(Conflict, match="Somebody else is applying"):
+        with pytest.raises(Conflict, match="is applying configuration files"):
             await configuration_records.hold(other, [], patience=timedelta(milliseconds=20))

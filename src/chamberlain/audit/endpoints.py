@@ -26,14 +26,14 @@ Changed = Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
 
 
 class AuditProgram(Struct, rename="camel", frozen=True):
-    """The program by which something was done; the name is empty where the identity platform tells none."""
+    """The client program of a change; the name may be empty."""
 
     id: str
     display_name: str
 
 
 class AuditSubject(Struct, rename="camel", frozen=True):
-    """What something was done to; `type` is a noun of the API."""
+    """The object of a change; `type` is a noun of the API."""
 
     type: str
     id: UUID | None
@@ -41,16 +41,18 @@ class AuditSubject(Struct, rename="camel", frozen=True):
 
 
 class Seal(Struct, frozen=True):
-    """The digest that seals a row, and the one before it in the chain."""
+    """The digest of a row, and that of the row before."""
 
     previous: str
     digest: str
 
 
 class AuditRow(Struct, rename="camel", frozen=True, omit_defaults=True):
-    """Who did what. `before` and `after` hold what changed only; `clientAddress` is null for a change that did not come
-    over HTTP; `seal` is null until the row is sealed. `erased` is there, and true, when the payload was emptied: then
-    nobody knows any more who did what to which thing."""
+    """One row of the audit trail.
+
+    `before` and `after` have only the changed properties. `clientAddress` is null for a change outside HTTP; `seal` is
+    null until the row is sealed. `erased` is true if an erasure emptied the row.
+    """
 
     sequence: int
     at: Time
@@ -156,12 +158,12 @@ ABOUT_LIST = About(
     id="listAudit",
     tag="Operation",
     summary="Read the audit trail, newest first",
-    description="Who did what, to which thing, by which program, and what changed. Every row is sealed within a minute "
-    "or so by a chain of digests, so that a row that is changed, removed or put in later is found by "
-    "`chamberlain audit verify`.\n\n"
-    "`Accept: application/x-ndjson` gives all rows that the filters name, one a line, in the order of `sequence`, as "
-    "long as the token is valid. An answer that breaks off has not told all: its connection is then closed without "
-    "the end of the body.",
+    description="Each row has the actor, the client program, the object and the changes. Every row is sealed "
+    "within a minute "
+    "or so by a chain of digests, so that `chamberlain audit verify` finds rows that were changed, removed or "
+    "inserted later.\n\n"
+    "`Accept: application/x-ndjson` returns all matching rows, one per line, in the order of `sequence`, as long "
+    "as the token is valid. An incomplete response is closed without the end of its body.",
 )
 FILTERS = (
     Parameter("subjectId", {"type": "string", "format": "uuid"}, "Only what was done to this."),

@@ -34,7 +34,7 @@ class AuditClient:
 
 @dataclass(frozen=True, slots=True)
 class AuditSeal:
-    """The digest that seals a row, and the digest of the previous link."""
+    """The digest that seals a row, and the previous digest."""
 
     previous: bytes
     digest: bytes

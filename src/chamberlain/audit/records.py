@@ -1,4 +1,7 @@
-"""Write and read the chain that seals the audit trail, in the worker's role."""
+"""Write and read the chain that seals the audit trail.
+
+Runs in the worker's role.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
@@ -135,9 +138,9 @@ async def is_there(tx: Transaction, tenant_id: TenantId) -> bool:
 
 
 async def note_logged(tx: Transaction, tenant_id: TenantId, *, now: datetime, before: datetime) -> Head | None:
-    """Return the head if it is due for the log, and note that.
+    """Return the head if it is due for the log.
 
-    It is due if it has moved, and the last one was logged before that time.
+    It is due if it has moved, and the last one was logged before that time. The head counts as logged then.
     """
     row = await tx.fetch_row(NOTE_LOGGED, tenant_id, now, before)
     return None if row is None else _head(row)
@@ -202,7 +205,7 @@ async def erasures(tx: Transaction, tenant_id: TenantId) -> Sequence[ErasureReco
 
 
 async def find_held_reason(tx: Transaction, tenant_id: TenantId, kind: JobKind) -> str | None:
-    """Return the reason why the tenant's job of this kind is held, or None."""
+    """Return why the tenant's job of this kind is held, or None."""
     row = await tx.fetch_row(FIND_HELD, tenant_id, kind)
     return None if row is None else str(row["held_reason"])
 

@@ -70,7 +70,7 @@ class AuditFacts:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One stored link, with the row that it seals; None for a missing row.
+    """One stored link with its row; None for a missing row.
 
     `agrees` says that the columns of lists match the row.
     """
@@ -239,7 +239,7 @@ def faults_of_copy(kept: Head, found: bytes | None, last: Head) -> Iterator[Audi
         yield AuditFault(FaultKind.CUT, None, detail)
     elif found != kept.digest:
         detail = (
-            f"Position {kept.position} has another digest than the copy: what is up to it was changed and sealed anew."
+            f"Position {kept.position} has another digest than the copy: what is up to it was changed and sealed again."
         )
         yield AuditFault(FaultKind.CHANGED, None, detail)
 
@@ -270,7 +270,7 @@ def faults_of_sealer(held_reason: str | None) -> Iterator[AuditFault]:
     """Report a held sealing job."""
     if held_reason is not None:
         detail = (
-            f"The job that seals this trail is held ({held_reason}). `chamberlain jobs list` shows it; mend the cause "
+            f"The job that seals this trail is held ({held_reason}). `chamberlain jobs list` shows it; fix the cause "
             "and release it."
         )
         yield AuditFault(FaultKind.HELD, None, detail)

@@ -141,7 +141,7 @@ async def find_page(tx: Transaction, wanted: AuditFilter, page: PageWanted) -> P
 
 
 async def page_statement(tx: Transaction, wanted: AuditFilter, page: PageWanted) -> tuple[str, tuple[object, ...]]:
-    """Return the statement for a page and one more row, with its values."""
+    """Return the statement and values for a page plus one row."""
     (look,) = await tx.fetch(FIND_LOOK, tx.tenant_id)
     after = page.after
     # A cursor contains an id: the sequence as a number of 128 bits.

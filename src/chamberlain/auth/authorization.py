@@ -87,7 +87,7 @@ class Authorization:
         return require(caller, operation, self._prefixes)
 
     async def require(self, caller: Caller, operation: Operation) -> None:
-        """Raise Forbidden if the caller may not perform the operation on any object.
+        """Raise Forbidden if the caller may never perform the operation.
 
         Raises Unavailable if the directory is needed and does not answer.
         """

@@ -129,7 +129,10 @@ def _is_safe(address: str) -> bool:
 
 
 def _usable_keys(key_set: _KeySet) -> Mapping[tuple[str, str], Key]:
-    """Index the keys by id and algorithm, so that each is used for its own algorithm."""
+    """Index the keys by id and algorithm.
+
+    So each is used for its own algorithm only.
+    """
     keys: dict[tuple[str, str], Key] = {}
     for values in key_set.keys:
         kid, key = values.get("kid"), _import_key(values)
@@ -139,7 +142,10 @@ def _usable_keys(key_set: _KeySet) -> Mapping[tuple[str, str], Key]:
 
 
 def _import_key(values: Mapping[str, object]) -> Key | None:
-    """Import a public signing key; None for other keys of the set (RFC 7517, 5)."""
+    """Import a public signing key.
+
+    Returns None for other keys of the set (RFC 7517, 5).
+    """
     if values.get("use", "sig") != "sig" or "verify" not in _as_list(values.get("key_ops", ["verify"])):
         return None
     try:
@@ -188,7 +194,10 @@ class IssuerKeys:
         self._held: dict[str, _Held] = {}
 
     async def find(self, issuer: str, kid: str, algorithm: str) -> Key | None:
-        """Find a key, or None. Raises Unavailable if the issuer does not answer."""
+        """Find a key, or None.
+
+        Raises Unavailable if the issuer does not answer.
+        """
         held = self._held.setdefault(issuer, _Held())
         now = self._now()
         held.forget_if_too_old(now)

@@ -42,7 +42,7 @@ class Caller:
 
 @value(frozen=True, slots=True)
 class Actor:
-    """An actor as records name it; `id` is None for the service itself."""
+    """An actor of a record; `id` is None for the service."""
 
     type: ActorType
     id: UUID | None

@@ -36,7 +36,7 @@ class Operation(Enum):
 
 
 class Extent(Enum):
-    """Extent of a permission: the caller's own objects, or all of the tenant."""
+    """Extent of a permission: own objects, or all of the tenant."""
 
     OWN = auto()
     ALL = auto()

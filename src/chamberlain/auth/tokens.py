@@ -137,7 +137,7 @@ class Contradiction(Exception):
 
 
 def classify(claims: Claims) -> ActorType | None:
-    """Return the type of the caller, or None if no claim shows it.
+    """Return the type of the caller, or None if it is unclear.
 
     Raises Contradiction.
     """
@@ -236,7 +236,10 @@ def _is_there(value: Raw | UnsetType) -> bool:
 
 
 def _text(value: Raw | UnsetType) -> str | None:
-    """Normalize a text; None for another type, which is no reason to reject a user's token."""
+    """Normalize a text; None for another type.
+
+    Another type is no reason to reject a user's token.
+    """
     if value is UNSET:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Changes: the audit row and the event of a change, recorded in one transaction.
+"""Record changes: the audit row and the event, in one transaction.
 
-Reading the audit trail and the feed of events is part of `audit` and `events`.
+`audit` and `events` read them.
 """

@@ -1,4 +1,4 @@
-"""Record a change: the audit row and its event, in the transaction of the change."""
+"""Record a change and its event in the transaction of the change."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -81,7 +81,10 @@ async def record_changes(tx: Transaction, changes: Sequence[Change]) -> None:
 
 
 def audit_payload(change: Change) -> str:
-    """Encode the part of an audit row that may name users, as JSON."""
+    """Encode the part of an audit row that may name users.
+
+    The part is JSON.
+    """
     actor, subject = change.actor, change.subject
     payload: dict[str, object] = {
         "actor": {"type": actor.type, "id": actor.id, "displayName": actor.display_name},

@@ -1,6 +1,7 @@
-"""Read configuration files: tenants with templates and policies, and data of embedded products.
+"""Read configuration files.
 
-The sections `directory` and `clients` are passed on unchanged: the embedded products validate them.
+They have tenants with templates and policies, and data of embedded products. The sections `directory` and `clients` are
+passed on unchanged: the embedded products validate them.
 """
 
 import re
@@ -142,7 +143,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationFile:
-    """The bytes and the name of a file; a single file needs no name."""
+    """The bytes of a file, and its name unless it is alone."""
 
     name: str | None
     text: bytes
@@ -308,7 +309,10 @@ def _attempt(read: Callable[[], T], pointer: str, faults: list[Fault]) -> T | No
 
 
 def _unique_of(tenants: Iterable[TenantEntry]) -> Iterator[tuple[Place, str, Hashable]]:
-    """List the values that must be unique in all files, with their names in messages."""
+    """List the values that must be unique in all files.
+
+    Each has its name in messages.
+    """
     for entry in tenants:
         tenant, place = entry.tenant, entry.place
         yield place.below("/id"), str(tenant.id), tenant.id
@@ -344,7 +348,7 @@ def _ids_doubled(things: Iterable[tuple[str, TemplateShape | PolicyShape]], with
 def _nothings(things: Iterable[tuple[str, TenantShape | TemplateShape | PolicyShape]]) -> Iterator[Fault]:
     for pointer, thing in things:
         if thing.id == _NOTHING:
-            yield Fault(f"{pointer}/id", "malformedId", "The all-zero id stands for nothing. Choose another.")
+            yield Fault(f"{pointer}/id", "malformedId", "The all-zero id is reserved. Choose another.")
 
 
 def _defaults_doubled(templates: Iterable[tuple[str, TemplateShape]], within: Place) -> Iterator[Fault]:

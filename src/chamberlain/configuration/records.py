@@ -67,7 +67,7 @@ async def find_in_use(
     domains: Sequence[str],
     issuers: Sequence[tuple[str, str | None]],
 ) -> InUse:
-    """Find domains of other tenants, owners of issuers, and assigned templates and policies."""
+    """Find conflicts with other tenants, and assigned templates and policies."""
     ids = list(tenant_ids)
     return InUse(
         domains={row["domain"]: TenantId(row["tenant_id"]) for row in await tx.fetch(DOMAINS, list(domains), ids)},
@@ -120,5 +120,5 @@ async def hold(tx: Transaction, tenant_ids: Collection[TenantId], *, patience: t
             await tx.execute(statement, list(tenant_ids))
         await tx.execute(WAIT, "0")
     except asyncpg.LockNotAvailableError as error:
-        detail = "Somebody else is applying configuration files. Nothing was changed; try again when they are done."
+        detail = "Another process is applying configuration files. Nothing was changed; try again when they are done."
         raise Conflict("stateDoesNotAllow", detail) from error

@@ -1,4 +1,4 @@
-"""Plan the changes from the current to the desired configuration, and find conflicts.
+"""Plan the changes to the desired configuration, and find conflicts.
 
 Objects are identified by id, never by name. Omitted lists stay; a given list is complete.
 """
@@ -66,7 +66,7 @@ class InUse:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A tenant as a document: settings, templates and policies, each with its id.
+    """A tenant as a document: settings, templates and policies.
 
     In a desired document, missing issuers and lists of None are omitted, and stay.
     """

@@ -1,7 +1,8 @@
-"""Read and write the YAML of configuration files, with the line of each part.
+"""Read and write the YAML of configuration files.
 
-Values are built from the parser's events, so they are objects, lists, text, numbers, true, false and null. Tags,
-anchors and aliases are rejected: they could create other types, or values of unbounded size.
+The line of each part is recorded. Values are built from the parser's events, so they are objects, lists, text, numbers,
+true, false and null. Tags, anchors and aliases are rejected: they could create other types, or values of unbounded
+size.
 """
 
 import re
@@ -28,7 +29,10 @@ _WORDS: Mapping[str, bool | None] = {"": None, "~": None, "null": None, "true": 
 
 
 class DocumentInvalid(ValueError):
-    """The text is not a valid document; `line` counts from 1, or is None."""
+    """The text is not a valid document.
+
+    `line` counts from 1, or is None.
+    """
 
     def __init__(self, line: int | None, detail: str) -> None:
         super().__init__(detail if line is None else f"Line {line}: {detail}")
@@ -38,7 +42,10 @@ class DocumentInvalid(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The value of a document, and the line of each part by JSON Pointer."""
+    """The value of a document, and the line of each part.
+
+    Parts are named by JSON Pointer.
+    """
 
     value: object
     lines: Mapping[str, int]
@@ -181,7 +188,7 @@ def write_document(value: object) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes no anchors, and quotes texts that would be read as another type."""
+    """Write no anchors, and quote ambiguous texts."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 (its parent's)
         return True

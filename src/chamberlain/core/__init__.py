@@ -1,4 +1,4 @@
-"""Values and functions without I/O: ids, errors, JSON, time, text, paging and validation.
+"""Values and functions without I/O.
 
-Imports nothing else of the service.
+Ids, errors, JSON, time, text, pagination and validation. Imports nothing else of the service.
 """

@@ -1,28 +1,28 @@
-"""What can go wrong, as one family.
+"""The tree of expected errors.
 
     ChamberlainError
-    |-- Refusal                 somebody asked for what we do not do; nothing was changed
-    |   |-- Unauthenticated     who calls is not known
-    |   |-- Forbidden           known, but may not
-    |   |-- Malformed           the call itself cannot be read
-    |   |-- BodyInvalid         the body has faults of form; the first 100 are listed
-    |   |-- NotPossible         well-formed, but it cannot be carried out; the first 100 faults are listed
-    |   |-- KeyReused           an idempotency key came again with another body
-    |   |-- NotFound            no such thing, or not for this caller
-    |   |-- Stale               it has changed since the caller read it
-    |   |-- Conflict            something else stands in the way
-    |   |-- LimitReached        more than is granted at present
-    |   `-- Unavailable         not now; later it will work
+    |-- Refusal                 the service rejects a call; nothing was changed
+    |   |-- Unauthenticated     the caller is unknown
+    |   |-- Forbidden           the caller lacks the right
+    |   |-- Malformed           the call is unreadable
+    |   |-- BodyInvalid         the body is invalid; the first 100 faults are listed
+    |   |-- NotPossible         the body is valid, but violates rules; the first 100 are listed
+    |   |-- KeyReused           the idempotency key has another body
+    |   |-- NotFound            the object is missing or invisible
+    |   |-- Stale               the object has changed since it was read
+    |   |-- Conflict            another object or state conflicts
+    |   |-- LimitReached        a quota is exhausted
+    |   `-- Unavailable         a temporary failure; a retry may succeed
     |       `-- DatabaseUnavailable  the database, with the cause
-    |-- OutsideFault            the outside world, in two kinds
-    |   |-- TryAgain            not now: carries when
-    |   `-- Rejected            never: carries why
+    |-- OutsideFault            a directory or another server failed
+    |   |-- TryAgain            temporary: has the time of the retry
+    |   `-- Rejected            permanent: has the reason
     `-- OperatorFault           an operator has to correct the installation or a file
         |-- CannotStart         a process or command cannot start
         `-- FileInvalid         a configuration file cannot be read or written
 
-Each has a stable code (docs/reference/errors.md) and a sentence that says what to do. Which HTTP status belongs
-to which class is known to http/problems.py alone. Whatever is not of this family is a bug and is loud.
+Each has a stable code (docs/reference/errors.md) and a sentence with the next step. http/problems.py maps them to
+HTTP statuses. Any other exception is a bug.
 """
 
 from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ MOST_FAULTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault of a body: JSON Pointer (RFC 6901), stable code and fix."""
+    """One fault of a body: JSON Pointer, stable code and fix."""
 
     pointer: str
     code: str
@@ -83,7 +83,7 @@ class Forbidden(Refusal):
 
 
 class Malformed(Refusal):
-    """A parameter, an id in the path or the whole body cannot be read."""
+    """A parameter, an id or the whole body is unreadable."""
 
 
 class BodyInvalid(Refusal):
@@ -208,7 +208,7 @@ class TryAgain(OutsideFault):
 
 
 class Rejected(OutsideFault):
-    """A permanent failure, with a stable code and a sentence to act on."""
+    """A permanent failure, with a stable code and a sentence."""
 
     def __init__(self, code: str, detail: str) -> None:
         self.detail = one_line(detail)
@@ -217,11 +217,14 @@ class Rejected(OutsideFault):
 
 
 class OperatorFault(ChamberlainError):
-    """A fault that an operator has to fix in the installation or a file."""
+    """A fault of the installation or a file that an operator fixes."""
 
 
 class CannotStart(OperatorFault):
-    """A process or command cannot start. Commands know faults of the service by this class, without importing it."""
+    """A process or command cannot start.
+
+    Commands know faults of the service by this class, without importing it.
+    """
 
 
 class FileInvalid(OperatorFault):

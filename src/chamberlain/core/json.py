@@ -18,14 +18,18 @@ def number(text: str) -> int | float:
 
 
 def parse_object(raw: bytes) -> dict[str, object]:
-    """Parse a JSON object. A number with a point or an exponent is a float, whole or not. Raises Malformed."""
+    """Parse a JSON object.
+
+    A number with a point or an exponent is a float, whole or not. Raises Malformed.
+    """
     return _object(_DECODER, raw)
 
 
 def parse_with_whole_numbers(raw: bytes) -> dict[str, object]:
-    """Parse a JSON object in which 2.0 is 2, as its digest needs it. Raises Malformed.
+    """Parse a JSON object in which 2.0 is 2.
 
-    It calls Python for each number, which takes 60 ms for a body full of them. Use it for validated bodies.
+    Its digest needs that. It calls Python for each number, which takes 60 ms for a body full of them. Use it for
+    validated bodies. Raises Malformed.
     """
     return _object(_WHOLE_NUMBERS, raw)
 

@@ -1,4 +1,4 @@
-"""Pagination by key: each page starts after the last item of the previous one."""
+"""Paginate by key: each page starts after the last item read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

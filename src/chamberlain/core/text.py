@@ -35,7 +35,10 @@ def clean_lines(text: str) -> str:
 
 
 def find_unreadable(text: str) -> str | None:
-    """Find the first control character other than tab and line breaks, or surrogate."""
+    """Find the first unreadable character.
+
+    These are surrogates, and control characters other than tab and line breaks.
+    """
     found = None if text.isprintable() else _UNREADABLE.search(text)
     return None if found is None else found[0]
 

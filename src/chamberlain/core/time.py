@@ -11,7 +11,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]
 
 
 def read_time(text: str) -> datetime | None:
-    """Parse a timestamp of RFC 3339 to UTC; None if it is invalid."""
+    """Parse a timestamp of RFC 3339 to UTC; None if invalid."""
     if not _TIME.fullmatch(text):
         return None
     try:
@@ -28,5 +28,8 @@ Moment = Annotated[str, shaped(f"{_DATE}[Tt]{_CLOCK}(?:\\.[0-9]{{1,9}})?{_ZONE}"
 
 
 def read_moment(text: str, name: str) -> datetime | Fault:
-    """Parse the timestamp of a property; a fault for a day that does not exist."""
+    """Parse the timestamp of a property.
+
+    Returns a fault for a day that does not exist.
+    """
     return read_time(text) or Fault(f"/{name}", "invalidText", f"{name} {_SENTENCE}.")

@@ -1,7 +1,8 @@
-"""Validate values against types, and report each fault with pointer, code and fix.
+"""Validate values against types.
 
-The type alone decides; there is no second list of bounds. `X | None = None` accepts null as absent, as any property
-with a default does. An optional property without a default (`X | UnsetType = UNSET`, for a PATCH) rejects null.
+Each fault has pointer, code and fix. The type alone decides; there is no second list of bounds. `X | None = None`
+accepts null as absent, as any property with a default does. An optional property without a default (`X | UnsetType =
+UNSET`, for a PATCH) rejects null.
 """
 
 import difflib
@@ -60,7 +61,7 @@ _BEYOND_DECODER = frozenset({"bytes", "ids"})
 
 
 def exceeds_bytes(value: object, bytes_allowed: int) -> bool:
-    """Return whether a text, or a value as compact JSON, exceeds a size."""
+    """Return whether a text, or a value as JSON, is too large."""
     return len(value.encode() if isinstance(value, str) else json.encode(value)) > bytes_allowed
 
 
@@ -75,7 +76,7 @@ def duplicate_ids(value: Mapping[str, object]) -> Iterator[str]:
 
 
 def join_pointer(pointer: str, name: str | int) -> str:
-    """Append a name or an index to a pointer, escaped (RFC 6901, 3)."""
+    """Append an escaped name or index to a pointer (RFC 6901, 3)."""
     return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
 
 
@@ -123,7 +124,7 @@ ID_SENTENCE = "must be a UUID such as e57a7e00-0000-4000-8000-000000000001"
 
 
 def list_faults(value: object, form: inspect.Type, pointer: str = "") -> Sequence[Fault]:
-    """List the faults of a decoded value against a type, in the order of the type.
+    """List the faults of a decoded value, in its type's order.
 
     The search ends one fault after those that a response lists, so that the caller sees that there are more. `pointer`
     is the place of the value in the body. Sentences name places relative to the value.
@@ -184,7 +185,10 @@ def _plain(value: object, form: inspect.Type, pointer: str, extra: Mapping[str, 
 
 
 def _fits(value: object, form: inspect.Type) -> bool:
-    """Return whether the JSON type of a value matches; bounds are validated later."""
+    """Return whether the JSON type of a value matches.
+
+    Bounds are validated later.
+    """
     match form:
         case inspect.Metadata():
             return _fits(value, form.type)
@@ -392,7 +396,7 @@ def _advice(unknown: str, names: Sequence[str]) -> str:
 
 
 def _called(pointer: str) -> str:
-    """A place as a person would say it: the property, with where it lies in it when it is not on top."""
+    """Return the place for a sentence: the path of the property."""
     return _shortened("/".join(split_pointer(pointer))) or "This"
 
 
@@ -409,13 +413,14 @@ Value = TypeVar("Value")
 
 
 class Reader(Generic[Value]):
-    """Reads one type. Making one raises TypeError when the type has something that no fault is known for.
+    """Validate and decode one type.
 
-    Most bodies are good: one strict decode checks all of the type and its bounds. Only when that refuses, the body is
-    looked at field by field, and may still be accepted: the strict decoder does not know that 2.0 is a whole number.
+    The constructor raises TypeError for a type without a validation rule. Most bodies are valid, and one strict decode
+    proves it. Otherwise the body is validated field by field. It may still be valid: the strict decoder does not accept
+    2.0 as an integer.
     """
 
-    # What is read, in one or in several forms: for whoever describes it.
+    # The accepted types, for the API description.
     types: tuple[type, ...]
 
     def __init__(self, type_: type[Value]) -> None:
@@ -428,7 +433,10 @@ class Reader(Generic[Value]):
         self._decoder_suffices = _decoder_suffices(self._form, len(self._demands))
 
     def read(self, raw: bytes) -> Value:
-        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        """Decode a body.
+
+        Raises BodyInvalid with all faults, or Malformed if it is not a JSON object.
+        """
         if not self._decoder_suffices:
             return self.read_value(parse_object(raw))
         try:
@@ -441,7 +449,7 @@ class Reader(Generic[Value]):
         return body
 
     def read_value(self, value: object, pointer: str = "") -> Value:
-        """The same for a value that is decoded already, and stands at this place of what was sent."""
+        """Validate a decoded value at this place of the body."""
         faults = list_faults(value, self._form, pointer)
         if faults:
             raise BodyInvalid(faults)
@@ -461,7 +469,7 @@ def _as_decoded(value: object) -> object:
 
 
 def _demands(form: inspect.StructType) -> tuple[tuple[str, Mapping[str, object]], ...]:
-    """The fields of which something is asked that no constraint of the decoder can say."""
+    """List the fields with constraints that only `violates` can validate."""
     return tuple(
         (field.name, option.extra or {})
         for field in form.fields
@@ -471,9 +479,9 @@ def _demands(form: inspect.StructType) -> tuple[tuple[str, Mapping[str, object]]
 
 
 def _decoder_suffices(form: inspect.StructType, demands: int) -> bool:
-    """Whether what the strict decoder takes has no fault, but for the demands on the fields on top.
+    """Return whether the decoder proves all but these fields valid.
 
-    It takes UUIDs without dashes, and does not look at demands further down.
+    It accepts UUIDs without dashes, and ignores further constraints of nested types.
     """
     found = 0
     for part in walk_types(form):

@@ -24,7 +24,7 @@ _OF_ROLES = frozenset({"user", "password"})
 
 
 def wanted_instead(address: str) -> str | None:
-    """Return the expected form of an invalid address; None for a valid one.
+    """Return the expected form of an invalid address, or None.
 
     The text ends the sentence "expected ...". It contains nothing of the address.
     """
@@ -45,7 +45,10 @@ def _options(query: str) -> Mapping[str, Sequence[str]]:
 
 
 def _is_place(netloc: str) -> bool:
-    """Return whether it names hosts, or only a role and so a local socket."""
+    """Return whether it names hosts, or only a role.
+
+    Only a role means a local socket.
+    """
     hosts = netloc.rpartition("@")[2]
     return netloc.count("@") <= 1 and (not hosts or _are_hosts(hosts))
 

@@ -33,7 +33,7 @@ class _Failure:
 
 @dataclass(slots=True)
 class _Load:
-    """Number and weight of the pending items of one owner, or their limit."""
+    """Number and weight of pending items of one owner."""
 
     items: int = 0
     weight: int = 0
@@ -138,7 +138,7 @@ class Batcher(Generic[Item, Answer]):
             del self._loads[owner]
 
     def _start(self) -> None:
-        """Start the next batch at the end of this tick, with all items pending then."""
+        """Start the next batch at the end of this tick."""
         flight: _Flight[Item, Answer] = _Flight(self._pending_limit)
         # A separate task keeps its error until it is read, so every kind of error reaches the callers.
         work = asyncio.create_task(self._depart(flight))
@@ -166,7 +166,7 @@ class Batcher(Generic[Item, Answer]):
             _tell_failure(batch, halves)
 
     def _end(self, flight: "_Flight[Item, Answer]") -> "_Batch[Item, Answer]":
-        """Start the next batch if items are pending, and return the items of this one."""
+        """Start the next batch, and return the items of this one."""
         self._flights.remove(flight)
         if self._pending:
             self._start()
@@ -176,7 +176,7 @@ class Batcher(Generic[Item, Answer]):
         return batch
 
     def _take(self) -> "_Batch[Item, Answer]":
-        """Take as many pending items as fit into a batch, and at least one."""
+        """Take the next batch: the limits apply after its first item."""
         batch: list[tuple[Item, asyncio.Future[Answer | _Failure]]] = []
         room = self._most_weight
         while self._pending and len(batch) < self._most:

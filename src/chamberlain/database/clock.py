@@ -1,4 +1,4 @@
-"""Read the database's clock, and repair the effects of a clock that went back.
+"""Read the database's clock, and repair the effects of jumps.
 
 Runs in the worker's role.
 """
@@ -26,7 +26,7 @@ REPORTED_FOR = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class ClockRecord:
-    """Stored readings of the database's clock: the last one, and the newest one that is trusted."""
+    """Stored readings of the database's clock: last and trusted."""
 
     seen_at: datetime
     trusted_at: datetime
@@ -55,7 +55,7 @@ class ClockReading:
 
     @property
     def step_back(self) -> timedelta:
-        """Return how far the clock went back since the last reading, or zero."""
+        """Return how far the clock went back, or zero."""
         step = self.record.seen_at - self.now
         return step if step > MOST_CLOCK_DIFFERENCE else timedelta()
 
@@ -184,7 +184,7 @@ async def read_time(connection: Connection) -> datetime:
 
 
 async def read(tx: Transaction) -> ClockReading | None:
-    """Read the clock as of this transaction, beside the stored readings; None before the first of these."""
+    """Read the clock in this transaction; None before the first reading."""
     row = await tx.fetch_row(READ)
     if row is None:
         return None

@@ -15,9 +15,9 @@ else:
 
 
 class LeanConnection(NewConnection):
-    """A connection without the reset at each release, which costs a round trip.
+    """A connection without the reset at each release.
 
-    All session state of the service ends with its transaction.
+    The reset costs a round trip. All session state of the service ends with its transaction.
     """
 
     def get_reset_query(self) -> str:
@@ -37,7 +37,10 @@ _NOT_THIS_ONE = (
 
 
 class AddressUnusable(ValueError):
-    """The driver rejects an address. The sentence and its part `reason` contain no password."""
+    """The driver rejects an address.
+
+    The sentence and its part `reason` contain no password.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The address of the database cannot be used: {reason}.")
@@ -52,7 +55,10 @@ class Hosts:
         self._patience = SHORT_PATIENCE if len(self._addresses) > 1 else PATIENCE
 
     async def connect(self, dsn: str | None = None, **options: Any) -> NewConnection:  # noqa: ANN401, ARG002 - the driver's pool calls it, with options of the driver.
-        """Connect to the first host that leads. Raises the error of the last host, and AddressUnusable."""
+        """Connect to the first host that leads.
+
+        Raises the error of the last host, and AddressUnusable.
+        """
         *others, last = self._addresses
         for address in others:
             try:
@@ -80,7 +86,10 @@ def are_several(address: str) -> bool:
 
 
 def single_addresses(address: str) -> Sequence[str]:
-    """Split an address by hosts. Several hosts require the primary, unless the address says otherwise."""
+    """Split an address by hosts.
+
+    Several hosts require the primary, unless the address says otherwise.
+    """
     parts = urlsplit(address)
     roles, at, places = parts.netloc.rpartition("@")
     hosts = places.split(",")

@@ -1,8 +1,9 @@
-"""Run migrations: plain SQL files, each once, and functions when their text changes.
+"""Run migrations and create functions.
 
-A file is named `NNNN_name.pre.sql` (run before the new code starts), `NNNN_name.post.sql` (after the old code is gone)
-or `NNNN_name.post.alone.sql` (outside a transaction, for statements that require it). A file that was run is never
-edited: its checksum is stored. Each schema has its own set of files.
+Migrations are plain SQL files that run once. A file is named `NNNN_name.pre.sql` (run before the new code starts),
+`NNNN_name.post.sql` (after the old code is gone) or `NNNN_name.post.alone.sql` (outside a transaction, for statements
+that require it). A file that was run is never edited: its checksum is stored. Functions are created again when their
+text changes. Each schema has its own set of files.
 """
 
 import asyncio
@@ -130,11 +131,17 @@ class MigrationFile:
 
 
 class MigrationRefused(Exception):
-    """The database and the files do not match; the sentence says what to do."""
+    """The database and the files do not match.
+
+    The sentence says how to fix it.
+    """
 
 
 async def migrate(owner_address: str, sets: Sequence[MigrationSet]) -> list[str]:
-    """Migrate the database as its owner. Returns the names of the files that ran."""
+    """Migrate the database as its owner.
+
+    Returns the names of the files that ran.
+    """
     return await _run(owner_address, known_files(sets))
 
 
@@ -207,7 +214,10 @@ async def migration_state(connection: Connection, sets: Sequence[MigrationSet]) 
 
 
 def script(sets: Sequence[MigrationSet]) -> str:
-    """Print a psql script for an empty server: roles, database, files and ledger."""
+    """Print a psql script for an empty server.
+
+    It has roles, database, files and ledger.
+    """
     parts = [ROLES, "\\connect chamberlain", "SET ROLE chamberlain_owner;", LEDGER]
     for file in known_files(sets):
         names = f"'{file.set_name}', '{file.name}', '{file.checksum}'"
@@ -217,7 +227,7 @@ def script(sets: Sequence[MigrationSet]) -> str:
 
 
 def known_files(sets: Sequence[MigrationSet]) -> Iterator[MigrationFile]:
-    """List all files in the order of their runs: migrations of a set, then its functions."""
+    """List all files in the order of their runs."""
     for each in sets:
         for path in sorted(each.migrations.glob("*.sql")):
             yield MigrationFile(each.name, path.name, path.read_text(encoding="utf-8"), _phase(path.name))
@@ -232,15 +242,16 @@ async def _connect(owner_address: str) -> Connection:
         # The message of the server or the system contains no password.
         raise MigrationRefused(
             f"The database cannot be reached as its owner: {str(error) or type(error).__name__}. "
-            "Start it, or mend the owner's address."
+            "Start it, or fix the owner's address."
         ) from error
     return connection
 
 
 def _before(files: Sequence[MigrationFile]) -> Iterator[MigrationFile]:
-    """List the files that may run beside old processes: all but the last `post` files.
+    """List the files that may run beside old processes.
 
-    A `post` file before a `pre` file belongs to an older version, whose processes are gone.
+    These are all but the last `post` files. A `post` file before a `pre` file belongs to an older version, whose
+    processes are gone.
     """
     last = max((number for number, file in enumerate(files) if file.phase is Phase.PRE), default=-1)
     for number, file in enumerate(files):
@@ -262,7 +273,7 @@ async def _require_roles(connection: Connection) -> None:
     if found != 2:
         raise MigrationRefused(
             "The roles chamberlain_application and chamberlain_worker do not exist. "
-            "Run what `chamberlain migrate --print` shows first, as somebody who may create roles."
+            "Run what `chamberlain migrate --print` shows first, as a role that may create roles."
         )
 
 

@@ -1,4 +1,4 @@
-"""A pool of connections that notices a hanging server, and the record of its outages."""
+"""A pool of connections that detects a hanging server."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -22,9 +22,10 @@ RELEASED_WITHIN = timedelta(seconds=3)
 
 
 class WatchfulPool(_Pool):
-    """A pool that expires all connections when the server of one does not acknowledge a cancellation.
+    """A pool that expires all connections when its server hangs.
 
-    All of them lead to the same server, and each would time out in turn. New ones find the host that leads now.
+    The server hangs if it does not acknowledge a cancellation. All connections lead to it, and each would time out in
+    turn. New ones find the host that leads now.
     """
 
     released_within = RELEASED_WITHIN

@@ -49,7 +49,7 @@ class Overtaken(Unavailable):
 
 @dataclass(slots=True, eq=False)
 class Transaction:
-    """An open transaction, for one tenant, or for all if `tenant_id` is None.
+    """An open transaction, of one tenant unless `tenant_id` is None.
 
     After its end it has no connection.
     """
@@ -203,7 +203,7 @@ def _overtaken() -> Iterator[None]:
 
 
 async def connect(address: str, settings: dict[str, str] | None = None) -> Connection:
-    """Open a single connection, for short work that no pooler supports. Raises Unavailable."""
+    """Open a single connection that no pooler supports. Raises Unavailable."""
     with connecting():
         connection: Connection = await Hosts(address).connect(
             server_settings=settings, command_timeout=AT_ONCE.total_seconds()

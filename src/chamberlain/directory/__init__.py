@@ -1,5 +1,5 @@
-"""The directory that holds users and groups: its ports, with one adapter per folder.
+"""The directory of users and groups: ports and adapters.
 
-`port.py` has the interfaces that every directory implements. Adapters do not know each other. Rules and tables of the
-service may not live here.
+`port.py` has the interfaces that every directory implements. Each adapter has its own folder. Adapters do not know each
+other. Rules and tables of the service may not live here.
 """

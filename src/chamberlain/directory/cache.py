@@ -1,6 +1,7 @@
-"""Cache people of the directory: nearly every submission looks up its caller only.
+"""Cache people of the directory.
 
-Entries are valid while changes are notified. A missing user is never cached.
+Nearly every submission looks up its caller only. Entries are valid while changes are notified. A missing user is never
+cached.
 """
 
 from collections import OrderedDict

@@ -9,7 +9,7 @@ from chamberlain.directory.steps import Step
 
 
 class MemberShipType(IntEnum):
-    """Who may join.
+    """Membership type of a group.
 
     The API spells the property memberShipType, and so does the code.
     """

@@ -30,7 +30,7 @@ class PermissionLevel(StrEnum):
 
 
 class TemplateSource(StrEnum):
-    """Reason for a template: the request names it, or it is the default."""
+    """Source of a template: the request, or the default."""
 
     REQUEST = "request"
     DEFAULT = "default"
@@ -47,7 +47,10 @@ class RoomEquipment:
 
 @value(frozen=True, slots=True, kw_only=True)
 class MailboxProperties:
-    """Properties of a mailbox order or of template defaults; None means not specified."""
+    """Properties of a mailbox order or of template defaults.
+
+    None means not specified.
+    """
 
     permissions: Mapping[UserId, PermissionLevel] | None = None
     metadata: Mapping[str, str | bool] | None = None
@@ -193,7 +196,7 @@ Part = AddressFields | Place | RoomEquipment
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Effect of a step: whether it is desired, and whether it is observed."""
+    """Effect of a step: whether it is desired and observed."""
 
     is_wanted: Callable[[WantedMailbox], bool]
     is_shown: Callable[[WantedMailbox, ObservedMailbox], bool]

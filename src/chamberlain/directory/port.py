@@ -82,7 +82,7 @@ class MailboxOutcome:
 
 @dataclass(frozen=True, slots=True)
 class GuestWork:
-    """Steps for the guest rules of one group or site, in this order."""
+    """Steps for guest rules of one subject, in this order."""
 
     wanted: WantedGuestRules
     steps: tuple[Step, ...]
@@ -168,7 +168,7 @@ class SubjectChanges:
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """An existing mailbox or group, and the mark of a request to set or remove.
+    """An existing object, and the mark to set or remove.
 
     `id` is its id in the directory. `extension` is the name of the attribute of the mark.
     """
@@ -260,7 +260,7 @@ class Guests(Protocol):
         ...
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
-        """Apply guest rules by their steps; a retry ends in the same state (idempotent).
+        """Apply guest rules by their steps (idempotent).
 
         The step that sets the access removes guests. It keeps guests by a membership rule, and the last owner: the
         outcome reports them, and the other changes are done. An unknown group is Rejected (`groupUnknown`). Raises
@@ -277,7 +277,7 @@ class Guests(Protocol):
         ...
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
-        """Read the next page of a scan, or of the changes after it.
+        """Read the next page of a scan, or of later changes.
 
         A page has at most MOST_CHANGES groups and sites of the tenant. `cursor` None starts a scan. Nothing is missed,
         however late it was committed; changes during the scan may repeat. `removed` has only groups that were deleted

@@ -83,7 +83,7 @@ class DriftProperty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """Name of a property in sentences, its default treatment, and whether a step can repair it."""
+    """Name, default treatment and repairability of a property."""
 
     words: str
     treatment: Treatment

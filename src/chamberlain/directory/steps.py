@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Step(StrEnum):
-    """One idempotent step towards the desired state, by its name in the API."""
+    """One idempotent step, by its name in the API."""
 
     CHECK_PEOPLE = "checkPeople"
     CREATE_GROUP = "createGroup"

@@ -125,11 +125,11 @@ class ObservedSite:
 
 @dataclass(frozen=True, slots=True)
 class ObservedSubject:
-    """Observed state of a group, or of a site with its security group.
+    """Observed state of a group or site.
 
-    `request_id`, `template_id` and `policy_id` are its marks. `rules` are its own settings, None under the tenant's
-    default. `site` is None for a group. `guests` are direct owners or members, in the order of their ids. `owners` is
-    the number of users who own it.
+    A site has its security group. `request_id`, `template_id` and `policy_id` are its marks. `rules` are its own
+    settings, None under the tenant's default. `site` is None for a group. `guests` are direct owners or members, in the
+    order of their ids. `owners` is the number of users who own it.
     """
 
     tenant_id: TenantId
@@ -207,7 +207,7 @@ def is_marked(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
 
 
 def has_access(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
-    """Return whether guests may be added as desired, and the removed ones are gone."""
+    """Return whether the desired access of guests is observed."""
     gone = {guest.id for guest in observed.guests}.isdisjoint(wanted.remove_guests)
     return gone and access_of(observed.rules) == access_of(wanted.rules)
 

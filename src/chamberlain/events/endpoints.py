@@ -17,13 +17,15 @@ from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, S
 from chamberlain.http.wire import Time, time_of
 
 # New types may be added. Clients ignore unknown ones.
-Type = Annotated[str, Meta(description="What has happened; more types may come.", examples=[str(t) for t in EventType])]
-Data = Annotated[Raw, Meta(extra_json_schema={"type": "object", "description": "What the type says it holds."})]
+Type = Annotated[
+    str, Meta(description="Type of the event. More types may be added.", examples=[str(t) for t in EventType])
+]
+Data = Annotated[Raw, Meta(extra_json_schema={"type": "object", "description": "Data of the event, by its type."})]
 
 
 # Named so because the OpenAPI document has other events, too.
 class FeedEvent(Struct, rename="camel", frozen=True):
-    """Something that has happened. `requestId` is null where no request is behind it."""
+    """An event; `requestId` is null without a request."""
 
     id: UUID
     type: Type
@@ -34,7 +36,10 @@ class FeedEvent(Struct, rename="camel", frozen=True):
 
 
 class EventFeed(Struct, rename="camel", frozen=True):
-    """Some events, oldest first. `nextCursor` is always there: what happens later comes behind it."""
+    """Some events, oldest first.
+
+    `nextCursor` is always present and continues after them.
+    """
 
     items: tuple[FeedEvent, ...]
     next_cursor: str
@@ -62,10 +67,11 @@ ABOUT_LIST = About(
     id="listEvents",
     tag="Operation",
     summary="Read events, oldest first",
-    description="What has happened, in the order in which it was written down for good, from the beginning or from "
-    "where the reader left off. Nothing ever comes before what was read: whoever goes on from `nextCursor` misses "
-    "nothing. A page with fewer items than `limit` is the last one for now; keep its `nextCursor` and ask again "
-    "later.\n\nIt is for those who cannot be called by a webhook, and for those who want to know all.",
+    description="Events are in commit order. No event is ever inserted before one that was read, so a client that "
+    "continues "
+    "with `nextCursor` misses nothing. A page with fewer items than `limit` is the last one for now. Keep its "
+    "`nextCursor` and retry later.\n\n"
+    "Use it without a webhook, or to read all events.",
 )
 PARAMETERS = (
     LIMIT,

@@ -1,7 +1,7 @@
-"""Structured logs: one JSON object per line, or plain lines on a terminal.
+"""Structured logs: one JSON object per line.
 
-Every line has time, level and event, and `traceId`, `requestId` and `clientAddress` if they are known. Secrets are
-masked. Calls have metrics instead of lines.
+A terminal gets plain lines. Every line has time, level and event, and `traceId`, `requestId` and `clientAddress` if
+they are known. Secrets are masked. Calls have metrics instead of lines.
 """
 
 import logging
@@ -23,7 +23,7 @@ _client_address: ContextVar[str | None] = ContextVar("client_address", default=N
 
 
 def configure_logs(stream: TextIO | None = None) -> None:
-    """Send all log lines and warnings to a stream, standard error by default."""
+    """Send log lines and warnings to a stream, standard error by default."""
     stream = sys.stderr if stream is None else stream
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_formatter(_plain_lines if stream.isatty() else _json_lines))
@@ -60,7 +60,7 @@ def about(
 
 
 class _About(AbstractContextManager[None]):
-    """A class, since every call uses it, and a generator takes three times as long."""
+    """Fast context manager: a generator takes three times as long."""
 
     __slots__ = ("_ids", "_tokens")
 

@@ -40,9 +40,7 @@ _jobs_queued = Gauge(
 _jobs_oldest = Gauge(
     "chamberlain_jobs_oldest_seconds", "How long the oldest due job has been due already.", registry=_of_database
 )
-_jobs_held = Gauge(
-    "chamberlain_jobs_held", "Jobs that wait for somebody to look at them, at most 10,000.", registry=_of_database
-)
+_jobs_held = Gauge("chamberlain_jobs_held", "Jobs held for an administrator, at most 10,000.", registry=_of_database)
 _deliveries_due = Gauge(
     "chamberlain_webhook_deliveries_due",
     "Calls of webhooks that are due and not made, at most 10,000.",
@@ -180,7 +178,7 @@ def exposition() -> bytes:
 
 
 def exposition_without_database() -> bytes:
-    """Render the metrics of the process only, while the database does not answer."""
+    """Render the metrics without those of an unavailable database."""
     _database_up.set(0)
     return generate_latest(_registry)
 

@@ -1,4 +1,4 @@
-"""The queue: jobs, the loops that claim and run them, and held jobs.
+"""The job queue: jobs, worker loops and held jobs.
 
 Job handlers are in the folders of their nouns.
 """

@@ -18,7 +18,10 @@ from chamberlain.queue.service import JobService
 
 
 class Job(Struct, rename="camel", frozen=True):
-    """A piece of work; `heldReason` is null once it was released. `traceId` is in the log lines about it."""
+    """A job; `heldReason` is null once it is released.
+
+    `traceId` is in its log lines.
+    """
 
     id: UUID
     tenant_id: UUID
@@ -73,8 +76,8 @@ ABOUT_LIST = About(
     id="listJobs",
     tag="Operation",
     summary="List held jobs, newest first",
-    description="A job is held when it meets a bug, or when its run was cut short too often. It is not tried again "
-    "until somebody releases it.",
+    description="A job is held when it meets a bug, or when its run was cut short too often. It is not retried "
+    "until an administrator releases it.",
 )
 ABOUT_RELEASE = About(
     id="releaseJob",

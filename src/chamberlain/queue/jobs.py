@@ -1,4 +1,4 @@
-"""The job queue: claims that are fair to tenants, and leases by the database's clock.
+"""Claim jobs, fair to tenants, with leases by the database's clock.
 
 All of it runs in the worker's role, which sees every tenant.
 """
@@ -197,7 +197,10 @@ async def queue_at(tx: Transaction, kind: JobKind, subject: UUID, trace_id: Trac
 
 
 async def queue_the_one(tx: Transaction, kind: JobKind, trace_id: TraceId) -> None:
-    """Queue the only job of its kind, which belongs to no tenant, unless it exists."""
+    """Queue the only job of its kind, unless it exists.
+
+    It belongs to no tenant.
+    """
     # Serialize processes that start together, so that each sees the job of the other.
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('job ' || $1, 0))", kind)
     await tx.execute(QUEUE_THE_ONE, NOBODY, kind, trace_id)
@@ -229,7 +232,7 @@ async def complete(tx: Transaction, lease_id: UUID, job_ids: Sequence[JobId]) ->
 
 
 async def withdraw(tx: Transaction, kind: JobKind, subject: UUID) -> None:
-    """Remove a job of the tenant that is not running, be it held or waiting."""
+    """Remove a job of the tenant, unless it is running."""
     await tx.execute(WITHDRAW[kind], tx.tenant_id, subject)
 
 
@@ -477,9 +480,9 @@ async def claim_from_lanes(
     named: Collection[Lane],
     only_named: bool,
 ) -> Sequence[tuple[Lane, Job]]:
-    """Claim up to `most` due jobs of the named lanes, or of all others.
+    """Claim up to `most` due jobs of lanes under `lease_id`.
 
-    A lane never has more than about `of_one` leased under any `lease_id`.
+    Only the named lanes are claimed, or all others. A lane never has more than about `of_one` leased.
     """
     tenants, lanes = [tenant_id for tenant_id, _ in named], [lane for _, lane in named]
     rows = await tx.fetch(CLAIM_FROM_LANES, lease_id, most, lease, of_one, list(kinds), tenants, lanes, only_named)

@@ -1,7 +1,7 @@
-"""The worker loop for lanes: each job runs alone, and one lane leaves room for others.
+"""The worker loop for lanes.
 
-A lane whose jobs take long is slow until one of them does not. Slow lanes have their own places, so that hanging jobs
-delay other lanes only until they are detected.
+Each job runs alone, and one lane leaves room for others. A lane whose jobs take long is slow until one of them does
+not. Slow lanes have their own places, so that hanging jobs delay other lanes only until they are detected.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """How many jobs run at a time: in all fast or slow lanes, and in one of them.
+    """Limits of concurrent jobs in fast and slow lanes, and intervals.
 
     A claim is costly. So places are filled when `free` of them are free, and after each `poll` at the latest.
     """
@@ -89,7 +89,10 @@ class LaneLoop:
         self._stopping = False
 
     async def run(self) -> None:
-        """Work until `stop` is called; jobs that do not finish in time are given back."""
+        """Work until `stop` is called.
+
+        Jobs that do not finish in time are given back.
+        """
         renewal = asyncio.create_task(self._renew_for_ever())
         renewal.add_done_callback(tell)
         try:
@@ -172,7 +175,7 @@ class LaneLoop:
             self._wake.set()
 
     async def _wait(self) -> None:
-        """Wait for a wake-up, for enough finished jobs, or for the next poll."""
+        """Wait for a wake-up, finished jobs, or the next poll."""
         span = self._places.look if self._running else self._places.poll
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), span.total_seconds())

@@ -120,7 +120,10 @@ class HeldJob:
 
 @dataclass(frozen=True, slots=True)
 class LaneDepth:
-    """Backlog of all lanes: due jobs, counted up to a limit, and the age of the oldest."""
+    """Backlog of all lanes.
+
+    Due jobs are counted up to a limit; `oldest` is the age of the oldest.
+    """
 
     due: int
     oldest: timedelta
@@ -142,7 +145,7 @@ class JobHolder(Protocol):
     """Hold jobs until an administrator releases them."""
 
     async def hold(self, claim: Claim, job: Job, reason: str) -> None:
-        """Hold a claimed job, unless another worker has taken it over. Raises Unavailable."""
+        """Hold a claimed job, unless its lease was lost. Raises Unavailable."""
         ...
 
 

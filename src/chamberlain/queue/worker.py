@@ -28,13 +28,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JobTable(Generic[Jobs]):
-    """The job kinds of one noun: the class that runs them, and its method for each kind."""
+    """Job kinds of one noun, each with a method of its class."""
 
     jobs: type[Jobs]
     methods: Mapping[JobKind, Callable[[Jobs, Claim], Awaitable[None]]]
 
     def handlers(self, instances: Sequence[object]) -> Mapping[JobKind, Handler]:
-        """Bind the methods to the instance of their class. Raises LookupError if there is none."""
+        """Bind the methods to the instance of their class.
+
+        Raises LookupError if there is none.
+        """
         for each in instances:
             if isinstance(each, self.jobs):
                 return {kind: partial(method, each) for kind, method in self.methods.items()}
@@ -93,7 +96,10 @@ class Loop:
         self._alone_until = 0.0
 
     async def run(self) -> None:
-        """Work until `stop` is called; jobs that do not finish in time are given back."""
+        """Work until `stop` is called.
+
+        Jobs that do not finish in time are given back.
+        """
         renewal = asyncio.create_task(self._renew_for_ever())
         renewal.add_done_callback(tell)
         try:
@@ -120,7 +126,10 @@ class Loop:
             await asyncio.sleep(self._pace.pause.total_seconds())
 
     async def _take_more(self) -> None:
-        """Start one batch, or wait for a wake-up, a finished batch or the next poll."""
+        """Start one batch, or wait for the next chance.
+
+        That is a wake-up, a finished batch or the next poll.
+        """
         self._wake.clear()
         try:
             if self._may_claim() and self._has_room():
@@ -190,7 +199,7 @@ class Loop:
             self._observe(kind, "done", len(claim.jobs))
 
     async def _isolate(self, kind: JobKind, claim: Claim, error: Exception) -> None:
-        """Find the job with the bug by running each alone, and hold it."""
+        """Run each job alone, and hold the one with the bug."""
         if len(claim.jobs) > 1:
             for job in claim.jobs:
                 await self._handle(kind, replace(claim, jobs=(job,)))
@@ -204,7 +213,10 @@ class Loop:
         await self._hold(claim, job, "Its run met a bug. The log has it under this trace id.")
 
     async def _hold_worn_out(self, claim: Claim) -> tuple[Job, ...]:
-        """Hold jobs with too many attempts: they may kill workers. Returns the others."""
+        """Hold jobs with too many attempts. Returns the others.
+
+        They may kill workers.
+        """
         fit = tuple(job for job in claim.jobs if job.attempts < self._pace.most_attempts)
         for job in claim.jobs:
             if job.attempts >= self._pace.most_attempts:

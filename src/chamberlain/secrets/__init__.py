@@ -1,1 +1,1 @@
-"""Encryption keys: the keys file and the key ring that encrypts stored secrets."""
+"""The keys file, and the key ring that encrypts secrets."""

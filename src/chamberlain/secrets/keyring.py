@@ -264,7 +264,7 @@ class Keyring:
 
 
 def load_keyring(path: Path) -> Keyring:
-    """Load the keys of a file, which is created if it is missing.
+    """Load the keys of a file; a missing file is created.
 
     The ring follows changes of the file. Raises KeysUnusable.
     """

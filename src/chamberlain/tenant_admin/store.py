@@ -107,7 +107,10 @@ async def running_jobs(tx: Transaction, tenant_id: TenantId) -> int:
 
 
 async def read(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[TenantRow]:
-    """Read all rows of a tenant as JSON without secrets, table by table; in the worker's role."""
+    """Read all rows of a tenant, table by table.
+
+    Rows are JSON without secrets. Needs the worker's role.
+    """
     for table in await tx.fetch(TABLES):
         name, key = table["name"], table["key"] or "1"
         statement = (
@@ -120,7 +123,10 @@ async def read(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[TenantRow]
 
 
 async def remove(tx: Transaction, tenant_id: TenantId) -> Sequence[RemovedRows]:
-    """Delete all rows of a tenant, and count them by table; in the worker's role."""
+    """Delete all rows of a tenant, and count them by table.
+
+    Needs the worker's role.
+    """
     tables = await tx.fetch(TABLES)
     names = {str(table["name"]) for table in tables}
     # Tables with references to others come first.

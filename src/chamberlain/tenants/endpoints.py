@@ -87,17 +87,19 @@ ABOUT_READ = About(
     id="readTenant",
     tag=_TAG,
     summary="Read the tenant",
-    description="With what is the operator's: its domains, issuers with their audiences, limits, and the prefix of "
+    description="It includes the settings of the operator: domains, issuers with their audiences, limits, and the "
+    "prefix of "
     "extension attributes.",
 )
 ABOUT_REPLACE = About(
     id="replaceTenant",
     tag=_TAG,
-    summary="Replace what administrators say of the tenant",
-    description="The whole of it. `administrators` have to be there: somebody in the directory has to be one, else the "
-    "answer is 422 `noAdministrator`. What is the operator's (`domains`, `issuers`, `limits`, `extensionPrefix`) and "
-    "what the service adds (`id`, `createdAt`, `updatedAt`) may be sent, so that what was read can be changed and put "
-    "back, and is ignored.",
+    summary="Replace the settings of the tenant",
+    description="Replaces all settings. `administrators` is required: one of them has to exist in the directory, "
+    "else the "
+    "answer is 422 `noAdministrator`. Properties of the operator (`domains`, `issuers`, `limits`, "
+    "`extensionPrefix`) and of the service (`id`, `createdAt`, `updatedAt`) are ignored, so you can send back the "
+    "tenant as you read it.",
     example={
         "name": "Example Estate",
         "defaultDomain": "estate.example",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Applicability(StrEnum):
-    """Treatment of a property that the type of a mailbox does not have."""
+    """Treatment of properties that a type of mailbox lacks."""
 
     REFUSE = "refuse"
     WARN = "warn"
@@ -148,7 +148,7 @@ def settings_faults(
     groups = [(f"/administrators/groups/{place}", each) for place, each in enumerate(settings.groups)]
     yield from unknown_people(users, groups, answer)
     if not _lasting(answer.people) and not _lasting(members):
-        detail = "Nobody but guests would administer this tenant. Name a user who is no guest, or a group that has one."
+        detail = "Only guests would administer this tenant. Name a user who is no guest, or a group that has one."
         yield Fault("/administrators", "noAdministrator", detail)
 
 
