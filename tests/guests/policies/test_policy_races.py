@@ -39,7 +39,7 @@ SELECT CASE WHEN action = 'policy.act' THEN 'action' WHEN action LIKE 'finding.%
 FROM chamberlain.audit WHERE sequence > $1 ORDER BY sequence
 """
 # None of them has more statements than that.
-LATEST = 60
+LATEST = 90
 
 # Something that happens by this database.
 Verb = Callable[[Database], Awaitable[object]]
