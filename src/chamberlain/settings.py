@@ -17,13 +17,13 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from chamberlain.database.address import ADDRESS, wanted_instead
 
-# The kind of a fault that says itself what was expected.
+# Kind of a validation error with a message of its own.
 SAID: Final = "said"
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a value must be, as the end of the sentence "expected ..."."""
+    """The end of the sentence "expected ..."."""
 
     text: str
 
@@ -92,7 +92,7 @@ def _outages(value: str) -> str:
 
 
 def _bearer_token(value: SecretStr) -> SecretStr:
-    # RFC 6750, 2.1: what a token may be written with.
+    # Characters of a bearer token (RFC 6750, 2.1).
     if re.fullmatch(r"[A-Za-z0-9._~+/-]+=*", value.get_secret_value()) is None:
         raise ValueError
     return value
@@ -273,7 +273,7 @@ class Settings(BaseSettings):
     fault_not_found_after_create: Seconds = None
     fault_unavailable: Outages = None
 
-    # Whom the command line calls, as whom, and where it keeps who is signed in.
+    # Settings of the command line: server, identity and saved sign-ins.
     server: Annotated[Url | None, Expected("an address such as https://chamberlain.example.org")] = None
     token: BearerToken = None
     config_dir: AbsolutePath = Field(default_factory=_default_config_dir)
@@ -337,8 +337,10 @@ def read_settings(**options: object) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class TracesWanted:
-    """What OpenTelemetry's own variables say of traces: whether they are sent, and by which protocol ('' when nothing
-    is said). Its SDK reads all others by itself."""
+    """OpenTelemetry's variables: whether traces are sent, and the protocol.
+
+    The SDK reads all others itself.
+    """
 
     are_sent: bool
     protocol: str
@@ -396,7 +398,7 @@ def _nearest(name: str, known: list[str]) -> str:
 def _half_a_database(given: set[str]) -> list[str]:
     """An outside database needs its two roles; a stray address must not start the embedded one unnoticed."""
     needed = ("database_url", "database_worker_url")
-    # The owner's address is for migrations alone; whoever runs those needs no other.
+    # Only migrations need the owner's address.
     if not given - {"database_owner_url"}:
         return []
     return [

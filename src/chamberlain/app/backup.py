@@ -36,17 +36,20 @@ _HEAD, _END = "backup.json", "end.json"
 # Another form of the file gets another number.
 _FORM: Final = 1
 _PART: Final = 1 << 20
-# What the head may take; one of ten thousand migrations would be smaller.
+# Largest header in bytes. A header with ten thousand migrations is smaller.
 _MOST_HEAD: Final = 1 << 22
 
 
 class BackupUnusable(CannotStart):
-    """A backup cannot be written, or what is read is none, or not a whole one."""
+    """A backup cannot be written, or the file is not a complete backup."""
 
 
 class Head(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """What a backup says of itself. `taken_at` is the time in RFC 3339, `postgres` the major version, `migrations` are
-    the files that had been run, and `keys` the ids of those that something in it is sealed with."""
+    """The header of a backup.
+
+    `taken_at` is in RFC 3339, `postgres` is the major version, `migrations` lists the files that had run, and `keys`
+    the ids of the encryption keys that its secrets need.
+    """
 
     taken_at: str
     service: str
@@ -64,7 +67,7 @@ class _File(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class _End(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """The digest of the head: whoever finds it has the whole file before it."""
+    """The digest of the header, which proves that the whole file was read before."""
 
     digest: str
 
@@ -130,7 +133,7 @@ def write_backup(path: Path, head: Head, parts: Sequence[Path]) -> None:
 
 
 def open_backup(path: Path) -> BackupFile:
-    """Read the file to its end and compare all digests. Raises BackupUnusable for what is not a whole backup."""
+    """Read the whole file and compare all digests. Raises BackupUnusable."""
     with _told(path), tarfile.open(path, "r:") as archive:
         content = _content(path, archive, _HEAD).read(_MOST_HEAD)
         head = msgspec.json.decode(content, type=_File)
@@ -259,15 +262,17 @@ async def _sealing_keys(database: Database) -> tuple[str, ...]:
 
 
 async def _started_once(settings: Settings, folder: DataFolder) -> tuple[str, ...]:
-    """Start what was put there, to see that it is whole; gives the keys that something in it is sealed with. Cut
-    short, or if it is not, nothing is there."""
+    """Start the restored database once, and return the key ids that it needs.
+
+    If this is interrupted or fails, the restored files are removed.
+    """
     async with AsyncExitStack() as otherwise:
         otherwise.push_async_callback(postgres.forget, folder.postgres)
         try:
             async with _running(settings, folder) as database:
                 keys = await _sealing_keys(database)
         except (AlreadyRunning, StillRunning):
-            # A service has taken the folder since, and what is in it is that one's.
+            # Another service has started to use the folder in the meantime.
             otherwise.pop_all()
             raise
         otherwise.pop_all()
@@ -314,7 +319,7 @@ def _missing(settings: Settings, needed: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def take(settings: Settings, path: Path) -> None:
-    """Write a backup, and say what is not in it."""
+    """Write a backup, and print a note about the keys."""
     with told_faults():
         backup = asyncio.run(take_backup(settings, path.absolute()))
     print(f"{path} has the whole database as of {backup.taken_at}.")
@@ -324,7 +329,7 @@ def take(settings: Settings, path: Path) -> None:
 
 
 def restore(settings: Settings, path: Path) -> None:
-    """Put a backup back, and say what is left to do."""
+    """Restore a backup, and print the remaining steps."""
     with told_faults():
         backup = asyncio.run(restore_backup(settings, path.absolute()))
     print(f"The database of {backup.taken_at} is in {settings.data_dir}, and has started to its end.")

@@ -43,7 +43,7 @@ class ClockWatch:
         return abs(self.clock.difference) <= MOST_CLOCK_DIFFERENCE
 
     async def read(self) -> None:
-        """Read the database's clock once and store what is news. Raises Unavailable."""
+        """Read the database's clock once and store changes. Raises Unavailable."""
         await self._read_time()
         await self._store()
 

@@ -1,4 +1,4 @@
-"""The data folder: what a service keeps on its own machine beside the database, and who may read it."""
+"""The data folder: files that a service stores beside the database."""
 
 import json
 import os
@@ -18,7 +18,7 @@ _PASSWORD_BYTES = 12
 
 
 class DataFolderUnusable(Exception):
-    """The data folder cannot be used; the sentence says what to do."""
+    """The data folder cannot be used. The message has the cure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class DataFolder:
 
     @property
     def local_secret(self) -> Path:
-        """What `chamberlain token` shows the service to prove that it may read this folder; new at each start."""
+        """Secret by which `chamberlain token` proves that it may read this folder. New at each start."""
         return self.path / "local.secret"
 
     def client_secret(self, name: str) -> Path:
@@ -82,7 +82,7 @@ def write_file(path: Path, text: str, *, mode: int) -> None:
 
 
 def make_secret(path: Path) -> str:
-    """A new secret, in a file that only its owner may read; what was there is good no longer."""
+    """Create a secret in a file that only its owner may read. The old one becomes invalid."""
     secret = secrets.token_urlsafe(SECRET_BYTES)
     write_file(path, f"{secret}\n", mode=0o600)
     return secret

@@ -44,7 +44,7 @@ logger = structlog.stdlib.get_logger(__name__)
 
 
 class DatabaseNotReady(Exception):
-    """The database cannot be used as it is; the sentence says what to do."""
+    """The database cannot be used as it is. The message has the cure."""
 
 
 class _NotReachable(DatabaseNotReady):

@@ -50,12 +50,12 @@ from chamberlain.embedded.directory.people import HELD_ADDRESSES, PEOPLE_CHANNEL
 from chamberlain.fastpath.buffered_response import buffered_call
 from chamberlain.settings import Settings
 
-# In seconds: the shortest that Retry-After can say, and what it says with Microsoft 365.
+# Seconds: the shortest value of Retry-After, and the value of Microsoft 365.
 _SOONEST_LOOK, _LATEST_LOOK = 1, 20
 
 
 def make_people(settings: Settings, pool: Pool) -> People:
-    """Answers who and what there is."""
+    """Look up users, groups and labels."""
     injection = make_injection(settings)
     return EmbeddedPeople(Register(pool) if injection is None else FaultyRegister(pool, injection))
 
@@ -68,8 +68,10 @@ def held_addresses(settings: Settings) -> str | None:
 
 @asynccontextmanager
 async def remembered_people(settings: Settings, pool: Pool, direct: str) -> AsyncIterator[People]:
-    """The same people, of whom those who were asked for stay in memory until a change is heard of, for as long as the
-    block runs. `direct` is the address where changes are heard of. With faults on purpose nobody is remembered."""
+    """Cache people until a change notification arrives, while the block runs.
+
+    `direct` is the address of the notifications. With faults on purpose, nothing is cached.
+    """
     people = make_people(settings, pool)
     if make_injection(settings) is not None:
         yield people
@@ -99,7 +101,7 @@ def make_guests(settings: Settings, pool: Pool) -> Guests:
 
 
 def make_adoptions(settings: Settings, pool: Pool) -> Adoptions:
-    """Lists what was in the directory before, as any role, and marks it, as the worker's."""
+    """List existing objects, as any role, and mark them, as the worker's role."""
     injection = make_injection(settings)
     return EmbeddedAdoptions(pool) if injection is None else FaultyAdoptions(pool, injection)
 
@@ -111,8 +113,7 @@ def make_subjects(settings: Settings, pool: Pool) -> EmbeddedSubjects:
 
 
 def first_look(settings: Settings) -> int:
-    """After how many seconds a client should look for what it asked for. Nobody is sent away for longer than clients
-    of a real suite are."""
+    """Seconds for Retry-After of a 202 response, at most those of a real suite."""
     known_after = faults_of(settings).known_after
     return min(max(_SOONEST_LOOK, ceil(known_after.total_seconds())), _LATEST_LOOK)
 
@@ -140,7 +141,7 @@ def _outages(written: str) -> Outages:
 
 # The directory is a resource of its own; this is the audience of the embedded one, which the example's clients ask for.
 GRAPH_AUDIENCE = "https://graph.estate.example"
-# Of groups that are asked for by a value: what twenty usual pages hold, so that many large ones do not travel together.
+# Largest batch of lookups by value: as many rows as twenty usual pages.
 _MOST_ROWS = 2_100
 # So many that one question which takes long holds up few others.
 _MOST_TOGETHER = 64

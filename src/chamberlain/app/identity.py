@@ -79,7 +79,7 @@ def identity_application(platform: IdentityPlatform) -> ASGIApp:
 
 
 def client_names(databases: Databases) -> ClientNames:
-    """What the platform calls the programs of a tenant; those of other platforms it does not know."""
+    """Read the names of a tenant's applications at the embedded platform."""
 
     async def names(tenant_id: TenantId) -> Mapping[ClientId, str]:
         with identity_unavailable():
@@ -104,7 +104,7 @@ def issuer_finder(database: Database, base_url: str | None) -> FindIssuer:
 
 
 def embedded_issuers(base_url: str | None) -> Callable[[TenantId], tuple[Issuer, ...]]:
-    """What tells as whom the embedded platform speaks for a tenant, where it runs."""
+    """Issuers of the embedded platform, where it runs."""
 
     def issuers(tenant_id: TenantId) -> tuple[Issuer, ...]:
         if base_url is None:
@@ -153,7 +153,7 @@ def _recorded(database: Database) -> Callable[[LocalToken], Awaitable[None]]:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Whom tokens are believed from, and what the permissions in them are called."""
+    """Trusted issuers, and the names of their permissions."""
 
     find_issuer: FindIssuer
     keys: IssuerKeys

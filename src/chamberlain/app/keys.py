@@ -40,8 +40,7 @@ class KeyUse:
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """What a rotation came to: the key that sealed until now, the one that does from now on, how many secrets were
-    sealed anew, and how many do not open and were left as they are."""
+    """The result of a rotation: the old and the new key, and the numbers of encrypted and unreadable secrets."""
 
     before: str
     after: str
@@ -73,7 +72,7 @@ def require_droppable(key_id: str, uses: Sequence[KeyUse]) -> None:
 
 
 def key_unknown(key_id: str) -> NotFound:
-    """What somebody is told who names a key that the file does not have."""
+    """Return the error for a key that the file does not have."""
     return NotFound(f'The keys file has no key "{key_id}". `chamberlain keys list` shows those that it has.')
 
 

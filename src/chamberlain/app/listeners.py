@@ -60,12 +60,12 @@ logger = logging.getLogger(__name__)
 
 
 class PortTaken(CannotStart):
-    """A port cannot be listened on; the sentence says what to do."""
+    """A port cannot be used. The message has the cure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One bound socket, what is spoken on it (without a context that is plain HTTP), and who answers."""
+    """One bound socket, its TLS context (None for plain HTTP), and its application."""
 
     socket: socket.socket
     context: ssl.SSLContext | None
@@ -171,7 +171,7 @@ def make_server(
 async def serve_until(
     stop: asyncio.Event, listeners: Sequence[Listener], limits: ConnectionLimits | None = None
 ) -> None:
-    """Answer on all listeners until the event is set, then let what is under way end within the grace."""
+    """Serve on all listeners until the event is set, then finish open calls within the grace period."""
     try:
         # A process that is to stop already would reset those that connect now.
         if not stop.is_set():
@@ -212,7 +212,7 @@ def metrics_application(worker: Database, *, patience: timedelta = PATIENCE) -> 
             async with asyncio.timeout(patience.total_seconds()):
                 await _look(worker)
         except (Unavailable, TimeoutError):
-            # What the process has counted matters most while something is wrong.
+            # Metrics matter most while something is wrong.
             return Response(exposition_without_database(), media_type=CONTENT_TYPE)
         return Response(exposition(), media_type=CONTENT_TYPE)
 

@@ -1,4 +1,4 @@
-"""What an operator asks for once: migrations of an outside database, and the example estate in it."""
+"""Maintenance of an external database: migrations and sample data."""
 
 import asyncio
 import sys
@@ -43,8 +43,10 @@ async def load_example_estate(databases: Databases, folder: DataFolder) -> bool:
 
 
 async def complete_example_estate(databases: Databases, folder: DataFolder) -> bool:
-    """Give those people of the example who are there and have no password the one in the file, or a new one; says
-    whether there were such people. Programs get what an earlier version did not give them."""
+    """Set the sample password of users without one. Returns whether there were any.
+
+    Applications get permissions that earlier versions did not give them.
+    """
     configuration = _example()
     pool = databases.worker.pool
     clients = read_clients(configuration.clients)
@@ -79,7 +81,7 @@ async def _load_identity(databases: Databases, configuration: Configuration, fol
 
 
 def _accounts(configuration: Configuration) -> Sequence[Account]:
-    """Who can sign in: the members of the directory. Guests sign in at home."""
+    """Members of the directory can sign in. Guests sign in at their own tenant."""
     return [
         Account(id=user.id, tenant=user.tenant, address=user.user_principal_name, display_name=user.display_name)
         for user in read_estate(configuration.directory).users
@@ -99,7 +101,7 @@ async def bring_up_to_date(settings: Settings) -> list[str]:
 
 
 async def bring_up_to_date_beside_old_processes(settings: Settings) -> list[str]:
-    """The same, but for what may only come when the processes of the version before are gone."""
+    """Run all migrations but those that need the old processes to be gone."""
     with expected_faults():
         return await migrate_before(_owner_address(settings), migration_sets())
 
@@ -131,7 +133,7 @@ def print_migrations() -> None:
 
 
 def run_migrations(settings: Settings, *, example: bool) -> None:
-    """Run what is missing, and say what that was."""
+    """Run the missing migrations, and print their names."""
     with _told():
         for name in asyncio.run(bring_up_to_date(settings)):
             print(name)

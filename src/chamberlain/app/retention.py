@@ -36,9 +36,9 @@ SELECT tenant_id, request_id FROM chamberlain.request_by_state
 WHERE state = 'failed' AND since < $1 AND NOT chamberlain.is_of_clock_fault(since, $1) ORDER BY since LIMIT $2
 """
 
-# A request is never finished before it was made: by the time of its making there is an index. What hangs on a request
-# and is about nothing else goes with it. Audit and events stay; who shares its row with it, the timeline, goes.
-# A mailbox that exists stays, and keeps its name and addresses.
+# An index on the creation time finds finished requests, because no request finishes before its creation. Rows that
+# belong only to the request are deleted with it. Audit rows and events stay. A mailbox that exists stays, and keeps its
+# name and addresses.
 REMOVE_FINISHED = """
 WITH old AS MATERIALIZED (
     SELECT oldest.request_id FROM chamberlain.tenant t CROSS JOIN LATERAL (
@@ -70,8 +70,8 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS removed FROM gone
 """
 
-# Of each tenant whose oldest event has had its time, the oldest; whoever reads or erases them now is not waited for.
-# Sequences and times go the same way but for moments, so that an event stays a moment longer at most.
+# The oldest events of each tenant with expired ones. Rows that another transaction reads or erases are skipped.
+# Sequences and times have nearly the same order, so an event stays a moment longer at most.
 REMOVE_EVENTS = """
 WITH old AS MATERIALIZED (
     SELECT oldest.tenant_id, oldest.sequence FROM chamberlain.tenant t CROSS JOIN LATERAL (
@@ -89,7 +89,7 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS removed FROM gone
 """
 
-# What stands, accepted or not, stays. One that somebody has just made up their mind about is left to them.
+# Open and accepted findings stay. Locked ones are skipped.
 REMOVE_FINDINGS = """
 WITH old AS MATERIALIZED (
     SELECT f.tenant_id, f.finding_id FROM chamberlain.finding f
@@ -103,7 +103,7 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS removed FROM gone
 """
 
-# Repairs of what has not differed since this time.
+# Repairs without a difference since this time.
 REMOVE_REPAIRS = """
 WITH old AS MATERIALIZED (
     SELECT d.tenant_id, d.subject_id, d.about FROM chamberlain.drift_repair d
@@ -117,7 +117,7 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS removed FROM gone
 """
 
-# First what an adoption has taken, which may be very many, and when nothing of that is left, the adoption.
+# The items of an adoption come first, because there may be many. The adoption follows when none is left.
 REMOVE_ADOPTIONS = """
 WITH old AS MATERIALIZED (
     SELECT a.tenant_id, a.adoption_id FROM chamberlain.adoption a
@@ -167,12 +167,12 @@ async def remove_findings(tx: Transaction, before: datetime, most: int) -> int:
 
 
 async def remove_repairs(tx: Transaction, before: datetime, most: int) -> int:
-    """Forget repairs of what has not differed since before this time; says how many there were."""
+    """Delete repairs without a difference since this time. Returns their number."""
     return await _remove(tx, REMOVE_REPAIRS, before, most)
 
 
 async def remove_adoptions(tx: Transaction, before: datetime, most: int) -> int:
-    """Remove what adoptions took that were undone before this time, and then these; says how much there was."""
+    """Delete adoptions that were undone before this time, with their items. Returns the number of rows."""
     return await _remove(tx, REMOVE_ADOPTIONS, before, most)
 
 
@@ -182,7 +182,7 @@ async def _remove(tx: Transaction, statement: str, before: datetime, most: int) 
 
 
 async def _fetch(tx: Transaction, statement: str, before: datetime, most: int) -> Sequence[Record]:
-    """Along an index, whatever the planner believes of the table."""
+    """Force the use of the index."""
     await tx.execute(PLANNING)
     return await tx.fetch(statement, before, most)
 
@@ -192,15 +192,14 @@ KEYS = timedelta(days=7)
 # So long a delivery of a webhook can be looked at and sent again, at least: it goes with all of its week
 # (docs/reference/webhooks.md).
 DELIVERIES = timedelta(days=30)
-# What was found and has ended can be looked at for as long as a finished request is by default, and so can an adoption
-# that was undone (docs/reference/retention.md). Findings are not gone before the requests: a group is compared with its
-# request, and they say whom a policy has removed of those who were asked for.
+# Ended findings and undone adoptions are kept as long as finished requests by default (docs/reference/retention.md).
+# Findings outlast their requests, because a group is compared with its request.
 FINDINGS = timedelta(days=400)
 ADOPTIONS = timedelta(days=400)
 
-# What one transaction takes: little enough that nobody waits for its locks.
+# Rows of one transaction, so that no other transaction waits long for its locks.
 BATCH = 1_000
-# What one run takes of that, so that it is over soon when the worker stops.
+# Transactions of one run, so that it ends soon when the worker stops.
 BATCHES = 20
 SHORT_PAUSE = timedelta(seconds=1)
 

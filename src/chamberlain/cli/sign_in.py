@@ -24,7 +24,7 @@ from msal.exceptions import MsalServiceError  # type: ignore[import-untyped]  # 
 
 from chamberlain.cli.sign_ins import Profile, SignIns
 
-# What whoever signed in sees. What the provider said is shown at the command line alone.
+# Page after the sign-in. Only the command line shows the provider's message.
 _PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Chamberlain</title>'
     "<h1>{title}</h1><p>You can close this page and go back to the command line.</p></html>"
@@ -45,11 +45,11 @@ class Loopback:
 
     @property
     def address(self) -> str:
-        """What the browser is sent back to."""
+        """Return the redirect address."""
         return f"http://localhost:{self._server.server_address[1]}"
 
     def wait(self, state: str, within: float) -> Mapping[str, str] | None:
-        """What the browser brings that was sent away with this state; `None` when it does not come within seconds."""
+        """Wait for the redirect with this state. None after a timeout in seconds."""
         self._server.state = state
         end = time.monotonic() + within
         while self._server.brought is None and (left := end - time.monotonic()) > 0:
@@ -70,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 2
 
     def do_GET(self) -> None:
-        """Take what the browser brings, when it is what was asked for: any page could send a browser here."""
+        """Accept only the redirect with the expected state: any page could send a browser here."""
         brought = dict(parse_qsl(urlsplit(self.path).query))
         if not brought.get("state") or brought["state"] != self.server.state:
             self._answer(400, "This is no answer to the sign-in that waits here.")
@@ -116,7 +116,7 @@ class ProviderUnreachable(Exception):
 
 
 class _Cache(Protocol):
-    """What is used of MSAL's cache, which has no types."""
+    """The part of MSAL's cache in use. It has no types."""
 
     has_state_changed: bool
 
@@ -126,7 +126,7 @@ class _Cache(Protocol):
 
 
 class _Application(Protocol):
-    """What is used of MSAL's application, which has no types."""
+    """The part of MSAL's application in use. It has no types."""
 
     def get_accounts(self) -> list[dict[str, Any]]: ...
     def initiate_device_flow(self, scopes: list[str]) -> dict[str, Any]: ...
@@ -149,7 +149,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Who asks, where, and for what: each element of `scopes` is what one token is asked for."""
+    """Client, issuer and scopes of a sign-in. Each element of `scopes` is one token."""
 
     issuer: str
     client_id: str
@@ -158,7 +158,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """What came of signing in. `refused` are the scopes that were not granted, with the provider's reason."""
+    """The result of a sign-in. `refused` has the refused scopes with the provider's reason."""
 
     account: str
     username: str
@@ -180,10 +180,9 @@ def sign_in(
 
 
 def find_token(profile: Profile, scopes: Sequence[str], sign_ins: SignIns, tls: Callable[[], ssl.SSLContext]) -> str:
-    """An access token for these scopes: the one there is, or a new one without asking anybody. Whom to trust is asked
-    only when one has to be got.
+    """Return a cached or refreshed access token for these scopes.
 
-    Raises SignInEnded when somebody has to sign in again.
+    Raises SignInEnded if the user has to sign in again.
     """
     kept = _kept(_cache(sign_ins.read_tokens()), profile, scopes)
     if kept is not None:
@@ -225,7 +224,7 @@ def _by_device_code(application: _Application, scopes: Sequence[str], show: Call
 
 
 def _waited(application: _Application, flow: dict[str, Any]) -> Answer:
-    """What comes of it. A question that gets lost meanwhile is asked again (RFC 8628, 3.5)."""
+    """Poll for the token. A lost poll is repeated (RFC 8628, 3.5)."""
     begun = time.time()
     while True:
         try:
@@ -304,7 +303,7 @@ def _cache(text: str | None) -> _Cache:
 
 
 def _merged(kept: str | None, new: str) -> str:
-    """Both; of what is in both the new one. Somebody else may have signed in meanwhile, at this server or another."""
+    """Merge two caches; the newer entry wins. Another process may have signed in meanwhile."""
     merged: dict[str, dict[str, object]] = json.loads(kept) if kept else {}
     for kind, entries in json.loads(new).items():
         merged[kind] = {**merged.get(kind, {}), **entries}
@@ -336,7 +335,7 @@ def _application(issuer: str, client_id: str, cache: _Cache, tls: ssl.SSLContext
             application = msal.PublicClientApplication(
                 client_id, oidc_authority=issuer, token_cache=cache, http_client=client, instance_discovery=False
             )
-        # What MSAL raises where it finds no discovery document, or one that lacks what it needs.
+        # MSAL raises these without a usable discovery document.
         except (ValueError, KeyError) as error:
             raise ProviderUnreachable(_not_a_provider(issuer, error)) from error
         yield application
@@ -346,7 +345,7 @@ def _application(issuer: str, client_id: str, cache: _Cache, tls: ssl.SSLContext
 def _told(issuer: str) -> Iterator[None]:
     try:
         yield
-    # The second is what MSAL makes of an answer from 500 on.
+    # MSAL raises the second for statuses of 500 and above.
     except (httpx2.HTTPError, MsalServiceError) as error:
         sentence = f"The identity platform {issuer} cannot be reached ({str(error) or type(error).__name__})."
         raise ProviderUnreachable(sentence) from error

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A sign-in at one server. An element of `scopes` is what one token is asked for; `account` is the library's id."""
+    """A saved sign-in. Each element of `scopes` is one token; `account` is the id of the library."""
 
     server: str
     issuer: str
@@ -38,7 +38,7 @@ class _Profiles:
 
 
 class SignInsUnreadable(Exception):
-    """The folder cannot be used; the message says which file, why, and what to do."""
+    """The folder cannot be used. The message names the file and the cure."""
 
 
 class SignIns:
@@ -68,7 +68,7 @@ class SignIns:
         return self._profiles().servers.get(server)
 
     def remember(self, profile: Profile) -> None:
-        """Keep a sign-in, in the place of what was there for its server. To be called under the lock."""
+        """Save a sign-in, and replace that of its server. The caller holds the lock."""
         kept = self._profiles()
         self._write_profiles(_Profiles(profile.server, {**kept.servers, profile.server: profile}))
 
@@ -90,7 +90,7 @@ class SignIns:
         return text
 
     def write_tokens(self, text: str) -> None:
-        """Put the cache in the place of what was there. To be called under the lock."""
+        """Replace the cache. The caller holds the lock."""
         self._write("tokens.json", text)
 
     def _profiles(self) -> _Profiles:

@@ -145,7 +145,7 @@ class GroupProvisioner:
         return [_plan(task, compiled.template) for task, compiled in zip(tasks, templates, strict=True)]
 
     async def _check_people(self, plan: Plan, started_at: datetime) -> Plan | Run:
-        """Validate what the submission could not, because the directory did not answer.
+        """Validate the people if the directory did not answer at submission.
 
         Returns the plan with the caller's name, or the run if it ends here.
         """

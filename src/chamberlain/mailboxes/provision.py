@@ -128,7 +128,7 @@ class MailboxProvisioner:
         return [_plan(task, ids[task.request_id], each) for task, each in zip(tasks, templates, strict=True)]
 
     async def _check_people(self, plan: Plan, started_at: datetime) -> Plan | Run:
-        """Validate what the submission could not, because the directory did not answer.
+        """Validate the people if the directory did not answer at submission.
 
         Returns the plan with the caller's name, or the run if it ends here.
         """

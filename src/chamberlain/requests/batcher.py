@@ -170,8 +170,10 @@ def _addresses(draft: Draft) -> Iterator[str]:
 
 
 def verdicts_of(rows: Sequence[Record], number: int) -> list[Verdict]:
-    """What came of each, in its order. A row tells of one that was not written; the one about none of them says when
-    the others were."""
+    """Return the verdict of each draft, in order.
+
+    A row reports a draft that was not written. The row without one has the time of the others.
+    """
     at = next((row["at"] for row in rows if row["ordinal"] == 0), None)
     verdicts: list[Verdict] = [Written(at)] * number
     for row in rows:
@@ -255,7 +257,7 @@ class Acceptor:
             at_once=AT_ONCE,
             pending_weight_limit=MOST_BYTES_WAITING,
         )
-        # What those who wait wait for, and how many of them.
+        # Reserved names, with the number of waiting drafts.
         self._held: Counter[_Claim] = Counter()
         self._patient = asyncio.Semaphore(PATIENT_AT_ONCE)
 
@@ -277,11 +279,11 @@ class Acceptor:
             raise BodyInvalid([Fault("", "invalidText", detail)]) from error
 
     async def close(self) -> None:
-        """Wait for what is under way."""
+        """Wait for open flushes."""
         await self._batcher.close()
 
     async def _accept_patiently(self, draft: Draft) -> Verdict:
-        # Alone and beside the others, so that nobody else waits for whoever holds this name.
+        # Separate from the batches, so that no other draft waits for this name.
         end = asyncio.get_running_loop().time() + self._patience.total_seconds()
         with self._waiting_for(_claims(draft)):
             while await self._has_turn(end):
@@ -313,7 +315,7 @@ class Acceptor:
         try:
             yield
         finally:
-            # It leaves out what nobody waits for any more.
+            # Drafts of cancelled calls are left out.
             self._held -= Counter(claims)
 
     async def _flush(self, drafts: Sequence[Draft]) -> Sequence[Verdict]:
@@ -335,8 +337,7 @@ class Acceptor:
 
 
 def _claims(draft: Draft) -> Collection[_Claim]:
-    """What a draft may have to wait for while somebody else is just taking it. A key belongs to its client and caller;
-    another one who has the same is taken along."""
+    """Return the names and keys that another transaction may hold. A key belongs to its client and caller."""
     tenant_id, key, mailbox = draft.change.tenant_id, draft.idempotency, draft.mailbox
     names = [("address", address.mail) for address in draft.addresses]
     names += [("address", mailbox.alias)] if mailbox is not None and mailbox.alias is not None else []

@@ -31,7 +31,7 @@ REQUESTS_CHANNEL = "chamberlain_requests"
 
 
 class Watchers:
-    """Wakes whoever watches a request that is named in a notification; an empty one wakes everybody."""
+    """Wake the watchers of the named request, or all for an empty notification."""
 
     def __init__(self) -> None:
         self._watching: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
@@ -42,7 +42,7 @@ class Watchers:
 
     @contextmanager
     def watching(self, request_id: RequestId) -> Iterator[asyncio.Event]:
-        """An event that is set when the request may have changed; whoever waits clears it before looking."""
+        """Return an event that is set when the request may have changed. Clear it before you read."""
         name, changed = str(request_id), asyncio.Event()
         self._watching[name].add(changed)
         try:

@@ -175,7 +175,7 @@ def changed(tenant: Tenant, settings: TenantSettings) -> Tenant:
 
 
 def replaced(before: Tenant, after: Tenant, editor: Editor) -> Change:
-    """The record of a tenant that was changed: what changed, and nothing else."""
+    """Return the change of a tenant, with the changed properties only."""
     was, became = differences(_content(before), _content(after))
     return Change(
         tenant_id=after.id,
@@ -215,7 +215,7 @@ def resumed(tenant: Tenant, editor: Editor) -> Change:
 
 
 def tenant_unknown(tenant_id: TenantId) -> NotFound:
-    """What an operator is told who names a tenant that is not there."""
+    """Return the error for an unknown tenant."""
     return NotFound(f"There is no tenant {tenant_id}. `chamberlain tenant list` shows those that there are.")
 
 

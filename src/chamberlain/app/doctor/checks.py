@@ -1,6 +1,6 @@
-"""What somebody who looks after an installation is told: what was looked at, how it stands, and what to do.
+"""Checks of an installation: the finding, its state and the cure.
 
-The limits here are ours where no other source is named.
+The limits here are ours unless another source is named.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -15,16 +15,16 @@ from chamberlain.queue.models import counted
 
 # Clocks that are kept in step differ by milliseconds.
 _DOUBTFUL_CLOCK_DIFFERENCE = timedelta(seconds=5)
-# Tokens are taken with so much leeway (ARCHITECTURE.md, "Who may do what").
+# Leeway of token verification.
 _TOKEN_LEEWAY = timedelta(seconds=60)
-# What the service is made for and tested with (ARCHITECTURE.md).
+# Supported versions of PostgreSQL.
 _OLDEST_SERVER, _NEWEST_SERVER = 15, 18
 # PostgreSQL stops when its disk is full; a day of write-ahead log of a small installation is about a gigabyte.
 _LITTLE_SPACE, _NO_SPACE = 2**30, 2**27
 _LITTLE_TIME = timedelta(days=30)
 # Where workers keep up, a job is due for less than a second.
 _LATE_JOB = timedelta(minutes=2)
-# The sweep that removes what does not sign any more comes by every hour.
+# The sweep of expired secrets runs every hour.
 _LATE_SWEEP = timedelta(hours=3)
 
 
@@ -73,8 +73,7 @@ def judge_retention(reading: ClockReading | None) -> HealthCheck:
 
 
 def judge_issuer_clock(name: str, answered: str, difference: timedelta | None) -> HealthCheck:
-    """An issuer that answers, by its clock less ours; `answered` says what it has told. Its own header counts whole
-    seconds."""
+    """Check the clock of an issuer that answers. Its Date header has whole seconds."""
     if difference is None:
         return healthy(name, f"{answered} It does not tell the time.")
     seconds = abs(difference.total_seconds())
@@ -153,7 +152,7 @@ def judge_overlaps(ends: Sequence[datetime], now: datetime) -> HealthCheck:
 async def look(
     name: str, database: Database | None, at: Callable[[Transaction], Awaitable[Sequence[HealthCheck]]]
 ) -> Sequence[HealthCheck]:
-    """What is seen, and nothing when there is no database: that is told where it was opened."""
+    """Run a check that needs the database, or return nothing without one."""
     if database is None:
         return ()
     try:
@@ -168,5 +167,5 @@ async def look(
 
 
 def not_there(name: str, error: NotThere) -> HealthCheck:
-    """What cannot be looked at, because something of the database is missing."""
+    """Report a check that is impossible because part of the database is missing."""
     return fault(name, f"It cannot be looked at: {error}.", "See to the migrations and the rights of the roles first.")

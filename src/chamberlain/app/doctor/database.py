@@ -1,4 +1,4 @@
-"""The database as each role sees it, opened for a look: what cannot be opened is told and left out."""
+"""Open the database as each role. Roles that cannot sign in are reported and left out."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -130,7 +130,7 @@ async def _outage_of(address: str) -> Outage | None:
 
 async def _opened(stack: AsyncExitStack, opened: Opened, name: str, address: str) -> Database | None:
     try:
-        # A look is over before a pooler could mind; what it prepares it prepares once.
+        # A check ends before a pooler reuses its connection.
         database = await open_database(address, most=1, name="chamberlain doctor", most_statements=0)
         stack.push_async_callback(database.close)
         async with database.statement() as connection:
@@ -164,7 +164,7 @@ _NEEDED = MOST_APPLICATION_CONNECTIONS + MOST_WORKER_CONNECTIONS + _OF_ITS_OWN
 
 
 async def look_at_server(opened: Opened) -> Sequence[HealthCheck]:
-    """The server and what is in it, by whichever role can sign in."""
+    """Check the server and its contents, as any role that can sign in."""
     anybody = opened.worker or opened.application
 
     async def migrations(tx: Transaction) -> Sequence[HealthCheck]:

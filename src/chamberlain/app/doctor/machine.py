@@ -1,4 +1,4 @@
-"""The data folder: the room that is left on its disk, the certificate in it, and who can read the secrets in it."""
+"""Check the data folder: free disk space, certificate, and permissions of its secrets."""
 
 import shutil
 import ssl
@@ -67,7 +67,7 @@ def _certificate(authority: Path) -> Sequence[HealthCheck]:
 
 
 async def look_at_keys(opened: Opened) -> Sequence[HealthCheck]:
-    """The file, and what the database needs of it."""
+    """The keys file, and the keys that the database needs."""
     path = opened.settings.keys_file
     known: frozenset[str] = frozenset()
     found: list[HealthCheck] = []
@@ -119,7 +119,7 @@ AskService = Callable[[str], Awaitable[Sequence[str] | None]]
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """What was seen, and whether it is a service like ours that answers."""
+    """Return the finding, and whether a service like ours answers."""
 
     checkups: tuple[HealthCheck, ...]
     are_ours: bool

@@ -1,4 +1,4 @@
-"""What an installation shows of itself to whoever looks after it, of all tenants. Nothing here writes."""
+"""Read the state of an installation, of all tenants. Nothing here writes."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -30,13 +30,13 @@ class RoleRights:
 
 
 def judge_role(role: str, rights: RoleRights) -> list[HealthCheck]:
-    """Whoever signs in for one of our two roles, by what the service counts on."""
+    """A database role of the service, with its rights."""
     found = list(_application(rights) if role == APPLICATION else _worker(rights))
     return found or [healthy("roles", f"{rights.name} has the rights of {role} and no others.")]
 
 
 def judge_row_security(open_tables: list[str]) -> HealthCheck:
-    """Tables that hold what belongs to tenants, and have no row-level security."""
+    """Tables of tenants without row-level security."""
     if not open_tables:
         return healthy("row-level security", "It is on for every table that holds what belongs to a tenant.")
     seen = f"It is off for {', '.join(open_tables)}."
@@ -105,7 +105,7 @@ SELECT r.rolname AS name, r.rolsuper AS is_superuser, r.rolbypassrls AS passes_r
 FROM pg_roles r WHERE r.rolname = current_user
 """
 
-# What was deleted belongs to no tenant any more, and only workers may read that table.
+# Deleted tenants have no tenant any more, and only workers may read their table.
 OPEN_TABLES: Final = """
 SELECT n.nspname || '.' || c.relname AS name
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -115,7 +115,7 @@ AND has_table_privilege($1, c.oid, 'SELECT')
 ORDER BY 1
 """
 
-# What is sealed begins with the length of the key's id and the id (keyring.py).
+# An encrypted secret starts with the length of the key id and the key id (keyring.py).
 SEALING_KEYS: Final = """
 SELECT DISTINCT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), 'UTF8') AS key_id FROM (
     SELECT s.sealed FROM chamberlain.webhook_secret s
@@ -165,7 +165,7 @@ class NotThere(Exception):
 
 @asynccontextmanager
 async def looking(database: Database) -> AsyncIterator[Transaction]:
-    """A transaction that sees what the role may see. Raises Unavailable, and NotThere."""
+    """Open a transaction as the role. Raises Unavailable and NotThere."""
     with telling():
         async with database.across_tenants() as tx:
             await tx.execute("SET TRANSACTION READ ONLY")
@@ -174,7 +174,7 @@ async def looking(database: Database) -> AsyncIterator[Transaction]:
 
 @contextmanager
 def telling() -> Iterator[None]:
-    """Tell what a database lacks in one way, whosever statements they are."""
+    """Report missing tables and functions as NotThere."""
     try:
         yield
     except asyncpg.SyntaxOrAccessError as error:
@@ -188,7 +188,7 @@ async def server_state(tx: Transaction) -> ServerState:
 
 
 async def role_rights(tx: Transaction) -> RoleRights:
-    """What the role that is signed in may do."""
+    """Read the rights of the current role."""
     (row,) = await tx.fetch(ROLE, [APPLICATION, WORKER])
     return RoleRights(
         name=row["name"],
@@ -201,7 +201,7 @@ async def role_rights(tx: Transaction) -> RoleRights:
 
 
 async def open_tables(tx: Transaction) -> list[str]:
-    """The tables of tenants without row-level security that whoever answers calls may read."""
+    """List tables of tenants without row-level security that the API's role may read."""
     return [row["name"] for row in await tx.fetch(OPEN_TABLES, APPLICATION)]
 
 

@@ -17,7 +17,7 @@ _SECONDS_TO_SEND = 1.5
 
 
 class TracesUnusable(CannotStart):
-    """Traces are configured but cannot be sent; the sentence says what to do."""
+    """Traces are configured but cannot be sent. The message has the cure."""
 
 
 @asynccontextmanager

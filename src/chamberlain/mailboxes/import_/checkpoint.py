@@ -21,7 +21,7 @@ _BEGIN = b'{"key":'
 
 
 class JournalUnusable(Exception):
-    """The journal cannot be read or written; the message says why and what to do."""
+    """The checkpoint file cannot be read or written. The message has the cure."""
 
 
 class Journal:
@@ -48,9 +48,10 @@ class Journal:
         os.close(self._file)
 
     def read(self) -> Mapping[str, Entry]:
-        """What is on record of each row that is done, by its key. A last line that was cut off is removed, so that the
-        next one does not stand behind it. Raises JournalUnusable for a file that is something else, and leaves it
-        alone."""
+        """Read the entries by row key, and remove an incomplete last line.
+
+        Raises JournalUnusable for any other file, and leaves it unchanged.
+        """
         with open(self._file, "rb", closefd=False) as file:
             file.seek(0)
             content = file.read()
@@ -72,13 +73,13 @@ class Journal:
 
 
 def entries_of(content: bytes) -> Mapping[str, Entry]:
-    """What a journal has on record, by the keys of rows. What is no whole line counts as not there."""
+    """The entries of a checkpoint file by row key. An incomplete line is ignored."""
     entries = [_entry(line) for line in content.splitlines(keepends=True) if line.endswith(b"\n")]
     return {str(entry["key"]): entry for entry in entries if entry is not None}
 
 
 def result_on_record(entry: Entry, line: int, name: str) -> RowResult:
-    """What is told of a row that an earlier run has done."""
+    """The result of a row that an earlier run has finished."""
     return RowResult(
         line=line,
         name=name,

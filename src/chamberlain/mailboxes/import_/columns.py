@@ -1,4 +1,4 @@
-"""Columns: which there may be, and what a cell of each says."""
+"""Columns of the CSV file, and how their cells are parsed."""
 
 import csv
 import difflib
@@ -55,7 +55,7 @@ _BOOLEAN_WORDS = {"true": True, "false": False}
 
 
 class CellFault(Exception):
-    """A cell that cannot be understood; the message says what is expected."""
+    """A cell is invalid. The message says which value is expected."""
 
 
 def column_fault(name: str) -> str | None:
@@ -78,7 +78,7 @@ def column_fault(name: str) -> str | None:
 
 
 def put_cell(body: dict[str, object], column: str, cell: str) -> None:
-    """Put what a cell says into a body. Raises CellFault."""
+    """Parse a cell into a body. Raises CellFault."""
     if column == _PERMISSIONS or column.startswith(f"{_PERMISSIONS}."):
         _put_permissions(body, column, cell)
         return
@@ -178,7 +178,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What could be read, and what is wrong."""
+    """The parsed rows, and the faults."""
 
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
@@ -231,7 +231,7 @@ def _read(text: str) -> Table:
 
 
 def _lines(text: str) -> Iterator[tuple[int, Sequence[str] | str]]:
-    """Each row with the line that it begins on; a sentence in the place of what cannot be read, which is the end."""
+    """Yield each row with its line number, or an error, which is the last item."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text), strict=True)
     while True:
         begin = reader.line_num + 1
@@ -245,7 +245,7 @@ def _lines(text: str) -> Iterator[tuple[int, Sequence[str] | str]]:
 
 
 def _separator(text: str) -> str:
-    """What stands between the names of the columns."""
+    """The delimiter of the columns."""
     header = text.lstrip().split("\n", 1)[0]
     return ";" if header.count(";") > header.count(",") else ","
 
@@ -353,7 +353,7 @@ def _body(row: TableRow, unknown: set[str | None]) -> tuple[dict[str, object], l
 
 
 def _form_faults(row: TableRow, body: Mapping[str, object]) -> Iterator[FileFault]:
-    """What the service would say of the form of the body."""
+    """List the faults that the service would report for the body."""
     try:
         MAILBOX.read(msgspec.json.encode(body))
     except BodyInvalid as error:

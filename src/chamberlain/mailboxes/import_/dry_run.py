@@ -1,4 +1,4 @@
-"""Showing what an import would do: row by row, as far as a person reads."""
+"""Dry run of an import, row by row."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from chamberlain.mailboxes.import_.results import ImportOptions
 from chamberlain.mailboxes.import_.sender import Dispatch, KeyedRow, Rehearsed, RowSender, connected
 from chamberlain.mailboxes.import_.summary import bar, stopped_by_interrupt
 
-# Whoever reads the plan of so many rows knows the others.
+# Rows that are shown in full. The others are counted.
 MOST_REHEARSED = 200
 
 _PLAN = (
@@ -30,8 +30,7 @@ _PLAN = (
 
 
 async def rehearse(call: Call, options: ImportOptions, keyed: Sequence[KeyedRow]) -> None:
-    """Ask the service what would come of the rows that no earlier run has done; one that would be refused ends the
-    command with 1."""
+    """Run the unfinished rows as a dry run. Exits 1 if one would be refused."""
     done = _on_record(options.journal_path)
     rows = [each.row for each in keyed if each.key not in done]
     found: list[Rehearsed] = []

@@ -1,4 +1,4 @@
-"""What has become of each row, as a file for people or for programs."""
+"""The results of an import, as a file for people or programs."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class Outcome(StrEnum):
-    """What has become of a row. `accepted` and `present` are done: asked for now, or there already."""
+    """Outcome of a row. `accepted` and `present` are finished."""
 
     ACCEPTED = "accepted"
     PRESENT = "present"
@@ -29,7 +29,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """What has become of one row. `mailbox_id` and what stands beside it are there when the service has told them."""
+    """The result of one row. Its other fields are set as soon as the service reports them."""
 
     line: int
     name: str
@@ -83,8 +83,10 @@ def as_lines(results: Iterable[RowResult]) -> str:
 
 
 def write_report(path: Path, text: str, *, encoding: str) -> None:
-    """Write it whole or not at all. What is no file of its own, such as /dev/null, is written to and never replaced.
-    Raises OSError."""
+    """Write the file atomically. Raises OSError.
+
+    A special file such as /dev/null is written to and not replaced.
+    """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         path.write_text(text, encoding=encoding, newline="")
         return

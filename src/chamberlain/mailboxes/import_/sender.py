@@ -1,4 +1,4 @@
-"""One row sent to the service, and what its answer means; rehearsed, or looked at until it is active."""
+"""Send rows to the service, at a rate that it accepts, and check their mailboxes."""
 
 import asyncio
 import base64
@@ -62,8 +62,10 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """This one again, and no other before so many seconds are over either; None is longer each time. `error` is what to
-    raise if it goes on, or at once where that is longer than anybody waits."""
+    """Retry later: no call starts before this many seconds are over.
+
+    None means a growing backoff. `error` is raised after the last attempt.
+    """
 
     after: float | None
     error: Exception
@@ -96,8 +98,10 @@ class Dispatch(Generic[Item, Result]):
         self._fault: BaseException | None = None
 
     async def run(self, items: Iterable[Item], stop: asyncio.Event) -> None:
-        """Until all are done. When `stop` is set, or after what `work` raises, no other is begun; those under way come
-        to their end, and what was raised first is raised."""
+        """Run until all are finished.
+
+        After `stop` is set, or after the first error, no call starts. Open ones finish, and the first error is raised.
+        """
         self._waiting.extend(items)
         stopped = asyncio.ensure_future(stop.wait())
         try:
@@ -130,7 +134,7 @@ class Dispatch(Generic[Item, Result]):
             self._running[asyncio.ensure_future(self._work(item))] = item
 
     def _pause(self) -> float | None:
-        """How many seconds until there is something to begin, whatever ends meanwhile."""
+        """Return the seconds until the next call may start."""
         times = [self._later[0][0]] if self._later else []
         if self._waiting and len(self._running) < self._allowed:
             times.append(self._resume_at)
@@ -178,7 +182,7 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-# What a record says in a case of its own, whichever was sent.
+# The service normalizes the case of these values.
 _IDS = {"templateId", "primaryOwner", "secondaryOwner"}
 
 
@@ -213,7 +217,7 @@ def _same(name: str, found: object, wanted: object) -> bool:
     return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
 
 
-# What gives the name back; no mailbox comes of it any more.
+# States that free the name. They have no mailbox.
 _OVER = {ProvisioningState.REJECTED, ProvisioningState.CANCELLED, ProvisioningState.EXPIRED}
 _GOING_ON = {ProvisioningState.PENDING_APPROVAL, ProvisioningState.QUEUED, ProvisioningState.PROVISIONING}
 
@@ -228,7 +232,7 @@ class KeyedRow:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What would come of a row: what the service plans, or why it refuses."""
+    """The plan of a row, or the reason of its refusal."""
 
     row: MailboxRow
     plan: RehearsedMailbox | None
@@ -252,8 +256,7 @@ class Rehearsed:
 
 @dataclass(frozen=True, slots=True)
 class RowSender:
-    """Sends rows. Raises what concerns all of them: that nobody is signed in, that the caller may not, that no service
-    is there."""
+    """Send rows. Raises errors that concern all of them, such as a missing sign-in."""
 
     transport: AsyncTransport
     note: Callable[[str, RowResult], None]
@@ -275,14 +278,14 @@ class RowSender:
                 request_id=str(accepted.request_id),
                 detail="It has to be approved." if accepted.approval_required else None,
             )
-            # The service gives its first answer again, whatever has become of it.
+            # The service replays its first response.
             answer = await self._unless_over(answer) if accepted.replayed else answer
         if isinstance(answer, RowResult) and answer.outcome.is_well:
             self.note(keyed.key, answer)
         return answer
 
     async def rehearse(self, row: MailboxRow) -> Rehearsed | Later | Busy:
-        """What would come of a row; nothing is done."""
+        """Run a row as a dry run."""
         try:
             plan = await AsyncMailboxes(self.transport).create(row.body, dry_run=True)
         except ChamberlainError as error:
@@ -291,7 +294,7 @@ class RowSender:
         return Rehearsed(row, plan, None)
 
     async def look(self, result: RowResult) -> RowResult | Later | Busy:
-        """What has become of a row that was accepted; Later as long as it goes on."""
+        """Read the state of an accepted row. Later while it is not finished."""
         try:
             mailbox = await AsyncMailboxes(self.transport).get(str(result.mailbox_id))
         except NotFound as error:
@@ -337,7 +340,7 @@ class RowSender:
         try:
             record = await self._record(error.conflicting_id)
         except NotFound:
-            # What has it is no mailbox, or is gone by now.
+            # The name belongs to another object, or to a mailbox that is gone.
             return replace(taken, mailbox_id=error.conflicting_id)
         except ChamberlainError as trouble:
             return busy_or_raise(trouble)
@@ -358,13 +361,13 @@ class RowSender:
         return replace(found, outcome=Outcome.FAILED, detail=detail)
 
     async def _record(self, mailbox_id: str) -> Mapping[str, object]:
-        """A mailbox as it came, since what was sent is compared with it member by member."""
+        """A mailbox as JSON, because it is compared with the sent body."""
         answer = await self.transport.send(build_get(READ_MAILBOX, mailbox_id))
         return msgspec.json.decode(answer.content, type=dict[str, object])
 
 
 def busy(error: ChamberlainError) -> Busy | None:
-    """Whether the service, or what stands before it, will answer later, to this call and to others; None when not."""
+    """Return the backoff of a temporary error, or None for a permanent one."""
     match error:
         case LimitReached() | Unavailable():
             return Busy(error.retry_after or 1.0, error)

@@ -1,4 +1,4 @@
-"""The account of an import: what has become of each row, told and reported however it ends."""
+"""The summary of an import: the result of each row."""
 
 import signal
 import sys
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import asyncio
 
 
-# What somebody reads at a terminal; the rest is in the report.
+# A terminal shows this many rows. The rest is in the report.
 _MOST_TOLD = 100
 _LINES = {".ndjson", ".jsonl", ".json"}
 
@@ -38,7 +38,7 @@ _WORDS = {
 
 @dataclass(slots=True)
 class Account:
-    """What has become of the rows so far."""
+    """The results so far."""
 
     options: ImportOptions
     as_json: bool
@@ -48,7 +48,7 @@ class Account:
     was_stopped: bool = False
 
     def take_over(self, done: Mapping[str, Entry]) -> None:
-        """Leave out what an earlier run has done."""
+        """Skip rows that an earlier run has finished."""
         for each in self.rows:
             if (entry := done.get(each.key)) is not None:
                 self.put(result_on_record(entry, each.row.line, each.row.name))
@@ -116,7 +116,7 @@ class Account:
 
 @contextmanager
 def bar(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar on standard error for as long as the block runs; what it gives is called for each thing that is done."""
+    """Show a progress bar on standard error. The yielded function counts one item."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
