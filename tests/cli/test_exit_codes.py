@@ -21,7 +21,7 @@ def test_who_is_not_signed_in_is_told_to(nobody: Shell) -> None:
     ended = nobody.run("mailbox", "list")
 
     assert (ended.code, ended.out) == (ExitCode.NOT_ALLOWED, "")
-    assert ended.err == f"Nobody is signed in at {nobody.service.url}. Sign in: chamberlain login.\n"
+    assert ended.err == f"No user is signed in at {nobody.service.url}. Sign in: chamberlain login.\n"
 
 
 def test_a_token_that_is_none_is_refused_by_the_service(nobody: Shell) -> None:

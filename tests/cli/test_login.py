@@ -184,7 +184,7 @@ def test_a_token_is_sent_to_no_other_server(ada: Shell) -> None:
     ended = ada.run("request", "list", "--server", f"http://localhost:{ada.service.port}")
 
     assert ended.code == 3
-    assert ended.err == f"Nobody is signed in at http://localhost:{ada.service.port}. Sign in: chamberlain login.\n"
+    assert ended.err == f"No user is signed in at http://localhost:{ada.service.port}. Sign in: chamberlain login.\n"
 
 
 def test_logout_forgets_and_says_where_the_browser_is_signed_out(ada: Shell, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_logout_forgets_and_says_where_the_browser_is_signed_out(ada: Shell, tmp
     assert "/oauth2/v2.0/logout" in ended.err
     assert "eyJ" not in (tmp_path / "tokens.json").read_text()
     assert shell.run("request", "list").code == 3
-    assert shell.run("logout").err.startswith("Nobody is signed in")
+    assert shell.run("logout").err.startswith("No user is signed in")
 
 
 @pytest.mark.parametrize(

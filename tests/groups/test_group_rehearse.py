@@ -87,7 +87,7 @@ async def test_it_finds_the_approvers_of_every_level(estate: Estate) -> None:
     assert second == ["Ada", "Ben", "Dara", "Eli", "Gil"]
     assert third == []
     assert rehearsal.warnings == (
-        "Nobody is found who could approve at level 3. The request would wait there until an approver is named.",
+        "No approver was found for level 3. The request would wait there until an approver is named.",
     )
 
 

@@ -132,7 +132,7 @@ def test_it_fails_with_the_faults_that_were_found_late() -> None:
 
     assert progress.state is RequestState.FAILED
     assert [record.state for record in progress.steps] == [StepState.FAILED, StepState.PENDING]
-    detail = "No such user. No such label. What was sent cannot be changed: cancel this request and send another."
+    detail = "No such user. No such label. The body cannot be changed: cancel this request and send another."
     assert progress.error == RequestError(Step.CHECK_PEOPLE, "notPossible", detail, faults=faults)
     assert progress.steps[0].error == detail
 

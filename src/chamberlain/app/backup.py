@@ -91,7 +91,7 @@ class BackupFile:
 def require_free(path: Path) -> None:
     """Raises BackupUnusable when there is something in the place of a new backup already, or no folder for it."""
     if path.is_symlink() or path.exists():
-        raise BackupUnusable(f"{path} is there already. Name a file that is not: a backup takes nobody's place.")
+        raise BackupUnusable(f"{path} exists already. Name a new file: a backup never replaces one.")
     if not path.parent.is_dir():
         raise BackupUnusable(f"There is no folder {path.parent}. Make it first.")
 
@@ -324,7 +324,7 @@ def take(settings: Settings, path: Path) -> None:
         backup = asyncio.run(take_backup(settings, path.absolute()))
     print(f"{path} has the whole database as of {backup.taken_at}.")
     print(f"The keys are not in it: {_keys(backup)} of {settings.keys_file}. Keep a copy of that file elsewhere;")
-    print("without it nobody opens the secrets in this backup.")
+    print("without it, the secrets in this backup cannot be decrypted.")
     _tell_missing(settings, backup)
 
 

@@ -126,5 +126,5 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataFolderUnusable(
-            f"{path} cannot be made, read or written ({error.strerror}). Mend that, or name another --data-dir."
+            f"{path} cannot be made, read or written ({error.strerror}). Fix that, or name another --data-dir."
         ) from error

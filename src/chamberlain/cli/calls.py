@@ -189,7 +189,7 @@ class Call:
     def _token(self, word: str | None) -> str:
         profile = self.sign_ins.profile(self.server)
         if profile is None:
-            raise SignInEnded(f"Nobody is signed in at {self.server}.")
+            raise SignInEnded(f"No user is signed in at {self.server}.")
         scopes = scopes_of(profile.scopes, word)
         if scopes is None:
             raise SignInEnded(f"The sign-in at {self.server} is not for the directory: name a --scope of it.")

@@ -46,7 +46,7 @@ def login(call: Call, wanted: Wanted, *, with_browser: bool, again: bool) -> Non
     profile = call.sign_ins.profile(call.server)
     program = _program(call, wanted, profile)
     if profile is not None and not again and _is_still(call, profile, program):
-        say(f"{profile.username} is already signed in at {call.server}. --again signs somebody else in.")
+        say(f"{profile.username} is already signed in at {call.server}. Use --again to sign in as another user.")
     else:
         profile = _signed_in(call, program, with_browser=with_browser)
         say(f"{profile.username} is signed in at {call.server}.")
@@ -64,7 +64,7 @@ def logout(call: Call) -> None:
             call.sign_ins.forget(call.server)
             _forget_unused(call, profile)
     if profile is None:
-        say(f"Nobody is signed in at {call.server}.")
+        say(f"No user is signed in at {call.server}.")
     else:
         say(f"{profile.username} is not signed in at {call.server} any more.")
         if profile.sign_out_page:

@@ -99,10 +99,10 @@ def _warnings(
     is_checked: bool,
 ) -> Iterator[str]:
     if situation.compiled.needs_numbers:
-        yield "The number in the name is drawn when the request is sent. Zeros stand for it here."
+        yield "The number in the name is drawn when the request is sent. Zeros replace it here."
     if wanted.mail != names.addresses[0].mail:
         first = names.addresses[0].mail
-        yield f"{first} is taken, so the first eight digits of the requestId follow. Zeros stand for them here."
+        yield f"{first} is taken, so the first eight digits of the requestId follow. Zeros replace them here."
     if not is_checked:
-        yield "The directory does not answer at present. Nobody was checked; the request would do that first."
+        yield "The directory does not answer at present. People were not checked; the request checks them first."
     yield from nobody_approves(levels)

@@ -190,7 +190,7 @@ def people_faults(
     members = () if is_dynamic(order, template) else template.members
     for user in dict.fromkeys((*template.owners, *members)):
         if user not in known:
-            detail = f"The template names {user}, who is no user of this tenant. Ask an administrator to mend it."
+            detail = f"The template names {user}, who is no user of this tenant. Ask an administrator to fix it."
             yield Fault("/templateId", "userUnknown", detail)
 
 
@@ -207,7 +207,7 @@ def label_faults(order: GroupOrder, template: GroupTemplate, answer: PeopleAnswe
     if label is None or label in answer.labels:
         return
     if order.label_id is None:
-        detail = f"The template sets the label {label}, which does not exist. Ask an administrator to mend it."
+        detail = f"The template sets the label {label}, which does not exist. Ask an administrator to fix it."
         yield Fault("/templateId", "labelUnknown", detail)
     else:
         yield Fault("/labelId", "labelUnknown", "This tenant has no such label. Leave it out, or send a known one.")

@@ -92,7 +92,7 @@ def _fault(pointer: str, conflict: Conflict) -> Fault:
 def _warnings(situation: MailboxSituation, levels: tuple[LevelDryRun, ...], *, is_checked: bool) -> Iterator[str]:
     yield from warnings_of(situation)
     if situation.compiled.needs_numbers:
-        yield "The number in the address is drawn when the request is sent. Zeros stand for it here."
+        yield "The number in the address is drawn when the request is sent. Zeros replace it here."
     if not is_checked:
-        yield "The directory does not answer at present. Nobody was checked; the request would do that first."
+        yield "The directory does not answer at present. People were not checked; the request checks them first."
     yield from nobody_approves(levels)

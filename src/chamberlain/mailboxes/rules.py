@@ -244,7 +244,7 @@ def _template_user_faults(situation: MailboxSituation, known: AbstractSet[UserId
     """Validate the users of the template's defaults that the order does not override."""
     of_template = dict.fromkeys(named_in(situation.order)).keys() - set(named_in(situation.sent)) - known
     for user in sorted(of_template):
-        detail = f"The template names {user}, who is no user of this tenant. Ask an administrator to mend it."
+        detail = f"The template names {user}, who is no user of this tenant. Ask an administrator to fix it."
         yield Fault("/templateId", "userUnknown", detail)
 
 

@@ -46,5 +46,5 @@ def nobody_approves(levels: Iterable[LevelDryRun]) -> Iterator[str]:
     """Yield a warning for each level without approvers."""
     for level in levels:
         if not level.approvers:
-            nobody = f"Nobody is found who could approve at level {level.level}."
+            nobody = f"No approver was found for level {level.level}."
             yield f"{nobody} The request would wait there until an approver is named."

@@ -111,56 +111,55 @@ ABOUT_LIST = About(
 FILTERS = (
     Parameter("state", {"type": "string", "enum": list(RequestState)}, "Only requests in this state."),
     Parameter("kind", {"type": "string", "enum": list(RequestKind)}, "Only requests of this kind."),
-    Parameter("mine", {"type": "boolean"}, "`true`: only one's own, for an administrator too."),
-    Parameter("toDecide", {"type": "boolean"}, "`true`: only those that it is one's turn to decide on."),
+    Parameter("mine", {"type": "boolean"}, "`true`: only your own, for administrators too."),
+    Parameter("toDecide", {"type": "boolean"}, "`true`: only those that wait for your decision."),
     *PARAMETERS,
 )
 ABOUT_APPROVE = About(
     id="approveRequest",
     tag="Requests",
     summary="Approve a request",
-    description="For approvers of the level that is open, and never for whoever asked for it. When the last level has "
-    "approved, the request is queued; before, the next level is opened. What is decided is final. The body may be left "
-    "out.",
+    description="For approvers of the open level, but not for the requester. After the last level, the request is "
+    "queued; before, the next level opens. A decision is final. The body is optional.",
     example={"comment": "For the board alone."},
 )
 ABOUT_REJECT = About(
     id="rejectRequest",
     tag="Requests",
     summary="Reject a request",
-    description="As approving. One rejection at any level ends the request, and gives its name and mail address back.",
+    description="As approving. One rejection at any level ends the request, and frees its name and mail address.",
     example={"comment": "There is such a team already."},
 )
 ABOUT_NAME_APPROVERS = About(
     id="nameApprovers",
     tag="Requests",
     summary="Name approvers of a blocked request",
-    description="For administrators, where `blocked` is `noApprover`: the users decide at the level that is blocked. "
-    "Whoever asked for it cannot be named. The deadline stays what it was.",
+    description="For administrators, if `blocked` is `noApprover`: the users decide at the blocked level. The "
+    "requester cannot be named. The deadline does not change.",
     example={"level": 1, "userIds": ["da7a0000-0000-4000-8000-000000000004"]},
 )
 ABOUT_CANCEL = About(
     id="cancelRequest",
     tag="Requests",
     summary="Cancel a request",
-    description="It ends, and gives its name and mail address back. What a worker is just at, and what has succeeded, "
-    "cannot be cancelled. What is in the directory already stays there: `warnings` says what, and its address is free "
-    "once it was removed there. The body may be left out.",
+    description="Ends the request, and frees its name and mail address. A running or finished request cannot be "
+    "cancelled. Objects that exist in the directory stay there: `warnings` lists them, and their address is free after "
+    "their removal. The body is optional.",
     example={"comment": "Asked for by mistake."},
 )
 ABOUT_RETRY = About(
     id="retryRequest",
     tag="Requests",
     summary="Retry a failed request",
-    description="It is queued once more and goes on at the step that failed, with the time that each step has from the "
-    "beginning. The body may be left out.",
+    description="Queues the request again. It continues at the step that failed, and each step has its full time "
+    "again. The body is optional.",
     example={"comment": "The label is back."},
 )
 ABOUT_READ = About(
     id="readRequest",
     tag="Requests",
     summary="Read a request with its steps",
-    description="Why it waits, until when, what was done and what came of it. What one may not read answers 404.",
+    description="Shows steps, waits, approvals and the result. A request that you may not read returns 404.",
 )
 _EXAMPLE: Mapping[str, object] = {
     "requestId": "0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10",
@@ -298,23 +297,23 @@ ABOUT_WATCH = About(
     id="watchRequest",
     tag="Requests",
     summary="Watch what happens to a request",
-    description="Server-sent events: what has happened, and then what happens, as it happens. `id` counts from 1 for "
-    "each request; `event` is `state`, with the request as it was then, `step`, with one step, or `approval`, with one "
-    "level of approval. A comment comes when nothing has happened for 15 seconds. The stream ends after the state in "
-    "which a request ends, and when the token expires or the service stops; whoever then comes again with "
-    "`Last-Event-ID`, to any process, has missed nothing.",
+    description="Server-sent events: past events first, then new ones as they happen. `id` counts from 1 for each "
+    "request. `event` is `state`, with the request at that time, `step`, with one step, or `approval`, with one level "
+    "of approval. A comment is sent after 15 seconds without an event. The stream ends after a final state, and when "
+    "the token expires or the service stops. A client that reconnects to any process with `Last-Event-ID` misses "
+    "nothing.",
 )
 HEADERS = (
     Parameter(
         "Last-Event-ID",
         {"type": "string", "pattern": f"^[0-9]{{0,{_MOST_DIGITS}}}$"},
-        "The `id` of the last event that was seen: the stream begins behind it. Empty is none.",
+        "The `id` of the last event that the client has seen. The stream continues after it. Empty means none.",
     ),
 )
 WATCHED = (
     Success(
         200,
-        "What happens.",
+        "A stream of events.",
         headers={**CACHE, "X-Accel-Buffering": "Always `no`."},
         events={EntryKind.STATE: RequestSummary, EntryKind.STEP: RequestStep, EntryKind.APPROVAL: Approval},
     ),

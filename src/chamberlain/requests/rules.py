@@ -132,7 +132,7 @@ def left_behind(record: RequestRecord) -> tuple[str, ...]:
     if made is None:
         return ()
     there = f'The {made.type} "{made.display_name}" ({made.mail}) is in the directory already and stays there'
-    return (f"{there}, under the id {made.id}. Its address is free once somebody has removed it there.",)
+    return (f"{there}, under the id {made.id}. Its address is free after an administrator has removed it there.",)
 
 
 # Most actions add nothing to the audit row.
@@ -194,7 +194,7 @@ class Naming:
 def require_approver(record: RequestRecord, caller: Caller) -> UserId:
     """Raise Forbidden if the caller is no approver of the request, or made it."""
     if record.created_by.id == caller.id:
-        raise Forbidden("selfApproval", "You have asked for this yourself; somebody else has to decide on it.")
+        raise Forbidden("selfApproval", "This is your own request. Another approver has to decide on it.")
     user = caller.user_id
     if user is None or not was_asked(record.approvals, user):
         raise Forbidden("notApprover", "You are no approver of this request. `approvals` says who may decide.")
@@ -214,7 +214,7 @@ def require_turn(record: RequestRecord, user: UserId, action: Action, *, now: da
     if record.state is not RequestState.PENDING_APPROVAL:
         raise not_now(action, record.state)
     if not has_to_decide(record.approvals, user):
-        raise Conflict("stateDoesNotAllow", "What you had to decide here is decided. Decisions are final.")
+        raise Conflict("stateDoesNotAllow", "You have decided already. Decisions are final.")
     _require_time(record, now)
 
 
@@ -236,7 +236,7 @@ def naming_faults(users: Sequence[UserId], answer: PeopleAnswer) -> tuple[Fault,
 def require_others(record: RequestRecord, users: Sequence[UserId]) -> None:
     """Raise Forbidden if the requester is among the named approvers."""
     if record.created_by.id in users:
-        detail = f"{record.created_by.id} has asked for this and cannot decide on it. Name somebody else."
+        detail = f"{record.created_by.id} is the requester and cannot decide on it. Name another user."
         raise Forbidden("selfApproval", detail)
 
 

@@ -71,7 +71,7 @@ def reasons(refusal: NotPossible) -> str:
     if more := len(refusal.faults) - len(told):
         least = "more than " if refusal.are_truncated else ""
         told.append(f"There are {least}{more} reasons more.")
-    return " ".join([*told, "What was sent cannot be changed: cancel this request and send another."])
+    return " ".join([*told, "The body cannot be changed: cancel this request and send another."])
 
 
 def is_true(record: StepRecord, done: Collection[Step], fault: OutsideFault | None) -> bool:

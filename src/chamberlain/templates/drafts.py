@@ -151,5 +151,5 @@ def _event(asked: Asked, change: Change, opened: ApprovalRecord, moment: Moment 
 
 def _given(moment: Moment | None) -> Moment:
     if moment is None:
-        raise ValueError("Where somebody has to approve, the moment must be given.")
+        raise ValueError("A request that requires approval needs the moment.")
     return moment

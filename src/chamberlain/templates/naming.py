@@ -108,7 +108,7 @@ def placeholder_of(found: re.Match[str]) -> Part:
     """Parse a placeholder."""
     name = found[1]
     if name is None:
-        raise NamingRuleInvalid(found.start(), "A brace stands alone. Braces belong to placeholders only.")
+        raise NamingRuleInvalid(found.start(), "A brace has no partner. Braces belong to placeholders only.")
     if name == "input":
         return Input()
     word, _, key = name.partition(".")

@@ -303,7 +303,7 @@ Reason = Annotated[str, line(1024)]
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 Alias = Annotated[
     str,
-    shaped(rf"{_ATOM}(?:\.{_ATOM})*", "must be what stands before the @ of an address, such as info", 64),
+    shaped(rf"{_ATOM}(?:\.{_ATOM})*", "must be the part before the @ of an address, such as info", 64),
 ]
 
 

@@ -174,7 +174,7 @@ def erase(settings: Settings, written_user: str, tenant_id: TenantId | None, *, 
 
 def _ask(user_id: UserId, tenant_id: TenantId | None) -> None:
     where = "all tenants" if tenant_id is None else f"tenant {tenant_id}"
-    print(f"What is kept of user {user_id} in {where} will be emptied for good.")
+    print(f"This erases the records of user {user_id} in {where} permanently.")
     print("yes, to go on: ", end="", flush=True)
     if sys.stdin.readline().strip() != "yes":
         print()

@@ -98,7 +98,7 @@ def rotate(settings: Settings, key_id: str | None) -> None:
     """Rotate to another key, and print the next steps."""
     with told_faults():
         rotation = asyncio.run(rotate_in_file(settings, key_id))
-    print(f"{rotation.after} seals from now on; {_secrets(rotation.resealed)} sealed anew with it.")
+    print(f"{rotation.after} encrypts from now on; {_secrets(rotation.resealed)} encrypted again.")
     if rotation.after != rotation.before:
         print(f"{rotation.before} stays in {settings.keys_file}, and opens what backups of before hold.")
         print(f"When no backup and no cursor of before is needed: chamberlain keys drop {rotation.before}")

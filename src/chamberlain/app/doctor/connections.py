@@ -48,7 +48,7 @@ async def look_at_directory(opened: Opened) -> Sequence[HealthCheck]:
 
 async def _answer(opened: Opened, tenant: Tenant) -> HealthCheck:
     if opened.application is None:
-        return fault("directory", "It was not asked.", "Mend CHAMBERLAIN_DATABASE_URL first.")
+        return fault("directory", "It was not asked.", "Fix CHAMBERLAIN_DATABASE_URL first.")
     people = make_people(opened.settings, opened.application.pool)
     question = PeopleQuestion(tenant.id, users=tenant.administrator_users, named_groups=tenant.administrator_groups)
     try:
@@ -118,7 +118,7 @@ async def _ask(issuer: str, authority_pem: str | None) -> HealthCheck:
         async with asyncio.timeout(_PATIENCE_SECONDS), issuers_client(authority_pem) as client:
             published = await ask_issuer(client, issuer)
     except UnusableAnswer as error:
-        cure = "Tokens of this issuer are refused. Mend its address in the configuration file, or the issuer."
+        cure = "Tokens of this issuer are refused. Fix its address in the configuration file, or the issuer."
         return fault("issuers", f"{issuer} cannot be used: {error}.", cure)
     except UNANSWERED as error:
         cure = "Look whether this machine can reach it, by name and without a proxy, and trusts its certificate."

@@ -222,7 +222,7 @@ def _held(count: int) -> Sequence[HealthCheck]:
     if not count:
         return ()
     held = f"{counted(count, 'job')} {'waits' if count == 1 else 'wait'}"
-    cure = "See `chamberlain jobs list`, mend the cause, then `chamberlain jobs release`."
+    cure = "See `chamberlain jobs list`, fix the cause, then run `chamberlain jobs release`."
     return [warning("queue", f"{held} for a person.", cure)]
 
 

@@ -61,7 +61,7 @@ def _certificate(authority: Path) -> Sequence[HealthCheck]:
     except OSError:
         # Of this class are the faults of certificates, too.
         seen = f"{authority} cannot be read, or is no certificate."
-        return [fault("certificate", seen, "Restart the service, which writes it anew.")]
+        return [fault("certificate", seen, "Restart the service, which writes a new one.")]
     ends = [ssl.cert_time_to_seconds(str(each["notAfter"])) for each in context.get_ca_certs()]
     return [judge_certificate(datetime.fromtimestamp(end, UTC), local_now()) for end in ends]
 
@@ -195,11 +195,11 @@ def _addresses(settings: Settings) -> Iterator[HealthCheck]:
 def _webhooks(settings: Settings) -> Iterator[HealthCheck]:
     if settings.webhook_allow_http:
         cure = "Take CHAMBERLAIN_WEBHOOK_ALLOW_HTTP away when every receiver has https."
-        yield warning("settings", "Webhooks may be called without https: what they are told can be read.", cure)
+        yield warning("settings", "Webhooks may be called without https: others can read their payloads.", cure)
     for network in settings.allowed_networks:
         inside = any(network.overlaps(each) for each in _HERE if each.version == network.version)
         if inside or (_METADATA.version == network.version and _METADATA in network):
-            seen = f"CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS has {network}: whoever sets webhooks can reach this machine."
+            seen = f"CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS has {network}: administrators of webhooks can reach this machine."
             yield warning("settings", seen, "Name the networks of the receivers alone.")
 
 
@@ -212,7 +212,7 @@ def _proxies(settings: Settings) -> Iterator[HealthCheck]:
 
 def _mail(settings: Settings) -> Iterator[HealthCheck]:
     if settings.smtp_url is None:
-        seen = "CHAMBERLAIN_SMTP_URL is not set: nobody is told by mail that an approval waits, or guests have to go."
+        seen = "CHAMBERLAIN_SMTP_URL is not set: no e-mail reports waiting approvals or expiring guests."
         yield warning("settings", seen, "Name a mail server, or tell approvers and owners in another way.")
         return
     if "starttls=never" in settings.smtp_url.get_secret_value():

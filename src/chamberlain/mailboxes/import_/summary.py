@@ -111,7 +111,7 @@ class Account:
         except OSError as error:
             say(f"The report {path} cannot be written ({error.strerror}). Name another place for the --report.")
             return
-        say(f"What has become of each row is in {path}.")
+        say(f"The result of each row is in {path}.")
 
 
 @contextmanager
