@@ -648,7 +648,10 @@ class GroupNaming(Model, frozen=True, kw_only=True):
 
 
 class Guests(Model, frozen=True, kw_only=True):
-    """Whether guests may be added, by whom, and from where; no allowed domains means all but the blocked ones."""
+    """Who may add guests, and from which domains.
+
+    No allowed domains means all but the blocked ones.
+    """
 
     allowed: bool
     added_by: GuestAdders = GuestAdders.OWNERS

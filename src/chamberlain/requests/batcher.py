@@ -1,8 +1,7 @@
-"""The group commit: submissions that arrive together are written by one statement, which is one transaction.
+"""Group commit: concurrent submissions are one statement and one transaction.
 
-A submission is answered only after the commit has returned. What one of them does wrong is its own affair: the batch
-is halved until the guilty one is alone. Whoever wants a name that somebody holds and does not commit waits beside the
-others.
+A submission is answered after the commit. A faulty one is isolated by halving the batch. A submission that needs a name
+which another transaction holds waits beside the batches, so that it delays no other.
 """
 
 import asyncio

@@ -45,7 +45,7 @@ from chamberlain.templates.webhook import WebhookBody, WebhookShape, stored_webh
 
 
 def naming_rule_faults(text: str, pointer: str) -> Iterator[Fault]:
-    """What is wrong with a naming rule, if anything is."""
+    """Validate a naming rule."""
     try:
         parse_naming_rule(text)
     except NamingRuleInvalid as error:
@@ -73,8 +73,7 @@ CustomFields = Annotated[tuple[CustomFieldShape, ...], Meta(max_length=64)]
 
 
 def custom_field_faults(fields: Sequence[CustomFieldShape], pointer: str) -> Iterator[Fault]:
-    """What the single shapes cannot see: keys and values of a choice that are there twice, and choices where
-    there can be none."""
+    """Validate custom fields together: unique keys and values, and choices only where allowed."""
     seen: set[str] = set()
     for place, each in enumerate(fields):
         here = join_pointer(pointer, place)
@@ -137,7 +136,7 @@ class GroupNamingShape(Shape, frozen=True, kw_only=True):
 
 
 class GroupTemplateMembers(Shape, frozen=True, kw_only=True):
-    """What a template of kind group or team says, but for its webhook."""
+    """Properties of a template of kind group or team, without its webhook."""
 
     kind: Literal["group", "team"]
     name: Name
@@ -166,7 +165,7 @@ class GroupTemplateBody(GroupTemplateMembers, frozen=True, kw_only=True):
 
 
 class GroupTemplateShape(GroupTemplateMembers, frozen=True, kw_only=True):
-    """A template of kind group or team as it is kept, without what the service adds beside its id."""
+    """A stored template of kind group or team."""
 
     webhook: WebhookShape | None = None
     id: UUID
@@ -201,7 +200,7 @@ def group_template_faults(shape: GroupTemplateShape, pointer: str = "") -> Itera
 
 
 def to_group_template(shape: GroupTemplateShape, *, tenant_id: TenantId, revision: int) -> GroupTemplate:
-    """What the rules need of a template; its description, labels of choices and webhook are for others."""
+    """Convert to the value of the rules, without description, labels of choices and webhook."""
     return GroupTemplate(
         head=TemplateHead(
             tenant_id=tenant_id,
@@ -233,7 +232,7 @@ _Domains = Annotated[tuple[Domain, ...], Meta(max_length=1000)]
 
 
 class GuestsShape(Shape, frozen=True, kw_only=True):
-    """Whether guests may be added, by whom, and from where; no allowed domains means all but the blocked ones."""
+    """Who may add guests, and from which domains. No allowed domains means all but the blocked ones."""
 
     allowed: bool
     added_by: Literal["members", "owners", "administrators"] = "owners"
@@ -254,7 +253,7 @@ class GuestTemplateBody(Shape, frozen=True, kw_only=True):
 
 
 class GuestTemplateShape(GuestTemplateBody, frozen=True, kw_only=True):
-    """A template of kind guest as it is kept, without what the service adds beside its id."""
+    """A stored template of kind guest."""
 
     id: UUID
 
@@ -272,7 +271,7 @@ def guest_template_faults(shape: GuestTemplateShape, pointer: str = "") -> Itera
 
 
 def to_guest_template(shape: GuestTemplateShape) -> GuestTemplate:
-    """What the template says."""
+    """The rules of the template."""
     guests = shape.guests
     rules = GuestRules(
         allowed=guests.allowed,
@@ -308,7 +307,7 @@ Alias = Annotated[
 
 
 class RoomMailboxMetadataShape(Shape, frozen=True, kw_only=True, omit_defaults=True):
-    """What stands in a room."""
+    """Equipment of a room."""
 
     has_conference_phone: bool | None = None
     has_whiteboard: bool | None = None
@@ -360,7 +359,7 @@ class MailboxNamingShape(Shape, frozen=True, kw_only=True):
 
 
 class MailboxTemplateMembers(Shape, frozen=True, kw_only=True):
-    """What a template of a mailbox kind says, but for its webhook."""
+    """Properties of a mailbox template, without its webhook."""
 
     kind: Literal["shared", "equipment", "room"]
     name: Name
@@ -382,7 +381,7 @@ class MailboxTemplateBody(MailboxTemplateMembers, frozen=True, kw_only=True):
 
 
 class MailboxTemplateShape(MailboxTemplateMembers, frozen=True, kw_only=True):
-    """A template of a mailbox kind as it is kept, without what the service adds beside its id."""
+    """A stored mailbox template."""
 
     webhook: WebhookShape | None = None
     id: UUID

@@ -11,7 +11,7 @@ from chamberlain.core.json import StoredDecoder
 _HOST = rf"(?:\[[0-9A-Fa-f:.]+\]|[^\s{CONTROL}/?#@:\[\]]+)"
 # 1 to 65535.
 _PORT = "(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-# The scheme in either letter case (RFC 3986, 3.1); what is sent is kept.
+# The scheme in either letter case (RFC 3986, 3.1). The address is stored as it was sent.
 WebhookAddress = Annotated[
     str,
     shaped(
@@ -48,17 +48,17 @@ class WebhookBody(WebhookShape, frozen=True, kw_only=True):
 
 
 def stored_webhook(body: WebhookBody | None) -> WebhookShape | None:
-    """What is stored of a webhook that was sent: all but its secret, which has a place of its own."""
+    """Return the stored part of a webhook. Its secret is stored separately."""
     return None if body is None else WebhookShape(url=body.url, active=body.active)
 
 
 def kept_webhook(content: bytes) -> WebhookShape | None:
-    """The webhook of a template of whatever kind that is kept, if it has one."""
+    """Read the webhook of a stored template of any kind."""
     return _decode(content).webhook
 
 
 class _Hooked(Struct):
-    """What templates of all kinds have in common here; all else is passed over."""
+    """The common part of all stored templates. Other members are ignored."""
 
     webhook: WebhookShape | None = None
 

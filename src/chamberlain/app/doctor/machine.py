@@ -199,7 +199,7 @@ def _webhooks(settings: Settings) -> Iterator[HealthCheck]:
     for network in settings.allowed_networks:
         inside = any(network.overlaps(each) for each in _HERE if each.version == network.version)
         if inside or (_METADATA.version == network.version and _METADATA in network):
-            seen = f"CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS has {network}: administrators of webhooks can reach this machine."
+            seen = f"CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS has {network}: webhooks can reach this machine."
             yield warning("settings", seen, "Name the networks of the receivers alone.")
 
 
