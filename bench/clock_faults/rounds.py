@@ -161,7 +161,7 @@ def estate_of(target: Target) -> Iterator[Estate]:
             outside.environment = faked if target is Target.WORKER else real
             worker = outside.start_worker()
             outside.environment = real
-            wait_until(lambda: "The worker is at work." in worker.said(), 30, worker.said)
+            wait_until(lambda: "The worker is running." in worker.said(), 30, worker.said)
             yield Estate(outside, clock, right, other, worker, target)
             assert (worker.stop(), other.stop(), right.stop()) == (0, 0, 0)
 

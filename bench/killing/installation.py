@@ -37,7 +37,7 @@ class Installation:
     def add_worker(self) -> None:
         """One more worker, at work already."""
         worker = self.outside.start_worker()
-        wait_until(lambda: "The worker is at work." in worker.said(), STARTED_WITHIN, worker.said)
+        wait_until(lambda: "The worker is running." in worker.said(), STARTED_WITHIN, worker.said)
         self.workers.append(worker)
 
 

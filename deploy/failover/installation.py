@@ -42,7 +42,7 @@ def installed(cluster: Cluster, folder: Path, number: int = 2) -> Iterator[Insta
         services = tuple(outside.ready_service("--no-worker") for _ in range(number))
         workers = tuple(outside.start_worker() for _ in range(number))
         for each in workers:
-            wait_until(lambda each=each: "The worker is at work." in each.said(), 60, each.said)  # type: ignore[misc]
+            wait_until(lambda each=each: "The worker is running." in each.said(), 60, each.said)  # type: ignore[misc]
         yield Installation(outside, services, workers)
 
 

@@ -99,7 +99,7 @@ def test_it_rejects_a_file_that_is_there_and_a_folder_that_has_a_database(servic
     restored = run_command("restore", str(backup), "--data-dir", str(service.data_dir))
 
     assert (taken.returncode, taken.stdout) == (1, "")
-    assert "is there already. Name a file that is not" in taken.stderr
+    assert "Name a new file" in taken.stderr
     assert (restored.returncode, restored.stdout) == (1, "")
     assert "There is a database in" in restored.stderr
     assert backup.read_text() == "mine"
