@@ -103,7 +103,7 @@ def test_it_works_with_further_options(read: Read) -> None:
 
 
 def test_it_works_for_everything_else(read: Read) -> None:
-    seen = read.said["look_around"]
+    seen = read.said["discover"]
 
     people = {"Ada Achterberg", "Ben Okafor", "Cleo Marchetti", "Dara Lindqvist", "Eli Nakamura", "Gil Hartmann"}
     assert set(seen.pop("users")) == {*people, "Orangery"}

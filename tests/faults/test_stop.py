@@ -29,6 +29,9 @@ def test_it_gives_back_what_is_running(jobs: int, workers: int) -> None:
         load.run(jobs)
         with held_directory(outside):
             started = [outside.start_worker() for _ in range(workers)]
+            # One of them may lease all jobs before the other one handles signals.
+            for worker in started:
+                wait_until(lambda each=worker: "The worker is running." in each.said(), 20, worker.said)  # type: ignore[misc]
             wait_until(lambda: outside.value(LEASED) == jobs, within=20)
 
             begin = time.monotonic()
