@@ -103,7 +103,7 @@ async def test_keys_are_rotated_by_hand_beside_several_processes(databases: Data
 
     assert modes == {"database-url": 0o640, "database-worker-url": 0o640, "database-owner-url": 0o600, "keys": 0o600}
     assert f"keys rotate --to {key}" in added
-    assert f"{key} seals" in rotated
+    assert f"{key} encrypts" in rotated
     assert re.findall(r"^(\w+) +(seals|opens)", listed, re.MULTILINE) == [(key, "seals"), ("k1", "opens")]
 
 
