@@ -280,7 +280,7 @@ class Settings(BaseSettings):
 
     @property
     def allowed_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
-        """The networks that webhooks may stand in beyond public ones."""
+        """Return the networks besides public ones that webhooks may call."""
         return tuple(ip_network(each) for each in (self.webhook_allowed_networks or "").split(",") if each)
 
     @property
@@ -301,7 +301,7 @@ class Settings(BaseSettings):
 
     @property
     def listens_on_loopback(self) -> bool:
-        """Whether nobody outside this machine can reach the listeners."""
+        """Return whether only this machine can reach the listeners."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:

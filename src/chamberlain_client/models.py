@@ -648,7 +648,7 @@ class GroupNaming(Model, frozen=True, kw_only=True):
 
 
 class Guests(Model, frozen=True, kw_only=True):
-    """Who may add guests, and from which domains.
+    """Users who may add guests, and domains of guests.
 
     No allowed domains means all but the blocked ones.
     """

@@ -259,7 +259,7 @@ def test_without_a_template_guests_may_do_what_somebody_has_set() -> None:
     ("difference", "sentence"),
     [
         (of_mailbox(SHARED, with_values(is_hidden=False))[0],
-         "What the address list shows: wanted is yes, and the directory shows no."),
+         "Whether the address list hides the mailbox: wanted is yes, and the directory shows no."),
         (of_mailbox(ROOM, fields_with(city=None))[0],
          'The city: wanted is "Town", and the directory shows nothing.'),
         (of_mailbox(ROOM, place_with(tags=("a", "b", "c", "d", "e")))[0],

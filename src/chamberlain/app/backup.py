@@ -83,7 +83,7 @@ class BackupFile:
     def part(self, name: str) -> Iterator[IO[bytes]]:
         """One of its parts, for as long as the block runs."""
         with _told(self.path):
-            archive = tarfile.open(self.path, "r:")  # noqa: SIM115 - what goes wrong in the block is not about this file.
+            archive = tarfile.open(self.path, "r:")  # noqa: SIM115 - errors in the block do not concern this file.
         with archive:
             yield _content(self.path, archive, name)
 
@@ -98,7 +98,7 @@ def require_free(path: Path) -> None:
 
 @contextmanager
 def folder_beside(path: Path) -> Iterator[Path]:
-    """An empty folder for its parts, on the same disk, for as long as the block runs; nobody else may look into it."""
+    """Create a folder for the parts on the same disk, readable by this user only, and remove it afterwards."""
     folder = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with _told(path):
         folder.mkdir(mode=0o700)

@@ -166,8 +166,11 @@ async def opened_beside(settings: Settings) -> AsyncIterator[Database]:
 
 @asynccontextmanager
 async def opened_at_hand(settings: Settings) -> AsyncIterator[Database]:
-    """The database as the worker's role, for a command, whether the service runs or not: the embedded one is started
-    for as long as the block runs when nobody has started it. Raises DatabaseNotReady, and when there is none yet."""
+    """Open the database with the worker's role for a command.
+
+    The embedded database is started while the block runs, if it does not run. Raises DatabaseNotReady if the database
+    is not ready or does not exist.
+    """
     if settings.database_worker_url is None and not postgres.has_data(DataFolder(settings.data_dir).postgres):
         raise DatabaseNotReady(
             f"There is no database in {settings.data_dir} yet. Name the --data-dir of the service, or start it once."

@@ -1,4 +1,4 @@
-"""The embedded directory, wired: as it is, or with the faults that somebody has asked for."""
+"""Assemble the embedded directory, with simulated faults if the settings name any."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -119,7 +119,7 @@ def first_look(settings: Settings) -> int:
 
 
 def make_injection(settings: Settings) -> Injection | None:
-    """The faults at work; None when nobody has asked for any."""
+    """Return the simulated faults, or None if the settings name none."""
     faults = faults_of(settings)
     return None if faults == Faults() else Injection(faults, now)
 
@@ -162,21 +162,23 @@ def graph_application(settings: Settings, databases: Databases, verifier: Verifi
 
 
 def found_together(pool: Pool, *, patience: timedelta = ACQUIRED_WITHIN) -> FindGroups:
-    """Has those who look for groups at the same time answered by one call of the database. Nobody waits for longer than
-    `patience`."""
+    """Combine concurrent group lookups into one database call.
+
+    A lookup that takes longer than `patience` raises Unreachable.
+    """
     batcher = Batcher[GroupQuery, Sequence[Row]](
         partial(find_groups, pool),
         weigh=lambda wanted: wanted.most,
         owner=lambda wanted: wanted.tenant_id,
         most=_MOST_TOGETHER,
         most_weight=_MOST_ROWS,
-        # A large page holds up nobody who asks for one group.
+        # A large page does not delay the lookup of one group.
         at_once=2,
     )
 
     async def find(wanted: GroupQuery) -> Sequence[Row]:
         try:
-            # Where the database hangs, those who have not been asked for yet are told no later than others.
+            # The timeout includes the wait in the batcher, so a hanging database delays no lookup beyond it.
             async with asyncio.timeout(patience.total_seconds()):
                 return await batcher.submit(wanted)
         except Unavailable as refusal:

@@ -1,7 +1,7 @@
 """Two listeners, one application: plain HTTP, and the same with TLS for sign-in libraries that insist on it.
 
-Sockets are bound first, so that a port in use is told in a sentence of ours. Signals are not theirs to handle: the
-service stops its parts in order.
+Sockets are bound first, so that a port in use gets a clear error. The listeners handle no signals: the service stops
+its parts in order.
 """
 
 import asyncio
@@ -199,13 +199,16 @@ async def _serve_until(stop: asyncio.Event, listeners: Sequence[Listener], conne
             await asyncio.gather(*serving)
 
 
-# Prometheus waits ten seconds for an answer unless it is told otherwise, and takes none for a process that has ended.
+# Prometheus waits ten seconds for an answer by default, and takes a missing one for a process that has ended.
 PATIENCE = timedelta(seconds=5)
 
 
 def metrics_application(worker: Database, *, patience: timedelta = PATIENCE) -> ASGIApp:
-    """Answers /metrics; the queue and the findings are looked at when somebody asks, and counted no further
-    than queue/models.py says. A database that does not answer within `patience` is away."""
+    """Create the application that answers /metrics.
+
+    Each call counts the queue and the findings, up to the limit in queue/models.py. A database that does not answer
+    within `patience` is reported as down.
+    """
 
     async def metrics(_: Request) -> Response:
         try:

@@ -59,7 +59,7 @@ async def complete_example_estate(databases: Databases, folder: DataFolder) -> b
 
 
 async def forget_lost_passwords(databases: Databases, folder: DataFolder) -> None:
-    """Where the file is gone, nobody knows the passwords any more: take them from the people of the example."""
+    """Remove the passwords of the example users if their file is gone, since they cannot be read again."""
     if not folder.example_users.exists():
         await set_passwords(databases.worker.pool, _accounts(_example()), {})
 

@@ -157,7 +157,7 @@ async def remove_finished(tx: Transaction, before: datetime, most: int) -> int:
 
 
 async def remove_events(tx: Transaction, before: datetime, most: int) -> int:
-    """Remove events from before this time, whether somebody has read them or not; says how many there were."""
+    """Remove events from before this time, read or unread, and return their number."""
     return await _remove(tx, REMOVE_EVENTS, before, most)
 
 
@@ -206,8 +206,7 @@ SHORT_PAUSE = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long a failed request waits for somebody, how long a finished one can be looked at, and for how long events
-    are told to those who come late."""
+    """Retention periods of failed requests, finished requests and events."""
 
     failed_requests: timedelta
     finished_requests: timedelta

@@ -94,9 +94,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 # A token that ends sooner than this is replaced before it is used, since a call takes its time.
 _LEFT = 300.0
-# How long a provider may be away while somebody types in a code elsewhere, in seconds.
+# How long a provider may be unavailable while the user enters a device code, in seconds.
 _AWAY = 60.0
-# How long somebody may take to sign in with a browser, in seconds.
+# Timeout of a sign-in with a browser, in seconds.
 _BROWSER_WITHIN = 600.0
 
 # An answer of the provider, as MSAL passes it on. Its members may have any type.
@@ -168,7 +168,7 @@ class SignedIn:
 def sign_in(
     program: Program, sign_ins: SignIns, tls: ssl.SSLContext, show: Callable[[Prompt], None], *, with_browser: bool
 ) -> SignedIn:
-    """Have somebody sign in: by a code that is typed in anywhere, or with a browser on this machine."""
+    """Sign the user in with a device code, or with a browser on this machine."""
     cache = msal.SerializableTokenCache()
     with _application(program.issuer, program.client_id, cache, tls) as application:
         way = _with_browser if with_browser else _by_device_code

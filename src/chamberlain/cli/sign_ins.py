@@ -1,7 +1,8 @@
-"""Who is signed in where: two files in the user's config folder, readable for that user alone, and the lock they share.
+"""Store the sign-ins in two files of the user's config folder, readable by that user only.
 
-`profiles.json` says for each server who signed in how; `tokens.json` is the cache of the sign-in library. Both are
-written whole or not at all. Who reads the tokens to use them holds the lock, since using one may replace it.
+`profiles.json` has the user and the kind of sign-in of each server; `tokens.json` is the cache of the sign-in library.
+Both are replaced atomically. A reader of tokens holds the lock that both files share, since using a token may replace
+it.
 """
 
 import fcntl
@@ -60,7 +61,7 @@ class SignIns:
             os.close(descriptor)
 
     def last_server(self) -> str | None:
-        """The server that somebody signed in at last."""
+        """Return the server of the latest sign-in."""
         return self._profiles().last
 
     def profile(self, server: str) -> Profile | None:

@@ -126,8 +126,8 @@ def _still_assigned(
 
 
 _HEAD = """\
-# Tenants with their templates and policies. What the embedded directory and identity platform hold is no part of this,
-# and no secret is in it: a webhook without one keeps the one that it has.
+# Tenants with their templates and policies. Data of the embedded directory and identity platform is not included.
+# Secrets are not included either: a webhook without a secret keeps its current one.
 """
 
 

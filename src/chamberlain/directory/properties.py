@@ -151,7 +151,7 @@ PROPERTIES: Mapping[DriftProperty, Manner] = {
     DriftProperty.MAILBOX_BOOKING: _managed("the automatic booking"),
     # Not compared if the mailbox allows its users another reply.
     DriftProperty.MAILBOX_AUTOMATIC_REPLY: _managed("the automatic reply"),
-    DriftProperty.MAILBOX_HIDDEN: _managed("what the address list shows"),
+    DriftProperty.MAILBOX_HIDDEN: _managed("whether the address list hides the mailbox"),
     DriftProperty.MAILBOX_PERMISSIONS: _managed("the permissions"),
     DriftProperty.MAILBOX_AUTO_MAPPING: _managed("the automatic mapping"),
     # The directory's administrators may have granted them; the report informs them.

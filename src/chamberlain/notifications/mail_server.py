@@ -103,7 +103,7 @@ class MailServer:
             async with asyncio.timeout(TOTAL_TIMEOUT.total_seconds()):
                 await _connect(client)
                 for mail in mails:
-                    outcomes.append(await self._send_one(client, mail))  # noqa: PERF401 - what is done counts if time runs out
+                    outcomes.append(await self._send_one(client, mail))  # noqa: PERF401 - mails sent before a timeout count
                 await _quit(client)
         except TimeoutError:
             slow = TryAgain(_RETRY, "The mail server takes too long.")

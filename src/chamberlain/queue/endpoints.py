@@ -84,7 +84,7 @@ ABOUT_RELEASE = About(
     tag="Operation",
     summary="Release a held job",
     description="It is run again at once; running a job twice does no harm. The body may be left out.",
-    example={"comment": "Mended in the new version."},
+    example={"comment": "Fixed in the new version."},
 )
 _EXAMPLE = {
     "id": "00000000-0000-8000-8000-00000000002a",

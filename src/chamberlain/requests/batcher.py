@@ -201,12 +201,12 @@ def _verdict(row: Record) -> Verdict:
             raise RuntimeError(f"accept_requests knows an outcome that is not known here: {other}")
 
 
-# How long a submission waits for another's uncommitted name or key before it is told so.
+# How long a submission waits for another's uncommitted name or key before it is refused.
 PATIENCE = timedelta(seconds=10)
 # The function looks at the whole batch once for each tenant in it: with a tenant for each draft, 512 drafts take 0.6 s,
 # and 128 a sixteenth of that.
 MOST_TOGETHER = 128
-# Of bodies in one statement. So many small ones are far below this; a larger one goes alone, and holds up nobody else.
+# Of bodies in one statement. So many small ones are far below this; a larger one is written alone and delays no other.
 MOST_BYTES = 256 * 1024
 # Of bodies that wait to be written. In memory each is there several times.
 MOST_BYTES_WAITING = 64 * 1024 * 1024
@@ -226,7 +226,7 @@ _Claim: TypeAlias = tuple[UUID, str, str]
 class Acceptor:
     """Writes drafts, many at a time.
 
-    `patience` is how long a draft waits for somebody else who holds its name or key and has not committed yet.
+    `patience` is how long a draft waits for a transaction that holds its name or key and is not committed.
     `observe` gets the size of each batch. `held_addresses` is the function in the same database that tells which
     addresses the directory has given away, if it has one.
     """
@@ -262,7 +262,7 @@ class Acceptor:
 
     async def accept(self, draft: Draft) -> Verdict:
         """Write the draft with all its rows. Raises Unavailable when it could not be written, BodyInvalid when it
-        cannot be, Conflict when somebody else holds its key uncommitted for too long."""
+        cannot be, Conflict when another transaction holds its key for too long."""
         try:
             # Together with others it would have all of them wait.
             if self._held and not self._held.keys().isdisjoint(_claims(draft)):
@@ -289,7 +289,7 @@ class Acceptor:
                 try:
                     return (await self._flush([draft]))[0]
                 except asyncpg.LockNotAvailableError:
-                    # Somebody else who waits looks next.
+                    # Another waiting draft is checked next.
                     continue
                 finally:
                     self._patient.release()

@@ -203,7 +203,7 @@ def _encode(encoded: type[Encoded], shape: TemplateShape, record: TemplateRecord
 
 
 def _encode_offered(encoded: type[Encoded], shape: TemplateShape, **more: object) -> Encoded:
-    assert not isinstance(shape, GuestTemplateShape)  # noqa: S101 - guest templates are offered to nobody.
+    assert not isinstance(shape, GuestTemplateShape)  # noqa: S101 - guest templates are not offered.
     return encoded(**_same_members(encoded, shape), approval_required=shape.approval is not None, **more)
 
 

@@ -86,8 +86,8 @@ def what_is_wrong(field: CustomField, value: Value) -> str | None:
 
 
 def fault_at(field: CustomField, code: str, detail: str, pointer: str = "") -> Fault:
-    """A fault that points to the field (RFC 6901, 3: tilde and slash are escaped); `pointer` is where the metadata's
-    parent stands."""
+    """A fault that points to the field (RFC 6901, 3: tilde and slash are escaped); `pointer` is that of the
+    metadata's parent."""
     return Fault(f"{pointer}/metadata/{field.key.replace('~', '~0').replace('/', '~1')}", code, detail)
 
 

@@ -232,7 +232,7 @@ _Domains = Annotated[tuple[Domain, ...], Meta(max_length=1000)]
 
 
 class GuestsShape(Shape, frozen=True, kw_only=True):
-    """Who may add guests, and from which domains. No allowed domains means all but the blocked ones."""
+    """Users who may add guests, and domains of guests. No allowed domains means all but the blocked ones."""
 
     allowed: bool
     added_by: Literal["members", "owners", "administrators"] = "owners"
@@ -414,7 +414,7 @@ def mailbox_domain_faults(shape: MailboxTemplateShape, domains: Collection[str],
 
 
 def to_mailbox_template(shape: MailboxTemplateShape, *, tenant_id: TenantId, revision: int) -> MailboxTemplate:
-    """What the rules need of a template; its description, labels of choices and webhook are for others."""
+    """Return the parts of a template that rules use, without its description, labels of choices and webhook."""
     return MailboxTemplate(
         head=TemplateHead(
             tenant_id=tenant_id,
@@ -435,7 +435,7 @@ def to_mailbox_template(shape: MailboxTemplateShape, *, tenant_id: TenantId, rev
 
 
 def _impossible_fields(shape: MailboxTemplateShape, pointer: str) -> Iterator[Fault]:
-    """A field that is demanded and that no mailbox of this kind may have: nobody could send the right body."""
+    """Find required fields that no mailbox of this kind may have, since no body could satisfy them."""
     if shape.kind == "equipment":
         return
     for place, each in enumerate(shape.custom_fields):

@@ -7,7 +7,7 @@ from msgspec import Struct
 from chamberlain.core.fields import CONTROL, Shape, shaped
 from chamberlain.core.json import StoredDecoder
 
-# A name or an address; one of IPv6 stands in brackets.
+# A name or an address; an IPv6 address is in brackets.
 _HOST = rf"(?:\[[0-9A-Fa-f:.]+\]|[^\s{CONTROL}/?#@:\[\]]+)"
 # 1 to 65535.
 _PORT = "(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"

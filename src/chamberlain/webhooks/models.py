@@ -133,7 +133,7 @@ class DueDelivery:
 
     @property
     def webhook(self) -> WebhookKey:
-        """Whose call it is."""
+        """Return the key of the webhook."""
         return self.tenant_id, self.template_id
 
 

@@ -162,7 +162,7 @@ class ConnectionPool:
             del self._by_receiver[receiver]
 
 
-_SECRET_PREFIX = "whsec_"  # noqa: S105 - what every secret begins with, and none itself.
+_SECRET_PREFIX = "whsec_"  # noqa: S105 - the prefix of every secret, not a secret.
 TIMEOUT: Final = timedelta(seconds=15)
 # Errors of calls without an answer. All refused addresses have the same text.
 REFUSED: Final = (

@@ -117,7 +117,7 @@ def judge_keys(known: Collection[str], used: Collection[str], *, file: str) -> H
 
 
 def judge_certificate(ends: datetime, now: datetime) -> HealthCheck:
-    """The self-made certificate behind the https listener, which is made anew at every start."""
+    """Check the self-signed certificate of the https listener, which each start creates again."""
     seen = f"The self-made certificate (ca.pem) ends on {ends:%Y-%m-%d}."
     if ends > now + _LITTLE_TIME:
         return healthy("certificate", seen)

@@ -103,7 +103,7 @@ async def _ask_all(opened: Opened, issuers: Sequence[str]) -> Sequence[HealthChe
 
 
 def _authority_pem(authority: Path) -> str | None:
-    """None where it is of no use, which is told of elsewhere."""
+    """Return the certificate authority, or None if it is unusable, which another check reports."""
     try:
         pem = authority.read_text(encoding="ascii")
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)

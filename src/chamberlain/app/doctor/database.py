@@ -59,7 +59,7 @@ class Opened:
 
 @asynccontextmanager
 async def opened_to_look(settings: Settings) -> AsyncIterator[Opened]:
-    """The database for as long as the block runs. The embedded one is started when nobody has started it."""
+    """Open the database while the block runs. Start the embedded one if it does not run."""
     opened = Opened(settings)
     async with AsyncExitStack() as stack:
         addresses = await _addresses(stack, opened)

@@ -10,8 +10,10 @@ from chamberlain.settings import Settings
 
 
 async def examine(settings: Settings, ask: AskService) -> Sequence[HealthCheck]:
-    """How the installation stands, beside its running service or while it is stopped. `ask` asks the service at an
-    address whether it is ready."""
+    """Examine the installation, whether its service runs or not.
+
+    `ask` asks the service at an address whether it is ready.
+    """
     listeners = await look_at_listeners(settings, ask)
     found = [*look_at_settings(settings), *look_at_folder(settings), *listeners.checkups]
     async with opened_to_look(settings) as opened:

@@ -154,7 +154,7 @@ def _address(settings: Settings) -> str:
     return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
 
 
-# Cloud machines are told secrets there (RFC 3927 gives out the network; the address is the custom of all of them).
+# Cloud machines read secrets there. RFC 3927 defines the network; cloud providers share the address by convention.
 _METADATA = ip_address("169.254.169.254")
 _HERE = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 

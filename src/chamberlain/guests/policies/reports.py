@@ -123,7 +123,7 @@ class Report:
 
     @property
     def unnamed(self) -> frozenset[UserId]:
-        """Whose names the directory has to be asked for."""
+        """Return the guests whose names the directory has to supply."""
         return frozenset([each.guest_id for each in self.taken if each.guest is None])
 
 

@@ -143,7 +143,7 @@ def _parts(cell: str) -> list[str]:
 
 def _object(body: dict[str, object], name: str) -> dict[str, object]:
     found = body.setdefault(name, {})
-    # Nobody but this file puts anything there.
+    # Only this module writes there.
     assert isinstance(found, dict)  # noqa: S101 - it tells the type checker so.
     return found
 
@@ -156,8 +156,7 @@ _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class FileFault:
-    """One thing wrong with a file: the line, counted from 1, the name of the column where it is about one, and how to
-    mend it."""
+    """One error in a file: the line, counted from 1, the column if there is one, and the cure."""
 
     line: int
     column: str | None
@@ -186,7 +185,7 @@ class Table:
 
 
 def read_table(data: bytes) -> Table:
-    """The rows of a file in UTF-8 whose first row names the columns; commas or semicolons stand between cells."""
+    """Read the rows of a UTF-8 file. Its first row names the columns; cells are separated by commas or semicolons."""
     if len(data) > MOST_BYTES:
         return _nothing(1, f"The file has more than {MOST_BYTES // 1024 // 1024} MiB. Divide it into several.")
     if data.startswith(_BYTE_ORDER_MARKS):

@@ -42,11 +42,11 @@ class RowResult:
 
     @property
     def is_ill(self) -> bool:
-        """Whether somebody has to look at the row."""
+        """Return whether the row needs attention."""
         return self.outcome in {Outcome.CONFLICT, Outcome.REFUSED, Outcome.FAILED}
 
     def not_finished(self) -> "RowResult":
-        """The same, as long as nobody knows how it ends."""
+        """Return this result with the outcome not finished."""
         return replace(self, outcome=Outcome.NOT_FINISHED)
 
     @property

@@ -49,7 +49,7 @@ MOST_AT_ONCE = 16
 PATIENCE = 300.0
 # The same for one that was never there: its address may be wrong.
 FIRST_PATIENCE = 20.0
-# Half of the first pause where nobody names one, and the longest.
+# Half of the first pause if the service names none, and the longest pause, in seconds.
 _SOON, _LATE = 0.25, 10.0
 
 
@@ -213,7 +213,7 @@ def _same(name: str, found: object, wanted: object) -> bool:
         return isinstance(found, Mapping) and all(_same("", found.get(key), value) for key, value in wanted.items())
     if name in _IDS:
         return str(found).lower() == str(wanted).lower()
-    # True equals 1 to Python, and nobody else.
+    # True equals 1 in Python only.
     return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
 
 
@@ -393,7 +393,7 @@ def _told(row: MailboxRow, error: Refused) -> str:
 
 # Seconds in which an answer has to come; a service that is busy may take its time.
 _TIMEOUT = 60.0
-# A token is asked for anew as often; the sign-in replaces one well before it ends.
+# A token is requested again after this many seconds; the sign-in replaces it well before it expires.
 _TOKEN_KEPT = 30.0
 
 

@@ -58,7 +58,7 @@ class Account:
         self.results[result.line] = result
 
     def note(self, key: str, result: RowResult) -> None:
-        """The same, and it is done. It is told even where the journal fails: then it was asked for all the same."""
+        """Count a finished row and write it to the journal. It counts even if the journal fails, since it was sent."""
         self.put(result)
         self.journal.note(key, result)
 
