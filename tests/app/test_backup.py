@@ -36,9 +36,9 @@ def test_it_rejects_to_take_the_place_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "backup"
     path.write_text("mine")
 
-    with pytest.raises(BackupUnusable):
+    with pytest.raises(BackupUnusable, match="Name a new file"):
         require_free(path)
-    with pytest.raises(BackupUnusable):
+    with pytest.raises(BackupUnusable, match="Name a new file"):
         write(path)
 
     assert path.read_text() == "mine"

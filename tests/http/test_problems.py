@@ -38,7 +38,7 @@ def test_it_works() -> None:
         "title": "The body is invalid.",
         "status": 400,
         "code": "invalidBody",
-        "detail": "The body has one fault.",
+        "detail": "The body has 1 error.",
         "instance": "/collab/v1/groups/",
         "traceId": TRACE,
         "errors": [{"pointer": "/displayName", "code": "missingProperty", "detail": "displayName is required."}],

@@ -88,12 +88,16 @@ class BackupFile:
             yield _content(self.path, archive, name)
 
 
+def _exists(path: Path) -> BackupUnusable:
+    return BackupUnusable(f"{path} exists already. Name a new file: a backup never replaces one.")
+
+
 def require_free(path: Path) -> None:
-    """Raises BackupUnusable when there is something in the place of a new backup already, or no folder for it."""
+    """Check that a new backup can be written here. Raises BackupUnusable if the file exists or its folder does not."""
     if path.is_symlink() or path.exists():
-        raise BackupUnusable(f"{path} exists already. Name a new file: a backup never replaces one.")
+        raise _exists(path)
     if not path.parent.is_dir():
-        raise BackupUnusable(f"There is no folder {path.parent}. Make it first.")
+        raise BackupUnusable(f"There is no folder {path.parent}. Create it first.")
 
 
 @contextmanager
@@ -129,7 +133,7 @@ def write_backup(path: Path, head: Head, parts: Sequence[Path]) -> None:
             # A second name instead of another one: a file that has come meanwhile stays.
             path.hardlink_to(unfinished)
         except FileExistsError as error:
-            raise BackupUnusable(f"{path} is there already.") from error
+            raise _exists(path) from error
 
 
 def open_backup(path: Path) -> BackupFile:

@@ -61,7 +61,7 @@ def _sentences(refused: errors.Refused) -> Iterator[str]:
     for fault in refused.faults:
         yield f"  {fault.pointer or '/'}: {fault.detail}"
     if refused.faults_are_truncated:
-        yield "  There are more faults."
+        yield "  There are more errors."
     if refused.conflicting_id is not None:
         yield f"It conflicts with {refused.conflicting_id}."
     if refused.status == 401:

@@ -97,8 +97,8 @@ class BodyInvalid(Refusal):
         taken = first_faults(faults)
         self.faults = taken[:MOST_FAULTS]
         self.are_truncated = are_truncated or len(taken) > MOST_FAULTS
-        number = _number(self.faults, are_truncated=self.are_truncated)
-        super().__init__("invalidBody", f"The body has {number} fault{'' if number == 'one' else 's'}.")
+        count = _count_errors(self.faults, are_truncated=self.are_truncated)
+        super().__init__("invalidBody", f"The body has {count}.")
 
 
 class NotPossible(Refusal):
@@ -111,9 +111,8 @@ class NotPossible(Refusal):
         taken = first_faults(faults)
         self.faults = taken[:MOST_FAULTS]
         self.are_truncated = len(taken) > MOST_FAULTS
-        number = _number(self.faults, are_truncated=self.are_truncated)
-        detail = "is one reason" if number == "one" else f"are {number} reasons"
-        super().__init__("notPossible", f"There {detail} against it.")
+        count = _count_errors(self.faults, are_truncated=self.are_truncated)
+        super().__init__("notPossible", f"The request has {count}.")
 
 
 class KeyReused(Refusal):
@@ -231,7 +230,7 @@ class FileInvalid(OperatorFault):
     """A configuration file cannot be read or written."""
 
 
-def _number(faults: Sequence[Fault], *, are_truncated: bool) -> str:
+def _count_errors(faults: Sequence[Fault], *, are_truncated: bool) -> str:
     if are_truncated:
-        return f"more than {len(faults)}"
-    return "one" if len(faults) == 1 else str(len(faults))
+        return f"more than {len(faults)} errors"
+    return "1 error" if len(faults) == 1 else f"{len(faults)} errors"
