@@ -32,7 +32,7 @@ VENV = ROOT / ".venv"
 CLIENTS_VENV = ROOT / ".venv-clients"
 ORDINARY_WAY_VENV = ROOT / ".venv-ordinary"
 
-# What an environment is made of, in the order of installing: locks, and the tree itself.
+# The parts of an environment, in the order of installation: locks, and the tree itself.
 TREE = "pyproject.toml"
 TO_RUN = ("requirements.lock", TREE)
 TO_TEST = ("requirements.lock", "requirements-test.lock", TREE)
@@ -85,7 +85,7 @@ LOCKS = {
 def main() -> int:
     """Find the word in the table below and do it."""
     word, arguments = (sys.argv[1] if len(sys.argv) > 1 else "help"), sys.argv[2:]
-    if sys.version_info < (3, 11):  # noqa: UP036  Whoever has an older Python starts this file with it, and gets a sentence.
+    if sys.version_info < (3, 11):  # noqa: UP036  An older Python can run this file, and gets a clear message.
         stop(f"Chamberlain needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
     if word not in WORDS:
         print("python3 dev.py WORD\n\n" + "\n".join(f"  {name:6} {done.__doc__}" for name, done in WORDS.items()))
@@ -96,7 +96,7 @@ def main() -> int:
     except PermissionError as error:
         stop(f"{error.strerror}: {error.filename}. Let its owner do it or remove .venv, or use a clone of your own.")
     except KeyboardInterrupt:
-        return 130  # What a shell gives for a program ended by Ctrl-C.
+        return 130  # The exit code of a shell for a program ended by Ctrl-C.
 
 
 def setup(arguments: list[str]) -> int:
@@ -155,7 +155,7 @@ def check(_: list[str]) -> int:
         passed = list(two_cores.map(report, tools, tools.values()))
     uncovered = outside_contracts()
     for name in uncovered:
-        print(f"contracts  {name} is named in no contract of .importlinter: say where it stands.")
+        print(f"contracts  {name} is named in no contract of .importlinter: add it to one.")
     return 0 if all(passed) and not uncovered else 1
 
 
@@ -216,8 +216,8 @@ def provenance(name: str, options: list[str]) -> list[str]:
 
 
 def lock(arguments: list[str]) -> int:
-    """Write the locks anew from pyproject.toml; --upgrade takes newer versions."""
-    # uv stays a tool of this one command: whoever installs needs pip alone.
+    """Write the locks again from pyproject.toml; --upgrade takes newer versions."""
+    # uv stays a tool of this one command: installing needs pip alone.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("UV_")}
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
@@ -264,7 +264,7 @@ def prepare(folder: Path, parts: tuple[str, ...]) -> Path:
         missing = todo(folder, wanted)
         if missing == list(wanted):
             make(folder)
-        # Without its stamp an environment counts as unfinished: an interrupted installation is begun anew.
+        # Without its stamp an environment counts as unfinished: an interrupted installation starts again.
         stamp = {part: known for part, known in read_stamp(folder).items() if part not in missing}
         (folder / "stamp.json").unlink(missing_ok=True)
         for part in missing:
@@ -274,7 +274,7 @@ def prepare(folder: Path, parts: tuple[str, ...]) -> Path:
 
 
 def todo(folder: Path, wanted: dict[str, str]) -> list[str]:
-    """List the parts to be installed; all of them when the environment has to be made anew."""
+    """List the parts to be installed; all of them when the environment must be made again."""
     known = read_stamp(folder)
     usable = os.access(folder / "bin" / "python", os.X_OK) and known.get("made for") == made_for(folder)
     changed = [part for part in wanted if part != TREE and known.get(part, wanted[part]) != wanted[part]]
@@ -350,7 +350,7 @@ def pip(folder: Path, *arguments: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         stop(
-            f"{done.stdout}{done.stderr}\npip could not install; nothing is half done: mend the cause and run it again."
+            f"{done.stdout}{done.stderr}\npip could not install; nothing is half done: fix the cause and run it again."
         )
 
 
@@ -372,7 +372,7 @@ def report(name: str, command: list[str]) -> bool:
 
 
 def pytest(*arguments: str) -> int:
-    """Run pytest in the test environment, before the eyes of whoever waits."""
+    """Run pytest in the test environment, with its output on the terminal."""
     # Tests start hundreds of processes of ours: what the first one compiles is kept for the others, in any environment.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return subprocess.call([prepare(VENV, TO_TEST) / "python", "-m", "pytest", *arguments], env=environment)
@@ -392,7 +392,7 @@ def outside_contracts(root: Path = ROOT) -> list[str]:
     contracts = configparser.ConfigParser()
     contracts.read(root / ".importlinter")
     named = {pair for section in contracts.sections() for pair in names_in(contracts[section])}
-    # A contract holds what stands below the names in it, unless it only forbids them to others.
+    # A contract covers the modules below the names in it, unless it only forbids them to others.
     exactly, with_all_below = {name for _, name in named}, {name for holds, name in named if holds}
     source = root / "src"
     files = [*source.glob("chamberlain/*.py"), *source.glob("chamberlain*/**/__init__.py")]
@@ -405,7 +405,7 @@ def outside_contracts(root: Path = ROOT) -> list[str]:
 
 
 def names_in(contract: configparser.SectionProxy) -> Iterator[tuple[bool, str]]:
-    """Give the full module names of one contract, and whether it holds what stands below them."""
+    """Yield the full module names of a contract, and whether it covers the modules below them."""
     for option, value in contract.items():
         # A layer is a module in each container.
         containers = contract["containers"].split() if option == "layers" else [""]

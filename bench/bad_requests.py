@@ -104,7 +104,7 @@ def _headers(contestant: Contestant, bad: Bad) -> dict[str, str]:
 
 
 def _look_at_each(contestant: Contestant) -> None:
-    """Every bad request is told what is wrong with it."""
+    """Check that each bad request gets the error that describes it."""
     taken = httpx2.post(
         f"{contestant.url}{MAILBOXES}", json=TAKEN, headers=contestant.service.headers(ADA_MAIL, SCOPE), verify=TLS
     )

@@ -19,7 +19,7 @@ from bench.measuring.worker import worker_of
 from tests.services import ADA_MAIL, COLLAB, GRAPH, GROUP_TEMPLATE
 
 COLUMNS = {"found p50": ".2f", "found p99": ".2f", "POST p50": ".2f", "POST p99": ".2f", "GETs": ".1f"}
-# Between two looks. Somebody who looks without a pause would take from the worker what they wait for.
+# Pause between two reads. Reading without a pause would take processor time from the worker.
 PAUSE = 0.001
 # A group that is not there after this time is a fault.
 FOUND_WITHIN = 30.0
@@ -67,7 +67,7 @@ def _ask(connection: HTTPConnection, headers: Mapping[str, str], name: str) -> s
 
 
 def _look_until_found(connection: HTTPConnection, headers: Mapping[str, str], request_id: str) -> int:
-    """How often one had to look. What is found is one group, and it carries the id of the request."""
+    """Count the reads until the group is found. It must be one group with the id of the request."""
     path = f"/graph/v1.0/groups?$filter=chamberlain_group/requestId%20eq%20'{request_id}'"
     end, looks = time.perf_counter() + FOUND_WITHIN, 0
     while time.perf_counter() < end:

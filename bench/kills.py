@@ -32,7 +32,7 @@ COLUMNS = {
     "violations": ".0f",
     "cut": ".0f",
 }
-# What is promised, in seconds: leases last for ten, and workers look every two.
+# The promised seconds until recovery: leases last for ten, and workers look every two.
 PROMISED = {"worker": 12.0, "PostgreSQL": 3.0}
 # Groups that are accepted before the random moment begins, and after everybody is back.
 BEFORE, AFTER = 50, 50

@@ -20,7 +20,7 @@ from bench.submit_group import QUESTION
 COLUMNS = {"ratio": ".2f", "rate": ",.0f", "MB/s": ",.1f", "p50": ".2f", "p99": ".2f", "cpu": ",.0f", "made": ",.0f"}
 MEMBERS = (0, 100, 1_000, 10_000)
 CONNECTIONS = 4
-# What a member takes in a body, and what all else does.
+# Bytes of a member in a body, and of the rest of it.
 MEMBER_BYTES, OTHER_BYTES = 39, 110
 MOST = max(MEMBERS)
 PEOPLE = BENCH / "large_bodies.sql"
@@ -61,14 +61,14 @@ def _measure(contestant: Contestant, members: int, seconds: int) -> dict[str, fl
     check_retrievable(question, contestant)
     last = contestant.database.texts(LAST)[0]
     found = contestant.database.count(MEMBERS_OF.format(last))
-    # Who asks is an owner, and owners are members.
+    # The caller is an owner, and owners are members.
     assert found == members + 1, (last, found)
     figures["MB/s"] = figures["rate"] * (OTHER_BYTES + MEMBER_BYTES * members) / 1e6
     return figures
 
 
 def _measure_beside(contestant: Contestant, seconds: int) -> dict[str, float]:
-    """What those get who send small bodies."""
+    """Measure the latency of small bodies beside large ones."""
     small, large = (
         _question(members).load(contestant.service, contestant.url, next(run_number)) for members in (0, MOST)
     )

@@ -59,7 +59,7 @@ def _second_process(first: Service) -> Iterator[Service]:
 
 
 def _measure(database: Measured, services: Sequence[Service], seconds: int) -> dict[str, float]:
-    """What they take together; PostgreSQL is a child of the first."""
+    """Measure the processes together; PostgreSQL is a child of the first."""
     processes = [each.process.pid for each in services]
     loads = [(QUESTION.load(each, each.url, next(run_number)), CONNECTIONS // len(services)) for each in services]
     accepted_before, used_before = database.count(ACCEPTED), seconds_used(processes)

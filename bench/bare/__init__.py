@@ -1,1 +1,4 @@
-"""What writing alone comes to. It is a folder, so that `dev.py bench` runs it only when it is named."""
+"""Measure the cost of the writes alone.
+
+It is a folder, so that `dev.py bench` runs it only when it is named.
+"""

@@ -27,7 +27,7 @@ OFFSETS: Mapping[str, int] = {
     for direction, sign in (("ahead", 1), ("behind", -1))
 }
 CALLS = 10
-# What a process says of its clock, in the log or on standard error.
+# Reports of a process about its clock, in the log or on standard error.
 REPORT = "clock differs from the"
 TABLES = ("request", "event", "idempotency_key")
 SWEEP_NOW = """

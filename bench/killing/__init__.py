@@ -1,5 +1,4 @@
-"""Processes that are killed under load, and what has become of everything that was acknowledged.
+"""Kill processes under load and check everything that was acknowledged.
 
-Here lives what is killed, and how it is looked at. Which of them, how often, and what is promised stands in
-bench/kills.py.
+This package has the victims and their inspection. bench/kills.py chooses them, the number of kills and the limits.
 """

@@ -1,4 +1,4 @@
-"""What has become of everything that was acknowledged, as the database has it."""
+"""Look up every acknowledged request in the database."""
 
 import asyncio
 from collections import Counter
@@ -50,7 +50,7 @@ def count(address: str, statement: str, values: Sequence[str] | None = None) -> 
 
 
 def leased(address: str) -> Sequence[str]:
-    """The jobs that somebody holds, each with its lease."""
+    """List the leased jobs, each with its lease."""
     found = _asked(address, LEASED)
     assert isinstance(found, list)
     return found

@@ -1,4 +1,4 @@
-"""What is killed: an API process, two workers, and a PostgreSQL that its supervisor starts again."""
+"""The victims: an API process, two workers, and a PostgreSQL that its supervisor starts again."""
 
 import asyncio
 from collections.abc import Iterator

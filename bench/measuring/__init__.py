@@ -1,5 +1,4 @@
-"""What every measurement is made of: a running service, a load, a limit to compare with, a report.
+"""Parts of every measurement: a running service, a load, a limit to compare with, a report.
 
-Here lives how something is measured. What is measured, and what it is compared with, stands in the files of bench/
-itself, one question each.
+This package has the method. The files of bench/ itself have the questions, one each.
 """

@@ -70,7 +70,7 @@ def warm_up(question: Question, all_of_them: Sequence[Contestant], *, seconds: i
 
 
 def rows_of(rounds: Rounds) -> list[Row]:
-    """What is reported, by numbers of connections."""
+    """Build the rows of the report, by number of connections."""
     return [Row(name, figures) for name, figures in sorted(rounds.items(), key=_by_connections)]
 
 

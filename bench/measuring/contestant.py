@@ -13,9 +13,9 @@ from tests.services import Service
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """Who is asked at `url`, and how its worker runs.
+    """A service at `url` that is measured, and how its worker runs.
 
-    `processes` are those whose time it takes: PostgreSQL is a child of the service. What it accepts is in the table
+    Processor time is counted of `processes`: PostgreSQL is a child of the service. Accepted requests are in the table
     `requests`.
     """
 

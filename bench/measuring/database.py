@@ -21,7 +21,7 @@ PAUSE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The addresses of the roles, that of whoever made the server among them."""
+    """The addresses of the database by role, including the role that created the server."""
 
     set_up: str
     owner: str

@@ -9,9 +9,9 @@ from tests.services import ADA_MAIL, API, GROUP_TEMPLATE, Service, wait_until
 SQL = Path(__file__).with_suffix(".sql")
 ADMINISTRATOR = f"{API}/admin/Config.ReadWrite.All"
 
-# More than a page of a list: whoever reads on behind its first page reads behind all copies as well.
+# More than a page of a list, so that the second page is behind all copies as well.
 _BEHIND = 60
-# The service is told to look for new groups now, which it does every half minute.
+# Makes the service look for new groups now, which it does every half minute.
 _LOOK = "UPDATE chamberlain.job SET run_at = now() WHERE kind = 'subjectDiscover'"
 _SEEN = "SELECT count(*) FROM chamberlain.subject WHERE request_id IS NOT NULL"
 # The oldest by time, and the last by name; copies are between those and what comes later.
@@ -22,7 +22,7 @@ _SAMPLE = (
 
 
 class Filling:
-    """Fills a service that has a worker, step by step. What `behind` gives is made first."""
+    """Fills a service that has a worker, step by step. Groups of `behind` are made first."""
 
     def __init__(self, service: Service) -> None:
         self._database: Measured = database_of(service)

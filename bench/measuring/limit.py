@@ -25,7 +25,7 @@ LOGGED = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What pgbench does: `tables` puts into the schema what is needed, `transaction` is what each client repeats."""
+    """The pgbench run: `tables` prepares the schema, `transaction` is repeated by each client."""
 
     tables: Path
     transaction: Path

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one run of wrk asks for: a script of bench/, and the environment that it reads."""
+    """One run of wrk: a script of bench/, and the environment that it reads."""
 
     script: Path
     url: str

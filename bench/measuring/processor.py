@@ -11,14 +11,14 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What the system says of a process."""
+    """The parent and the ticks of a process, as the system reports them."""
 
     parent: int
     ticks: int
 
 
 def seconds_used(processes: Iterable[int]) -> float:
-    """What these processes and all that they started have used so far, those included that have ended."""
+    """Return the processor time of these processes and all their descendants, including ended ones."""
     running = _all()
     return sum(running[each].ticks for each in _family(processes, running)) / _TICKS
 

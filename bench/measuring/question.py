@@ -33,7 +33,7 @@ class Question:
 
     @property
     def limit(self) -> Limit:
-        """What PostgreSQL alone does with the same rows."""
+        """Return the run of PostgreSQL alone with the same rows."""
         return Limit(BENCH / f"{self.name}.tables.sql", BENCH / f"{self.name}.limit.sql")
 
     def load(self, service: Service, url: str, run: int) -> Load:

@@ -1,4 +1,4 @@
-"""What a measurement prints and writes: a table for a person, JSON for a program, and the machine that it ran on."""
+"""Report a measurement: a table for people, JSON for programs, and the facts of the machine."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def _machine() -> dict[str, object]:
         "release": platform.release(),
         "python": platform.python_version(),
         "data": place_of_data(),
-        # Above the number of cores, somebody else was at work on this machine.
+        # Above the number of cores, other programs used this machine.
         "loadAverage": os.getloadavg(),
     }
 

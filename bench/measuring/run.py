@@ -51,13 +51,13 @@ def measure(question: Question, contestant: Contestant, *, connections: int, sec
 
 
 def check_retrievable(question: Question, contestant: Contestant) -> None:
-    """What is counted by SQL can be found over HTTP: the last few requests of a run, by their ids."""
+    """Check that the last requests that SQL counts can be found over HTTP, by their ids."""
     for request_id in contestant.database.texts(LAST):
         assert question.is_retrievable(contestant.service, request_id), request_id
 
 
 def check_number(answered: int, written: int, connections: int) -> None:
-    """Each answer stands for one that is there. What was under way when wrk left is there without an answer."""
+    """Check that each answer has a row. Calls in flight when wrk ended have rows without an answer."""
     assert answered <= written <= answered + connections, (answered, written)
 
 

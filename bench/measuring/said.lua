@@ -1,4 +1,4 @@
--- What wrk says at the end of a run, as one line of JSON; latencies are in microseconds.
+-- Print the result of a run of wrk as one line of JSON; latencies are in microseconds.
 return function(summary, latency)
     local errors = summary.errors
     io.write(string.format(

@@ -1,5 +1,5 @@
--- What every limit begins with: a schema of its own, so that no worker picks up what pgbench queues, and a way to have a
--- table of the service there.
+-- A schema of its own, so that no worker picks up the jobs that pgbench queues, and a function that copies a table of
+-- the service into it. Every limit starts with this file.
 CREATE SCHEMA bench;
 GRANT USAGE ON SCHEMA bench TO chamberlain_application;
 

@@ -1,4 +1,4 @@
-"""Who calls: a bearer token, signed by the identity platform."""
+"""Authenticate the caller by a bearer token that the identity platform has signed."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ bearer = HTTPBearer()
 
 
 class Caller(BaseModel):
-    """Who a token speaks for."""
+    """The claims of a verified token."""
 
     user_id: UUID
     tenant_id: UUID

@@ -95,7 +95,7 @@ def nickname_of(name: str) -> str:
 
 
 def free_address(session: Session, tenant: Tenant, nickname: str) -> str:
-    """The address, which nobody in the directory has."""
+    """Return the address, or refuse it when it is taken."""
     address = f"{nickname}@{tenant.domains[0]}"
     if session.get(Address, (tenant.tenant_id, address)) is not None:
         raise HTTPException(status.HTTP_409_CONFLICT, "The address is taken.")

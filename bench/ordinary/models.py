@@ -38,7 +38,7 @@ class Template(Base):
 
 
 class TemplateRevision(Base):
-    """What stands in a template."""
+    """The content of a template."""
 
     __tablename__ = "template_revision"
     __table_args__ = {"schema": "chamberlain"}
@@ -50,7 +50,7 @@ class TemplateRevision(Base):
 
 
 class User(Base):
-    """Somebody in the directory."""
+    """A user in the directory."""
 
     __tablename__ = "users"
     __table_args__ = {"schema": "directory"}
@@ -62,7 +62,7 @@ class User(Base):
 
 
 class Address(Base):
-    """An address that somebody in the directory has."""
+    """An address of an object in the directory."""
 
     __tablename__ = "addresses"
     __table_args__ = {"schema": "directory"}
@@ -103,7 +103,7 @@ class GroupRequest(Base):
 
 
 class Reservation(Base):
-    """An address that nobody else gets."""
+    """An address that is reserved for a request."""
 
     __tablename__ = "reservation"
     __table_args__ = {"schema": "ordinary"}
@@ -117,7 +117,7 @@ class Reservation(Base):
 
 
 class Job(Base):
-    """What is to be done for a request."""
+    """A job of a request."""
 
     __tablename__ = "job"
     __table_args__ = {"schema": "ordinary"}
@@ -132,7 +132,7 @@ class Job(Base):
 
 
 class Audit(Base):
-    """What was done, by whom."""
+    """An entry of the audit trail: the action and its actor."""
 
     __tablename__ = "audit"
     __table_args__ = {"schema": "ordinary"}

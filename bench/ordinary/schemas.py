@@ -1,4 +1,4 @@
-"""What comes in and what goes out."""
+"""Bodies of requests and responses."""
 
 from typing import Annotated
 from uuid import UUID
@@ -9,7 +9,7 @@ Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class GroupIn(BaseModel):
-    """A group that somebody asks for."""
+    """The body of a group request."""
 
     model_config = ConfigDict(extra="forbid", strict=False)
 

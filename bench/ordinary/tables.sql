@@ -1,4 +1,4 @@
--- What the ordinary way writes to: the same tables as the limit's, for itself. Requests are counted as the worker's role.
+-- The tables of the ordinary way: copies of those of the limit. Requests are counted as the worker's role.
 CREATE SCHEMA ordinary;
 GRANT USAGE ON SCHEMA ordinary TO chamberlain_application, chamberlain_worker;
 SELECT bench.copy_table(name, 'ordinary') FROM unnest(ARRAY['request', 'reservation', 'job', 'audit']) AS name;

@@ -1,9 +1,8 @@
 """Does anything grow when half of what the service can do goes on for half an hour?
 
-A service with its worker is asked for groups, mailboxes and teams that a webhook is told of, and the newest requests
-are looked at, at half of the rate at which all of that can be made. Each minute: rate and latency, memory, tables with
-their indexes, rows that are dead, the log of PostgreSQL, connections. It fails when something in limits.py grows.
-bench/README.md says what the columns mean.
+Callers ask a service with its worker for groups, mailboxes and teams with a webhook, and look at the newest requests,
+at half of the rate that the service can handle. Each minute: rate and latency, memory, tables with their indexes, dead
+rows, the log of PostgreSQL, connections. It fails when something in limits.py grows.
 """
 
 import sys

@@ -1,5 +1,6 @@
--- What a day is made of: of ten calls five ask for a group, one for a team that a webhook is told of, and one for a mailbox; three look at the
--- newest requests. Each connection pauses between two calls, so that the rate is the one that is wanted as long as answers come in time.
+-- The mix of calls: of ten calls five ask for a group, one for a team with a webhook, and one for a mailbox; three look
+-- at the newest requests. Each connection pauses between two calls, which keeps the rate constant while answers come in
+-- time.
 done = dofile("bench/measuring/said.lua")
 
 local function headers_of(token)

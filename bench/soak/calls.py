@@ -1,4 +1,4 @@
-"""What is asked of the service, at which rate, and until when one has to wait for what it brings about."""
+"""The calls to the service, their rate, and the wait until their jobs are done."""
 
 import json
 import time
@@ -21,7 +21,7 @@ HELD = "SELECT count(*) FROM chamberlain.job WHERE held_reason IS NOT NULL"
 
 
 def set_webhook(database: Measured, url: str) -> None:
-    """Have a receiver told of every team."""
+    """Send the events of every team to a receiver."""
     webhook = json.dumps({"webhook": {"url": url, "active": True}})
     database.execute(
         "UPDATE chamberlain.template_revision SET content = (content::jsonb || "
@@ -44,12 +44,12 @@ def call(service: Service, *, run: int, rate: float, seconds: int) -> Answered:
 
 
 def unfinished_jobs(database: Measured) -> int:
-    """What is due and not done."""
+    """Count the jobs that are due and not done."""
     return database.count(UNFINISHED)
 
 
 def held_jobs(database: Measured) -> int:
-    """What waits for a person: none should."""
+    """Count the jobs that wait for a person: none should."""
     return database.count(HELD)
 
 

@@ -28,5 +28,5 @@ def is_flat(values: Sequence[float], bound: Bound) -> bool:
 
 
 def settled(values: Sequence[float]) -> Sequence[float]:
-    """What counts: not the first fifth, in which caches fill and tables find their size."""
+    """Drop the first fifth, in which caches fill and tables find their size."""
     return values[(len(values) + 4) // 5 :]

@@ -1,5 +1,7 @@
-"""When something counts as grown. What is looked at does not count until a fifth of the time has gone: in that, caches
-fill and tables find their size."""
+"""Bounds of growth.
+
+Samples of the first fifth of the time do not count: in that, caches fill and tables find their size.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,8 +9,8 @@ from bench.soak.flatness import Bound, growth, is_flat, settled
 from bench.soak.samples import Sample
 from bench.soak.tables import Table
 
-# Memory in MB, latency in milliseconds. Somebody else's work on the machine moves latency more than anything that grows
-# in half an hour; so this is for what doubles in an hour or two.
+# Memory in MB, latency in milliseconds. Other programs on the machine move latency more than anything that grows in
+# half an hour, so these bounds detect growth that doubles a figure in an hour or two.
 BOUNDS = {
     "p50": Bound(0.25, noise=1),
     "p99": Bound(0.5, noise=15),

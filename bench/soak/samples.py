@@ -1,4 +1,4 @@
-"""What one minute was like."""
+"""Take the sample of one minute."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ CONNECTED = """
 SELECT count(*) FROM pg_stat_activity
  WHERE datname = current_database() AND usename IS NOT NULL AND pid <> pg_backend_pid()
 """
-# What PostgreSQL has written to its log: bytes; entries, among them images of whole pages.
+# PostgreSQL's log: bytes; entries, among them images of whole pages.
 WRITTEN = {
     "wal": "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint",
     "records": "SELECT wal_records FROM pg_stat_wal",

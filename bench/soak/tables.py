@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bench.measuring.database import Measured
 
-# Parts of a table count as the table. What was removed counts until it is vacuumed away.
+# Parts of a table count as the table. Removed rows count until they are vacuumed away.
 _TABLES = """
 SELECT array_agg(figures::text) FROM (
     SELECT json_build_object(

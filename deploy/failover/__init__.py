@@ -1,4 +1,4 @@
-"""A trial of high availability: a cluster under Patroni with the service on it, whose primary is killed under load.
+"""Test high availability: kill the primary of a Patroni cluster under load.
 
-It stands on the service's own commands and nothing inside of them, as an operator does.
+It uses only the commands of the service, as an operator does.
 """

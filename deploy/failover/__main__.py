@@ -23,7 +23,7 @@ LAST_WORDS = 3_000
 def main() -> int:
     """Read the arguments, do the rounds, print what they have shown."""
     asked = _arguments()
-    # Whoever ends it finds nothing left of what it has started.
+    # An interrupted run leaves no process behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         require_programs()

@@ -12,7 +12,7 @@ import httpx2
 from bench.histories.records import Call, Outcome, Submission
 from tests.services import GROUP_TEMPLATE, TLS, Service
 
-# What a caller does without an answer waits for no longer than this.
+# The timeout of one call.
 PATIENCE = 10.0
 PAUSE = 0.1
 
@@ -30,7 +30,7 @@ class Accepted:
 
 @dataclass(slots=True)
 class Callers:
-    """So many beside each other, in turn at each service, until they are told to stop."""
+    """Concurrent callers, assigned to the services in turn, until `stop`."""
 
     services: Sequence[Service]
     at_once: int
@@ -42,7 +42,7 @@ class Callers:
     given_up: bool = False
 
     def run(self) -> None:
-        """Call until `stop`; whoever has asked goes on until there is an answer."""
+        """Call until `stop`; a caller repeats its request until it gets an answer."""
         asyncio.run(self._run())
 
     def stop(self) -> None:

@@ -25,11 +25,11 @@ from tests.services import TLS, free_port
 
 NAMES = ("one", "two")
 SCOPE = "chamberlain"
-# Patroni takes no shorter ttl. Who leads renews it in each loop, so it is found dead 17 to 20 s later, and
+# Patroni takes no shorter ttl. The leader renews it in each loop, so a dead leader is detected after 17 to 20 s.
 # loop_wait + 2 * retry_timeout stay below it.
 TTL, LOOP, RETRY = 20, 3, 5
 
-# What an operator writes (docs/how-to/high-availability.md); JSON is YAML.
+# The configuration that an operator writes (docs/how-to/high-availability.md); JSON is YAML.
 Document = dict[str, object]
 
 
@@ -118,7 +118,7 @@ class Cluster:
         node.patroni = start(command, self.folder / f"{node.name}.log", user=servers_user())
 
     def configuration(self, node: Node) -> Document:
-        """What Patroni is told for a node."""
+        """Build the Patroni configuration of a node."""
         users = ("postgres", "replicator", "rewinder")
         roles = dict(zip(("superuser", "replication", "rewind"), users, strict=True))
         return {
@@ -156,7 +156,7 @@ class Cluster:
         }
 
     def leader(self) -> Node | None:
-        """Who leads, as far as anybody says so."""
+        """Return the leader, if a node reports that it is primary."""
         return next((node for node in self.nodes if self._says(node, "primary")), None)
 
     def wait_until_safe(self) -> None:
@@ -169,12 +169,12 @@ class Cluster:
         )
 
     def address(self, role: str, password: str, database: str) -> str:
-        """All nodes as one address: whoever connects finds the one that leads."""
+        """Return one address with all nodes; the driver connects to the leader."""
         hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
         return f"postgresql://{role}:{password}@{hosts}/{database}?target_session_attrs=primary"
 
     def _says(self, node: Node, path: str) -> bool:
-        """What the node's Patroni answers; nobody else may say it of itself while it is frozen or dead."""
+        """Ask the Patroni of one node. Only a node reports its own role: it may be frozen or dead."""
         return answers(f"http://127.0.0.1:{node.rest_port}/{path}")
 
     def _start_etcd(self, peer_port: int) -> None:
@@ -206,7 +206,7 @@ class Cluster:
 
 
 def answers(url: str) -> bool:
-    """Whether somebody says yes there."""
+    """Return whether the URL answers with 200."""
     try:
         return httpx2.get(url, timeout=2, verify=TLS, trust_env=False).status_code == 200
     except httpx2.TransportError:

@@ -20,7 +20,7 @@ ROLES = ("chamberlain_owner", "chamberlain_application", "chamberlain_worker")
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What runs on the cluster: those who answer and those who work."""
+    """The processes on the cluster: API processes and workers."""
 
     outside: Outside
     services: tuple[Service, ...]

@@ -29,7 +29,7 @@ def require_programs() -> None:
 
 
 def servers_user() -> str | None:
-    """As whom PostgreSQL runs, which refuses to be root; None for whoever has started us."""
+    """Return the user that runs PostgreSQL, which refuses root; None for the current user."""
     return "postgres" if os.geteuid() == 0 else None
 
 

@@ -23,7 +23,7 @@ RETRIEVABLE_WITHIN = 120.0
 
 
 class Fault(StrEnum):
-    """What happens to the node that leads: it is killed, or it hangs with its connections open."""
+    """A fault of the leader: killed, or frozen with its connections open."""
 
     KILL = "kill"
     FREEZE = "freeze"
@@ -31,8 +31,11 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one round has shown; seconds are counted from the fault. A group is `lost` when it was acknowledged and is
-    not in the database afterwards, and `double` when the same key has made more than one."""
+    """The result of one round; seconds are counted from the fault.
+
+    A group is `lost` when it was acknowledged and is not in the database afterwards. It is `double` when the same key
+    has made more than one.
+    """
 
     round: int
     fault: Fault
@@ -143,7 +146,7 @@ async def _missing(installation: Installation, request_ids: list[str]) -> set[st
 
 
 async def _doubles(installation: Installation) -> int:
-    """How many names of ours stand in more than one request."""
+    """Count names of the trial that are in more than one request."""
     statement = (
         "SELECT count(*) FROM (SELECT FROM chamberlain.request WHERE display_name LIKE 'Failover %' "
         "GROUP BY display_name HAVING count(*) > 1) double"

@@ -271,7 +271,7 @@ def test_without_a_template_guests_may_do_what_somebody_has_set() -> None:
         (of_mailbox(SHARED, with_values(quota_megabytes=None))[0],
          "The capacity: wanted is 12, and the directory shows nothing."),
         (next(group_differences(TEAM, replace(shown_group(TEAM), member_ship_type=MemberShipType.PUBLIC))),
-         'Who may join: wanted is "private", and the directory shows "public".'),
+         'The membership type: wanted is "private", and the directory shows "public".'),
     ],
 )  # fmt: skip
 def test_a_difference_is_a_sentence(difference: Difference, sentence: str) -> None:

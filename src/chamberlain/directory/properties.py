@@ -162,7 +162,7 @@ PROPERTIES: Mapping[DriftProperty, Manner] = {
     DriftProperty.GROUP_DISPLAY_NAME: _observed("the display name"),
     DriftProperty.GROUP_MAIL: _only_observed("the address"),
     DriftProperty.GROUP_DESCRIPTION: Manner("the description", Treatment.IGNORED),
-    DriftProperty.GROUP_MEMBER_SHIP_TYPE: _observed("who may join"),
+    DriftProperty.GROUP_MEMBER_SHIP_TYPE: _observed("the membership type"),
     DriftProperty.GROUP_OWNERS: _managed("the owners"),
     # Users join and leave a group that they use.
     DriftProperty.GROUP_ADDITIONAL_OWNERS: Manner("the further owners", Treatment.IGNORED, is_repairable=False),
@@ -174,7 +174,7 @@ PROPERTIES: Mapping[DriftProperty, Manner] = {
     DriftProperty.ASSIGNMENT_TEMPLATE: _managed("the mark of the guest template"),
     DriftProperty.ASSIGNMENT_POLICY: _managed("the mark of the guest policy"),
     DriftProperty.ASSIGNMENT_ALLOWED: _managed("whether guests may be added"),
-    DriftProperty.ASSIGNMENT_ADDED_BY: _managed("who may add guests"),
+    DriftProperty.ASSIGNMENT_ADDED_BY: _managed("the people who may add guests"),
     DriftProperty.ASSIGNMENT_ALLOWED_DOMAINS: _managed("the domains that guests may come from"),
     DriftProperty.ASSIGNMENT_BLOCKED_DOMAINS: _managed("the domains that guests may not come from"),
     DriftProperty.ASSIGNMENT_SHARING: _managed("with whom the site may be shared"),
