@@ -1,4 +1,4 @@
-"""Build the application: the API, the embedded directory and the embedded identity platform."""
+"""Build the application with the embedded directory and identity platform."""
 
 import asyncio
 import ssl
@@ -55,7 +55,10 @@ from chamberlain.webhooks.service import WebhookService
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """The application, and the TLS context of its second listener (None without the embedded identity platform)."""
+    """The application, and the TLS context of its second listener.
+
+    The context is None without the embedded identity platform.
+    """
 
     application: ASGIApp
     tls: ssl.SSLContext | None
@@ -65,7 +68,10 @@ class Endpoints:
 async def built_endpoints(
     settings: Settings, databases: Databases, folder: DataFolder, *, stop: asyncio.Event, traces: Traces
 ) -> AsyncIterator[Endpoints]:
-    """Build the application for as long as the block runs. Streams end when `stop` is set."""
+    """Build the application for the duration of the block.
+
+    Streams end when `stop` is set.
+    """
     certificate = _certificate(settings, folder)
     keyring = load_keyring(settings.keys_file)
     async with AsyncExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Backups of the embedded database: taken beside the running service, and put into a data folder that has none."""
+"""Take backups of the embedded database, and restore them into empty folders."""
 
 import asyncio
 import hashlib
@@ -41,7 +41,7 @@ _MOST_HEAD: Final = 1 << 22
 
 
 class BackupUnusable(CannotStart):
-    """A backup cannot be written, or the file is not a complete backup."""
+    """The backup cannot be written, or the file is incomplete."""
 
 
 class Head(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -67,7 +67,7 @@ class _File(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class _End(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """The digest of the header, which proves that the whole file was read before."""
+    """The digest of the header, which proves that the file is complete."""
 
     digest: str
 
@@ -93,7 +93,10 @@ def _exists(path: Path) -> BackupUnusable:
 
 
 def require_free(path: Path) -> None:
-    """Check that a new backup can be written here. Raises BackupUnusable if the file exists or its folder does not."""
+    """Check that a new backup can be written here.
+
+    Raises BackupUnusable if the file exists or its folder does not.
+    """
     if path.is_symlink() or path.exists():
         raise _exists(path)
     if not path.parent.is_dir():
@@ -102,7 +105,10 @@ def require_free(path: Path) -> None:
 
 @contextmanager
 def folder_beside(path: Path) -> Iterator[Path]:
-    """Create a folder for the parts on the same disk, readable by this user only, and remove it afterwards."""
+    """Create a temporary folder for the parts, on the same disk.
+
+    Only this user can read it.
+    """
     folder = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with _told(path):
         folder.mkdir(mode=0o700)
@@ -114,7 +120,7 @@ def folder_beside(path: Path) -> Iterator[Path]:
 
 
 def write_backup(path: Path, head: Head, parts: Sequence[Path]) -> None:
-    """Make one file of the parts, which lie in a folder of their own. Raises BackupUnusable."""
+    """Write the parts of a folder into one file. Raises BackupUnusable."""
     with _told(path):
         content = msgspec.json.encode(
             _File(form=_FORM, about=head, digests={part.name: _digest_of(part) for part in parts})
@@ -207,8 +213,10 @@ def _told(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was taken or put back: when it was taken, and the ids of the keys that something in it is sealed
-    with; `missing` are those that the keys file lacks."""
+    """A backup: its time, and the ids of its encryption keys.
+
+    The keys file lacks those in `missing`.
+    """
 
     taken_at: str
     keys: tuple[str, ...]
@@ -216,7 +224,10 @@ class Backup:
 
 
 async def take_backup(settings: Settings, path: Path) -> Backup:
-    """Write all that the embedded database has, as it is at the end of this. Raises CannotStart."""
+    """Back up the whole embedded database. Raises CannotStart.
+
+    The backup has the state at the end of this call.
+    """
     with expected_faults():
         _require_embedded(settings)
         require_free(path)
@@ -229,8 +240,10 @@ async def take_backup(settings: Settings, path: Path) -> Backup:
 
 
 async def restore_backup(settings: Settings, path: Path) -> Backup:
-    """Put a backup where there is no database yet, and see that it starts. Raises CannotStart; then no database is
-    there."""
+    """Restore a backup into an empty data folder, and start it once.
+
+    Raises CannotStart; then the folder has no database.
+    """
     with expected_faults():
         _require_embedded(settings)
         if postgres.has_data(DataFolder(settings.data_dir).postgres):
@@ -266,7 +279,7 @@ async def _sealing_keys(database: Database) -> tuple[str, ...]:
 
 
 async def _started_once(settings: Settings, folder: DataFolder) -> tuple[str, ...]:
-    """Start the restored database once, and return the key ids that it needs.
+    """Start the restored database once, and return its key ids.
 
     If this is interrupted or fails, the restored files are removed.
     """
@@ -301,7 +314,7 @@ def _require_embedded(settings: Settings) -> None:
 
 
 def _require_fitting(settings: Settings, backup: BackupFile) -> None:
-    """A backup that this version of the service and these programs can go on with."""
+    """Check that this version and these programs can run the backup."""
     known = {f"{file.set_name}/{file.name}" for file in known_files(migration_sets())}
     if newer := [name for name in backup.head.migrations if name not in known]:
         raise BackupUnusable(
@@ -317,7 +330,7 @@ def _require_fitting(settings: Settings, backup: BackupFile) -> None:
 
 
 def _missing(settings: Settings, needed: tuple[str, ...]) -> tuple[str, ...]:
-    """The keys of these that the keys file lacks; all of them where there is none."""
+    """Return the keys that the keys file lacks; all without a file."""
     known = KeysFile(settings.keys_file).read().by_id if settings.keys_file.exists() else {}
     return tuple(name for name in needed if name not in known)
 

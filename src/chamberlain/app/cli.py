@@ -1,4 +1,4 @@
-"""All commands. A command imports its code when it runs, so that `--help` is quick."""
+"""All commands. Each imports its code when it runs, for speed."""
 
 import gc
 from pathlib import Path
@@ -151,7 +151,10 @@ def login(
     browser: Annotated[bool, typer.Option("--browser", help="Use a browser on this machine, without a code.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Sign in even if you are signed in already.")] = False,
 ) -> None:
-    """Sign in with a code that you enter in any browser. The sign-in is saved."""
+    """Sign in with a code that you enter in any browser.
+
+    The sign-in is saved.
+    """
     from chamberlain.cli.login import Wanted, login
 
     wanted = Wanted(issuer, tenant, client_id, tuple(scope or ()))
@@ -282,7 +285,10 @@ def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write. It must not exist.")],
     data_dir: DataDir = None,
 ) -> None:
-    """Back up the embedded database while the service runs. The keys are not included."""
+    """Back up the embedded database while the service runs.
+
+    The keys are not included.
+    """
     from chamberlain.app.backup import take
 
     take(settings_of(data_dir=data_dir), file)
@@ -304,5 +310,8 @@ app.add_typer(group_of("retention"))
 
 
 def _disable_collector() -> None:
-    """Disable garbage collection during the start, which takes an eighth of it. The process enables it later."""
+    """Disable garbage collection during the start, which takes an eighth of it.
+
+    The process enables it later.
+    """
     gc.disable()

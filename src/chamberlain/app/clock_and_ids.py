@@ -1,4 +1,7 @@
-"""Read the clock and make ids. All other code gets them as parameters, so that tests can choose them."""
+"""Read the clock and make ids.
+
+All other code gets them as parameters, so that tests can choose them.
+"""
 
 import os
 import pwd
@@ -12,12 +15,12 @@ from chamberlain.auth.models import Actor, ActorType
 
 
 def local_now() -> datetime:
-    """Read this machine's clock, which is only for tokens, certificates and caches (docs/decisions/0037)."""
+    """Read this machine's clock, for tokens, certificates and caches (docs/decisions/0037)."""
     return datetime.now(UTC)
 
 
 class CarriedClock:
-    """The database's clock: its last reading, carried forward by the monotonic clock of this machine.
+    """The database's clock, carried forward by the monotonic clock of this machine.
 
     Before the first reading it shows this machine's clock.
     """
@@ -56,12 +59,18 @@ def new_id() -> UUID:
 
 
 def new_webhook_secret() -> str:
-    """Make a secret of Standard Webhooks: `whsec_` and the base64 of 32 random bytes."""
+    """Make a secret of Standard Webhooks.
+
+    It is `whsec_` and the base64 of 32 random bytes.
+    """
     return f"whsec_{b64encode(os.urandom(32)).decode('ascii')}"
 
 
 def command_line() -> Actor:
-    """Return the operating system's user as an actor, by number if the user has no name."""
+    """Return the operating system's user as an actor.
+
+    A user without a name is identified by number.
+    """
     number = os.getuid()
     try:
         name = pwd.getpwuid(number).pw_name

@@ -1,4 +1,4 @@
-"""Watch the clocks of the database and of this machine, for as long as a process runs."""
+"""Watch the clocks of the database and of this machine."""
 
 import asyncio
 import contextlib
@@ -48,7 +48,7 @@ class ClockWatch:
         await self._store()
 
     async def run(self) -> None:
-        """Read for ever. While the database is away, the last reading is carried forward."""
+        """Read for ever. An unavailable database's last reading is carried forward."""
         while True:
             await asyncio.sleep(READ_EVERY.total_seconds())
             with contextlib.suppress(Unavailable, TimeoutError):
@@ -108,7 +108,10 @@ class ClockWatch:
 
 @asynccontextmanager
 async def running_clock_watch(database: Database, *, is_worker: bool) -> AsyncIterator[ClockWatch]:
-    """Watch the clocks for as long as the block runs. The first reading is made before. Raises Unavailable."""
+    """Watch the clocks for the duration of the block. Raises Unavailable.
+
+    The first reading is taken before the block.
+    """
     watch = ClockWatch(database, is_worker)
     await watch.read()
     async with running(watch.run()):

@@ -29,21 +29,33 @@ class DataFolder:
 
     @property
     def local_secret(self) -> Path:
-        """Secret by which `chamberlain token` proves that it may read this folder. New at each start."""
+        """The secret by which `chamberlain token` proves access to this folder.
+
+        Each start makes a new one.
+        """
         return self.path / "local.secret"
 
     def client_secret(self, name: str) -> Path:
-        """The secret of a program of the example estate, made when the estate is loaded."""
+        """The secret of an application of the example estate.
+
+        It is made when the estate is loaded.
+        """
         return self.path / f"{name}.secret"
 
     @property
     def example_users(self) -> Path:
-        """The passwords of the example users by address; without the file, a start makes new ones."""
+        """The passwords of the example users by address.
+
+        Without the file, a start makes new ones.
+        """
         return self.path / "example-users.json"
 
     @property
     def authority(self) -> Path:
-        """The certificate of the throw-away authority behind the https listener; a new one at every start."""
+        """The certificate authority of the https listener.
+
+        Each start makes a new one.
+        """
         return self.path / "ca.pem"
 
     @property
@@ -70,7 +82,10 @@ def open_data_folder(path: Path) -> DataFolder:
 
 
 def write_file(path: Path, text: str, *, mode: int) -> None:
-    """Write a file with these permissions; it is there whole or not at all, also after a power cut."""
+    """Write a file atomically with these permissions.
+
+    After a power cut the file is complete or absent.
+    """
     with _told(path):
         unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
@@ -82,21 +97,30 @@ def write_file(path: Path, text: str, *, mode: int) -> None:
 
 
 def make_secret(path: Path) -> str:
-    """Create a secret in a file that only its owner may read. The old one becomes invalid."""
+    """Create a secret in a file that only its owner may read.
+
+    The old one becomes invalid.
+    """
     secret = secrets.token_urlsafe(SECRET_BYTES)
     write_file(path, f"{secret}\n", mode=0o600)
     return secret
 
 
 def keep_secret(path: Path) -> str:
-    """The secret in the file; a new one is made when there is none, or not a whole one."""
+    """Read the secret in the file, or make one.
+
+    An incomplete secret is replaced.
+    """
     with _told(path):
         secret = path.read_text(encoding="utf-8").strip() if path.exists() else ""
     return secret if len(secret) >= SECRET_BYTES else make_secret(path)
 
 
 def keep_passwords(path: Path, addresses: Sequence[str]) -> dict[str, str]:
-    """Passwords of these and of all others in the file, by address; those that are not there are made and added."""
+    """Return all passwords in the file by address.
+
+    Missing passwords of `addresses` are made and added.
+    """
     with _told(path):
         kept = _passwords(path, path.read_bytes()) if path.exists() else {}
     made = {address: secrets.token_urlsafe(_PASSWORD_BYTES) for address in addresses if address not in kept}

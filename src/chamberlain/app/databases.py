@@ -1,4 +1,7 @@
-"""The database: the embedded one, started and brought up to date, or an outside one that must be so already."""
+"""Start and migrate the embedded database, or connect to an outside one.
+
+An outside database must be up to date already.
+"""
 
 import asyncio
 import shutil
@@ -44,7 +47,7 @@ logger = structlog.stdlib.get_logger(__name__)
 
 
 class DatabaseNotReady(Exception):
-    """The database cannot be used as it is. The message has the cure."""
+    """The database cannot be used. The message explains the fix."""
 
 
 class _NotReachable(DatabaseNotReady):
@@ -57,7 +60,7 @@ class _NotReachable(DatabaseNotReady):
 
 @dataclass(frozen=True, slots=True)
 class DatabaseAddresses:
-    """Where the roles find the database, with passwords, so they are not shown. `direct` passes by any pooler."""
+    """The database addresses of the roles, with passwords. `direct` bypasses any pooler."""
 
     application: str = field(repr=False)
     worker: str = field(repr=False)
@@ -75,7 +78,7 @@ class Databases:
 
 
 def migration_sets() -> tuple[MigrationSet, ...]:
-    """The files of all schemas, in the order in which they are run."""
+    """Return the migrations of all schemas, in the order of execution."""
     (ours,), (theirs,) = database.__path__, embedded.__path__
     folders = {
         "chamberlain": Path(ours),
@@ -139,7 +142,10 @@ async def opened_databases(
 
 @asynccontextmanager
 async def opened_beside(settings: Settings) -> AsyncIterator[Database]:
-    """The database as the worker's role, for a command beside the running service. Raises DatabaseNotReady."""
+    """Open the database as the worker's role, for a command. Raises DatabaseNotReady.
+
+    The service may run at the same time.
+    """
     outside = settings.database_worker_url
     address = (
         postgres.addresses_of(DataFolder(settings.data_dir).postgres).worker
@@ -216,7 +222,7 @@ def _refine_outages(folder: DataFolder, *databases: Database) -> None:
 
 
 def embedded_outage(folder: Path, outage: Outage) -> Outage:
-    """Find out why the embedded PostgreSQL accepts no connections: more than a connection shows is known here.
+    """Find out why the embedded PostgreSQL accepts no connections.
 
     A PostgreSQL that cannot write its log ends, and cannot start again before there is room.
     """
@@ -252,7 +258,10 @@ def _outside(settings: Settings) -> DatabaseAddresses:
 
 
 async def _wait_until_usable(application: Database, worker: Database, patience: float) -> None:
-    """Retry for `patience` seconds. Raises DatabaseNotReady at once for everything that a retry does not cure."""
+    """Retry for `patience` seconds. Raises DatabaseNotReady.
+
+    It raises at once for every error that a retry does not fix.
+    """
     clock = asyncio.get_running_loop().time
     end = clock() + patience
     reported: Outage | None = None

@@ -1,4 +1,4 @@
-"""Shared dependencies of the API and of a worker, built from the settings."""
+"""Build the dependencies of the API and a worker from the settings."""
 
 import ssl
 from collections.abc import AsyncIterator
@@ -70,7 +70,10 @@ class WorkerDependencies:
 async def api_dependencies(
     settings: Settings, databases: Databases, *, prefixes: ScopePrefixes, keyring: Keyring, traces: Traces
 ) -> AsyncIterator[ApiDependencies]:
-    """Open the dependencies of the API for as long as the block runs. Pending writes finish at its end."""
+    """Open the dependencies of the API for the duration of the block.
+
+    Pending writes finish at its end.
+    """
     database, direct = databases.application, databases.addresses.direct
     names = client_names(databases)
     catalog, assigner, watching = Catalog(database), traces.assigner(database), Watchers()
@@ -124,7 +127,7 @@ def worker_dependencies(
 
 @asynccontextmanager
 async def webhook_sender(settings: Settings) -> AsyncIterator[Sender]:
-    """Open the HTTP client of webhooks for as long as the block runs."""
+    """Open the HTTP client of webhooks for the duration of the block."""
     sender = Sender(
         resolve=Resolver(),
         allowed_networks=settings.allowed_networks,

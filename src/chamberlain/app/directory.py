@@ -61,8 +61,10 @@ def make_people(settings: Settings, pool: Pool) -> People:
 
 
 def held_addresses(settings: Settings) -> str | None:
-    """The function in the same database that tells which addresses are given away. With faults on purpose everybody has
-    to ask as one asks a directory elsewhere."""
+    """Return the SQL function that lists used addresses.
+
+    With fault injection there is none, and the service asks as it asks an outside directory.
+    """
     return HELD_ADDRESSES if make_injection(settings) is None else None
 
 
@@ -92,8 +94,10 @@ def make_directory(settings: Settings, pool: Pool) -> Directory:
 
 
 def make_guests(settings: Settings, pool: Pool) -> Guests:
-    """Sets the rules for guests, and tells which groups and sites there are. The pool must have the worker's role: one
-    batch may be about several tenants."""
+    """Build the port for guest rules and for finding groups and sites.
+
+    The pool must have the worker's role: one batch may be about several tenants.
+    """
     injection = make_injection(settings)
     if injection is None:
         return EmbeddedGuests(guests.Guests(pool), Changes(pool))
@@ -101,7 +105,10 @@ def make_guests(settings: Settings, pool: Pool) -> Guests:
 
 
 def make_adoptions(settings: Settings, pool: Pool) -> Adoptions:
-    """List existing objects, as any role, and mark them, as the worker's role."""
+    """Build the port that lists existing objects and marks them.
+
+    Any role may list; marking needs the worker's role.
+    """
     injection = make_injection(settings)
     return EmbeddedAdoptions(pool) if injection is None else FaultyAdoptions(pool, injection)
 
@@ -113,7 +120,10 @@ def make_subjects(settings: Settings, pool: Pool) -> EmbeddedSubjects:
 
 
 def first_look(settings: Settings) -> int:
-    """Seconds for Retry-After of a 202 response, at most those of a real suite."""
+    """Return the seconds for Retry-After of a 202 response.
+
+    They are at most those of a real suite.
+    """
     known_after = faults_of(settings).known_after
     return min(max(_SOONEST_LOOK, ceil(known_after.total_seconds())), _LATEST_LOOK)
 
@@ -190,7 +200,7 @@ def found_together(pool: Pool, *, patience: timedelta = ACQUIRED_WITHIN) -> Find
 
 
 def send_whole(scope: Scope, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
-    """Send a response with one write, if the server offers that. Returns whether it was sent."""
+    """Send a response with one write. Returns whether the server can."""
     call = buffered_call(scope)
     return call is not None and call.answer(status, headers, body)
 

@@ -24,7 +24,10 @@ EXPECTED = (
 
 @contextmanager
 def expected_faults() -> Iterator[None]:
-    """Raise CannotStart for each expected error, with its own sentence. Any other error is a bug."""
+    """Raise CannotStart for each expected error, with the same message.
+
+    Any other error is a bug.
+    """
     try:
         yield
     except EXPECTED as error:

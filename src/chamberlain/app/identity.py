@@ -1,6 +1,7 @@
-"""The embedded identity platform, wired: its keys are sealed by our key ring, its local tokens are on our audit trail.
+"""Wire the embedded identity platform.
 
-Its issuers follow the port, so they are worked out at each start and never stored.
+Our key ring encrypts its keys; its local tokens are recorded in our audit trail. Its issuers depend on the port, so
+each start computes them and nothing stores them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -47,7 +48,7 @@ def identity_base_url(settings: Settings) -> str:
 
 
 def believed_base_url(settings: Settings) -> str | None:
-    """The same where the platform runs; None where the organisation's own is the only one."""
+    """Return the base URL of the embedded platform; None without it."""
     return identity_base_url(settings) if settings.embedded_identity else None
 
 
@@ -69,7 +70,7 @@ def make_identity_platform(
 
 
 def identity_application(platform: IdentityPlatform) -> ASGIApp:
-    """The platform's endpoints. Its routes are whole paths, so nothing is cut off where they are mounted."""
+    """Build the endpoints of the platform. Routes are whole paths."""
     router = Router(routes(platform))
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,7 +91,7 @@ def client_names(databases: Databases) -> ClientNames:
 
 
 def issuer_finder(database: Database, base_url: str | None) -> FindIssuer:
-    """Finds whose tokens these are: those of the embedded platform at this address, and those that are registered."""
+    """Find issuers: those of the embedded platform, and the registered ones."""
 
     async def find(issuer: str, tid: str | None) -> Issuer | None:
         tenant_id = None if base_url is None or tid is None else _tenant_of(issuer, tid, base_url)
@@ -165,8 +166,10 @@ class Trust:
 
 
 def make_trust(settings: Settings, databases: Databases, authority_pem: str | None) -> Trust:
-    """Trust in the issuers of all tenants. The authority is that of our own certificate, for the embedded platform if
-    it runs."""
+    """Build the trust in the issuers of all tenants.
+
+    The authority is that of our own certificate, for the embedded platform if it runs.
+    """
     return Trust(
         find_issuer=issuer_finder(databases.application, believed_base_url(settings)),
         keys=IssuerKeys(local_now, authority_pem=authority_pem),

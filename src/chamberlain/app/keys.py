@@ -29,8 +29,7 @@ from chamberlain.tenants import records as tenant_records
 
 @dataclass(frozen=True, slots=True)
 class KeyUse:
-    """A key by its id: whether the file has it, whether it is the one that seals, and how many stored secrets are
-    sealed with it."""
+    """The use of a key: in the file, encrypting, number of secrets."""
 
     id: str
     is_there: bool
@@ -40,7 +39,10 @@ class KeyUse:
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """The result of a rotation: the old and the new key, and the numbers of encrypted and unreadable secrets."""
+    """The result of a rotation: keys, and numbers of secrets.
+
+    Secrets are encrypted again or unreadable.
+    """
 
     before: str
     after: str
@@ -49,7 +51,7 @@ class Rotation:
 
 
 def key_uses(ids: Sequence[str], counts: Mapping[str, int]) -> Sequence[KeyUse]:
-    """The keys of a file in their order, and behind them those that something is sealed with and that it lacks."""
+    """List the keys of a file, then missing keys in use."""
     there = [
         KeyUse(each, is_there=True, seals=place == 0, secrets=counts.get(each, 0)) for place, each in enumerate(ids)
     ]
@@ -58,7 +60,7 @@ def key_uses(ids: Sequence[str], counts: Mapping[str, int]) -> Sequence[KeyUse]:
 
 
 def require_droppable(key_id: str, uses: Sequence[KeyUse]) -> None:
-    """Raises NotFound for a key that the file does not have, and Conflict for one that is needed."""
+    """Check that a key can be dropped. Raises NotFound and Conflict."""
     found = next((each for each in uses if each.id == key_id), None)
     if found is None or not found.is_there:
         raise key_unknown(key_id)
@@ -79,7 +81,10 @@ def key_unknown(key_id: str) -> NotFound:
 def change_of_keys(
     tenant_id: TenantId, verb: str, key_id: str, *, actor: Actor, trace_id: TraceId, before: str | None
 ) -> Change:
-    """The record of it for one tenant, whose secrets are sealed with them. Keys themselves are on no record."""
+    """Build the audit entry of a key change for one tenant.
+
+    Keys themselves are never recorded.
+    """
     after: Mapping[str, Json] | None = {"sealsWith": key_id} if verb == "rotate" else None
     return Change(
         tenant_id=tenant_id,

@@ -1,4 +1,4 @@
-"""Two listeners, one application: plain HTTP, and the same with TLS for sign-in libraries that insist on it.
+"""Two listeners for one application: plain HTTP, and TLS for sign-in libraries.
 
 Sockets are bound first, so that a port in use gets a clear error. The listeners handle no signals: the service stops
 its parts in order.
@@ -65,7 +65,10 @@ class PortTaken(CannotStart):
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One bound socket, its TLS context (None for plain HTTP), and its application."""
+    """One bound socket, its TLS context, and its application.
+
+    The context is None for plain HTTP.
+    """
 
     socket: socket.socket
     context: ssl.SSLContext | None
@@ -73,8 +76,7 @@ class Listener:
 
 
 def bind(host: str, port: int, *, chosen_by: str = "--port") -> socket.socket:
-    """A socket that is bound, and listens as soon as it is served. Raises PortTaken, which names the option that
-    chose it."""
+    """Bind a socket. Raises PortTaken, which names the option of the port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -91,7 +93,7 @@ def bind(host: str, port: int, *, chosen_by: str = "--port") -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """A server that leaves signals alone, and resets no connection when it stops."""
+    """A server that ignores signals, and resets no connection when it stops."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -99,7 +101,7 @@ class Server(uvicorn.Server):
         yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer calls that are on their way, then end idle connections and wait for answers that are under way."""
+        """Answer open calls, then end the connections."""
         await _accept_waiting(sockets or [])
         for _ in range(QUIET_ROUNDS):
             if not any(map(_is_idle, self.server_state.connections)):
@@ -109,7 +111,10 @@ class Server(uvicorn.Server):
 
 
 async def _accept_waiting(sockets: Sequence[socket.socket]) -> None:
-    """Accept the connections that the kernel has begun: it resets those that are left when the socket closes."""
+    """Accept the connections that the kernel has begun.
+
+    It resets those that are left when the socket closes.
+    """
     for each in sockets:
         _refuse_new(each)
     await asyncio.sleep(HANDSHAKE_ROUND_TRIP)
@@ -121,7 +126,10 @@ async def _accept_waiting(sockets: Sequence[socket.socket]) -> None:
 
 
 def _refuse_new(listening: socket.socket) -> None:
-    """Have the kernel drop new connections before they begin. Their clients try again and find the port closed."""
+    """Have the kernel drop new connections before they begin.
+
+    Their clients retry and find the port closed.
+    """
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in NO_SYN))
     try:
         listening.setsockopt(
@@ -140,7 +148,10 @@ def _is_idle(connection: object) -> bool:
 def make_server(
     listener: Listener, connections: Connections, *, protocol: type[ServerProtocol] = ServerProtocol
 ) -> Server:
-    """A server for one listener, ready to be run with `serve`. Connections over TLS make their handshake themselves."""
+    """Build a server for one listener, ready for `serve`.
+
+    Connections over TLS do their own handshake.
+    """
 
     def begin(
         config: uvicorn.Config,
@@ -171,7 +182,10 @@ def make_server(
 async def serve_until(
     stop: asyncio.Event, listeners: Sequence[Listener], limits: ConnectionLimits | None = None
 ) -> None:
-    """Serve on all listeners until the event is set, then finish open calls within the grace period."""
+    """Serve on all listeners until the event is set.
+
+    Then open calls finish within the grace period.
+    """
     try:
         # A process that is to stop already would reset those that connect now.
         if not stop.is_set():

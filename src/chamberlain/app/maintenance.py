@@ -31,7 +31,10 @@ LOADED_BY = Actor(ActorType.SYSTEM, None, "Example estate")
 
 
 async def load_example_estate(databases: Databases, folder: DataFolder) -> bool:
-    """Load it into an empty database; says whether it did. The tenants come last: with them it is no longer empty."""
+    """Load the example estate into an empty database. Returns whether it did.
+
+    The tenants come last: with them it is no longer empty.
+    """
     configuration = _example()
     service = ConfigurationService(databases.worker)
     if not await service.is_empty():
@@ -43,7 +46,7 @@ async def load_example_estate(databases: Databases, folder: DataFolder) -> bool:
 
 
 async def complete_example_estate(databases: Databases, folder: DataFolder) -> bool:
-    """Set the sample password of users without one. Returns whether there were any.
+    """Set the sample password of users without one. Returns whether any changed.
 
     Applications get permissions that earlier versions did not give them.
     """
@@ -59,7 +62,10 @@ async def complete_example_estate(databases: Databases, folder: DataFolder) -> b
 
 
 async def forget_lost_passwords(databases: Databases, folder: DataFolder) -> None:
-    """Remove the passwords of the example users if their file is gone, since they cannot be read again."""
+    """Remove the passwords of the example users if their file is gone.
+
+    They cannot be read again.
+    """
     if not folder.example_users.exists():
         await set_passwords(databases.worker.pool, _accounts(_example()), {})
 
@@ -81,7 +87,10 @@ async def _load_identity(databases: Databases, configuration: Configuration, fol
 
 
 def _accounts(configuration: Configuration) -> Sequence[Account]:
-    """Members of the directory can sign in. Guests sign in at their own tenant."""
+    """Return the accounts of directory members.
+
+    Guests sign in at their own tenant.
+    """
     return [
         Account(id=user.id, tenant=user.tenant, address=user.user_principal_name, display_name=user.display_name)
         for user in read_estate(configuration.directory).users
@@ -95,19 +104,25 @@ def _secrets(clients: Sequence[Client], folder: DataFolder) -> dict[UUID, str]:
 
 
 async def bring_up_to_date(settings: Settings) -> list[str]:
-    """Run the migrations on an outside database, as its owner; the names of the files that were run."""
+    """Run the migrations on an outside database, as its owner.
+
+    Returns the names of the files.
+    """
     with expected_faults():
         return await migrate(_owner_address(settings), migration_sets())
 
 
 async def bring_up_to_date_beside_old_processes(settings: Settings) -> list[str]:
-    """Run all migrations but those that need the old processes to be gone."""
+    """Run all migrations but those that old processes do not survive."""
     with expected_faults():
         return await migrate_before(_owner_address(settings), migration_sets())
 
 
 async def load_example(settings: Settings) -> bool:
-    """Load the example estate into an outside database that has no tenant; says whether it did."""
+    """Load the example estate into an empty outside database.
+
+    Returns whether it did.
+    """
     with expected_faults():
         folder = open_data_folder(settings.data_dir)
         async with opened_databases(settings, folder) as databases:
@@ -142,7 +157,7 @@ def run_migrations(settings: Settings, *, example: bool) -> None:
 
 
 def run_migrations_before(settings: Settings) -> None:
-    """The same, but for what may only come when the processes of the version before are gone."""
+    """Run the migrations that old processes survive, and print their names."""
     with _told():
         for name in asyncio.run(bring_up_to_date_beside_old_processes(settings)):
             print(name)

@@ -19,7 +19,7 @@ COLLECT_AFTER = 50_000
 
 @asynccontextmanager
 async def running(task: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Run a task in the background for as long as the block runs.
+    """Run a task in the background for the duration of the block.
 
     An error of the task is logged and stops the process. The end of the block raises it, so that the supervisor
     restarts the process.
@@ -54,7 +54,10 @@ class StoppedEarly(Exception):
 
 
 async def unless_stopped(work: Coroutine[None, None, Result], stop: asyncio.Event) -> Result:
-    """Await work that may take long. Raises StoppedEarly, after cancelling it, when `stop` is set before it ends."""
+    """Await slow work. Raises StoppedEarly when `stop` is set first.
+
+    The work is then cancelled.
+    """
     working, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)

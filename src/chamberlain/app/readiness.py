@@ -43,10 +43,10 @@ class Readiness:
         ]
 
     def _writes(self) -> Check:
-        """Judge by the calls of the last seconds: a write of our own would not find every full disk.
+        """Check writes by the calls of the last seconds.
 
-        Not required: a process whose database can be read goes on answering those who read, and refuses writes with
-        the cause. Taken out of a load balancer it could do neither.
+        A write of our own would not find every full disk. Not required: a process whose database can be read still
+        serves reads, and refuses writes with the cause. Out of the load balancer it could do neither.
         """
         outage = self.database.pool.outages.current
         if outage is None or not outage.allows_reads:

@@ -1,4 +1,4 @@
-"""Cancel requests that failed long ago, and remove rows whose time of keeping is over.
+"""Cancel requests that failed long ago, and remove expired rows.
 
 One job for the whole installation queues itself again. Each run takes a few batches. All cut-offs go by the database's
 clock, read in the transaction that removes, and nothing is removed while that clock is doubted.
@@ -152,12 +152,15 @@ async def failed_before(tx: Transaction, before: datetime, most: int) -> Sequenc
 
 
 async def remove_finished(tx: Transaction, before: datetime, most: int) -> int:
-    """Remove requests that ended before this time, and give their addresses back; says how many there were."""
+    """Remove requests that ended before this time, and return their number.
+
+    Their addresses are free again.
+    """
     return await _remove(tx, REMOVE_FINISHED, before, most)
 
 
 async def remove_events(tx: Transaction, before: datetime, most: int) -> int:
-    """Remove events from before this time, read or unread, and return their number."""
+    """Remove events from before this time, and return their number."""
     return await _remove(tx, REMOVE_EVENTS, before, most)
 
 
@@ -172,7 +175,10 @@ async def remove_repairs(tx: Transaction, before: datetime, most: int) -> int:
 
 
 async def remove_adoptions(tx: Transaction, before: datetime, most: int) -> int:
-    """Delete adoptions that were undone before this time, with their items. Returns the number of rows."""
+    """Delete adoptions undone before this time, with their items.
+
+    Returns the number of rows.
+    """
     return await _remove(tx, REMOVE_ADOPTIONS, before, most)
 
 
@@ -215,7 +221,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Cutoffs:
-    """The moments of a sweep: rows older than these have been kept for long enough."""
+    """The cut-offs of a sweep: older rows have expired."""
 
     now: datetime
     keys: datetime
@@ -251,7 +257,7 @@ def _week_of(moment: datetime) -> datetime:
 
 
 def next_sweep(*, swept: int) -> timedelta:
-    """How long to wait when the fullest of the last batches of a run had so many in it."""
+    """Return the pause after a run by its fullest last batch."""
     return SHORT_PAUSE if swept >= BATCH else PAUSE
 
 
@@ -271,7 +277,10 @@ class ClockDoubted(Exception):
 
 @dataclass(slots=True)
 class Swept:
-    """Rows removed by one run, by table, and the size of the fullest last batch."""
+    """Rows removed by one run, and the size of the last batch.
+
+    It is the fullest of the last batches.
+    """
 
     removed: Counter[str] = field(default_factory=Counter)
     fullest: int = 0
@@ -279,9 +288,10 @@ class Swept:
 
 @dataclass(frozen=True, slots=True)
 class RetentionJobs:
-    """Works as the worker's role, on all tenants. `watchers` are notified of requests that have changed.
+    """Sweeps all tenants, as the worker's role.
 
-    `observe` counts the rows removed from a table. `read_clock` reads the database's clock in a transaction.
+    `watchers` are notified of changed requests. `observe` counts the rows removed from a table. `read_clock` reads the
+    database's clock in a transaction.
     """
 
     database: Database
@@ -354,7 +364,10 @@ class RetentionJobs:
         return cutoffs(self.keep, reading.now)
 
     async def _remove(self, swept: Swept, table: str, batch: Batch) -> None:
-        """Remove up to BATCHES batches. A full last batch says that there may be more."""
+        """Remove up to BATCHES batches.
+
+        A full last batch means there may be more.
+        """
         size = BATCH
         for _ in range(BATCHES):
             if size < BATCH:
@@ -378,7 +391,7 @@ class RetentionJobs:
         swept.fullest = max(swept.fullest, len(failed))
 
     async def _cancel(self, tenant_id: TenantId, request_id: RequestId, trace_id: TraceId) -> None:
-        """Cancel a request as a caller cancels it, unless it has just been retried."""
+        """Cancel a request as a caller does, unless it was just retried."""
         async with self.database.transaction(tenant_id) as tx:
             before = await request_records.hold(tx, request_id)
             if before is None or before.state is not RequestState.FAILED:

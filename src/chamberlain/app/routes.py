@@ -52,7 +52,7 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = tuple(endpoint for table in TABLES for endp
 
 
 def create_app(http: HttpContext, services: Sequence[object], mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
-    """Build the whole API. `services` has one instance for each table of endpoints.
+    """Build the whole API. `services` has one instance for each endpoint table.
 
     `mounts` are other applications below a path prefix, such as the embedded directory.
     """

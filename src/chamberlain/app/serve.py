@@ -1,4 +1,4 @@
-"""Run the processes: the API, with a worker by default, or a worker alone."""
+"""Run the API, with a worker by default, or a worker alone."""
 
 import asyncio
 import sys

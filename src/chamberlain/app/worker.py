@@ -1,4 +1,4 @@
-"""Run a worker: the job handlers of all nouns, and the loops that claim their jobs."""
+"""Run a worker: the job handlers, and the loops that claim jobs."""
 
 import asyncio
 import random
@@ -75,10 +75,10 @@ MAIL_IDLE = timedelta(minutes=1)
 async def running_worker(
     settings: Settings, databases: Databases, stop: asyncio.Event, traces: Traces, may_claim: Callable[[], bool]
 ) -> AsyncIterator[None]:
-    """Run a worker for as long as the block runs; jobs that outlast the grace are given back.
+    """Run a worker for the duration of the block.
 
-    The grace starts with `stop`, because the whole service has ten seconds to end. While `may_claim` is false, because
-    of this machine's clock, the worker claims no jobs.
+    Jobs that outlast the grace period are released. The grace period starts with `stop`, because the whole service has
+    ten seconds to end. While `may_claim` is false, because of this machine's clock, the worker claims no jobs.
     """
     wake, wake_lanes, direct = asyncio.Event(), asyncio.Event(), databases.addresses.direct
     watchers = Notifier(direct, REQUESTS_CHANNEL)
@@ -221,7 +221,7 @@ def _notice_jobs(shared: WorkerDependencies) -> notice_jobs.NoticeJobs:
 
 
 def mail_server(settings: Settings) -> MailServer | None:
-    """Build the client of the mail server; None if no server is configured."""
+    """Build the client of the mail server; None if none is configured."""
     if settings.smtp_url is None:
         return None
     # The settings have validated that it is `Name <address>` or an address alone.
@@ -231,7 +231,10 @@ def mail_server(settings: Settings) -> MailServer | None:
 
 
 def link_maker(settings: Settings) -> Callable[[TenantId, RequestId], str | None]:
-    """Build the function that makes the link to a request in a mail; it gives None if no link is configured."""
+    """Build the function that makes the link to a request.
+
+    It returns None if no link is configured.
+    """
 
     def link_to(tenant_id: TenantId, request_id: RequestId) -> str | None:
         link = settings.notice_link

@@ -1,1 +1,1 @@
-"""Commands that open the database of this machine, in place of calling the API."""
+"""Commands that open the database instead of calling the API."""

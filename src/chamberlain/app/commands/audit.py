@@ -1,4 +1,7 @@
-"""Commands of the audit trail: list over HTTP, verify and erase in the database."""
+"""Commands of the audit trail.
+
+`list` calls the API; `verify` and `erase` open the database.
+"""
 
 import asyncio
 import sys
@@ -142,7 +145,7 @@ def verify_audit(
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Verify the audit trail: find rows that were changed, removed, inserted or cut off.
+    """Verify the audit trail: find changed, removed, inserted and cut-off rows.
 
     Exits 1 if there are any.
     """

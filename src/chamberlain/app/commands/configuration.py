@@ -39,7 +39,10 @@ def _read(path: Path) -> ConfigurationFile:
 
 
 async def plan_configuration(settings: Settings, configuration: Configuration) -> Plan:
-    """Plan the changes without making them. Requires a database. Raises CannotStart and errors of the service."""
+    """Plan the changes without making them. Raises CannotStart and refusals.
+
+    Requires a database.
+    """
     with expected_faults():
         async with opened_at_hand(settings) as database:
             return await ConfigurationService(database).plan(configuration)
@@ -56,7 +59,7 @@ async def plan_to_apply(settings: Settings, configuration: Configuration) -> Pla
 
 
 async def apply_configuration(settings: Settings, configuration: Configuration, agreed: Plan) -> Plan:
-    """Apply the plan, and return it. Raises CannotStart and errors of the service."""
+    """Apply the plan, and return it. Raises CannotStart and refusals."""
     with expected_faults():
         async with opened_or_made(settings) as database:
             service = ConfigurationService(database)

@@ -33,7 +33,10 @@ class IdentityKeys:
             return await signing_keys.sealing_keys(self._pool)
 
     async def reseal(self, keyring: Keyring) -> tuple[int, int]:
-        """Encrypt all secrets again. Returns the numbers of encrypted and unreadable ones. Raises Unavailable."""
+        """Encrypt all secrets again. Raises Unavailable.
+
+        Returns the numbers of encrypted and unreadable secrets.
+        """
         with identity_unavailable():
             return await signing_keys.reseal(self._pool, keyring, KeysUnusable)
 
@@ -46,13 +49,16 @@ async def read_keys(settings: Settings) -> Sequence[KeyUse]:
 
 
 def add_in_file(settings: Settings) -> str:
-    """Add a key that does not encrypt yet, and return its id. Raises CannotStart."""
+    """Add a decrypt-only key, and return its id. Raises CannotStart."""
     with expected_faults():
         return app_keys.add_key(_keys_file(settings))
 
 
 async def rotate_in_file(settings: Settings, key_id: str | None) -> Rotation:
-    """Encrypt all stored secrets with this key, or a new one. Raises CannotStart and NotFound."""
+    """Encrypt all stored secrets with this key, or a new one.
+
+    Raises CannotStart and NotFound.
+    """
     with expected_faults():
         async with opened_at_hand(settings) as database:
             keys = KeyService(database, _keys_file(settings), IdentityKeys(database))
@@ -68,7 +74,10 @@ async def drop_in_file(settings: Settings, key_id: str) -> None:
 
 
 def _keys_file(settings: Settings) -> KeysFile:
-    """Find the keys file. It is not created here, because a wrong path would go unnoticed."""
+    """Find the keys file.
+
+    It is not created here, because a wrong path would go unnoticed.
+    """
     if not settings.keys_file.exists():
         raise KeysUnusable(
             f"There is no keys file {settings.keys_file}. Name the --data-dir of the service, or CHAMBERLAIN_KEYS_FILE."
@@ -77,7 +86,10 @@ def _keys_file(settings: Settings) -> KeysFile:
 
 
 def print_keys(settings: Settings) -> None:
-    """Print one line per key. Exits 1 if a key in use is missing."""
+    """Print one line per key.
+
+    Exits 1 if a key in use is missing.
+    """
     with told_faults():
         uses = asyncio.run(read_keys(settings))
     for use in uses:
@@ -87,7 +99,7 @@ def print_keys(settings: Settings) -> None:
 
 
 def add(settings: Settings) -> None:
-    """Add a key that only decrypts for now, and print the next steps."""
+    """Add a decrypt-only key, and print the next steps."""
     with told_faults():
         name = add_in_file(settings)
     print(f"{name} is in {settings.keys_file} and does not seal yet.")
@@ -131,14 +143,20 @@ KeyArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the key, a
 
 @keys.command("list")
 def list_keys(data_dir: DataDir = None) -> None:
-    """List the keys and the number of secrets of each. Exits 1 if a key is missing."""
+    """List the keys and the number of secrets of each.
+
+    Exits 1 if a key is missing.
+    """
 
     print_keys(settings_of(data_dir=data_dir))
 
 
 @keys.command("add")
 def add_key(data_dir: DataDir = None) -> None:
-    """Add a key that does not encrypt yet. Copy it to every machine first."""
+    """Add a key that does not encrypt yet.
+
+    Copy it to every machine first.
+    """
 
     add(settings_of(data_dir=data_dir))
 
@@ -155,6 +173,9 @@ def rotate_keys(
 
 @keys.command("drop")
 def drop_key(key: KeyArgument, data_dir: DataDir = None) -> None:
-    """Remove a key from the keys file. Refused while a secret needs it."""
+    """Remove a key from the keys file.
+
+    Refused while a secret needs it.
+    """
 
     drop(settings_of(data_dir=data_dir), key)

@@ -16,7 +16,7 @@ from chamberlain.settings import Settings
 
 
 async def confirm_clock(settings: Settings) -> ClockReading:
-    """Trust the database's clock as it is. Returns the reading before. Raises CannotStart.
+    """Trust the database's clock, and return the reading before. Raises CannotStart.
 
     Refused while this machine's clock differs: then one of the two is wrong.
     """

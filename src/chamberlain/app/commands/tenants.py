@@ -114,7 +114,7 @@ def print_tenants(settings: Settings) -> None:
 
 
 def list_deleted(settings: Settings) -> None:
-    """Print one line per deleted tenant, with the last head of its audit trail."""
+    """Print one line per deleted tenant, with its last audit head."""
     with told_faults():
         found = asyncio.run(list_deleted_tenants(settings))
     for each in found:
@@ -142,7 +142,10 @@ def resume(settings: Settings, tenant_id: TenantId) -> None:
 
 
 def export(settings: Settings, tenant_id: TenantId, path: Path | None) -> None:
-    """Write every row as a line of JSON, atomically to a file or to standard output."""
+    """Export every row as a line of JSON.
+
+    A file is written atomically; None is standard output.
+    """
     if path is None:
         _export(settings, tenant_id, print)
         return
@@ -214,7 +217,10 @@ def list_tenants(
 
 @tenants.command("suspend")
 def suspend_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
-    """Suspend a tenant: refuse its tokens and pause its jobs. Nothing is deleted."""
+    """Suspend a tenant: refuse its tokens and pause its jobs.
+
+    Nothing is deleted.
+    """
 
     suspend(settings_of(data_dir=data_dir), tenant_id_of(tenant))
 

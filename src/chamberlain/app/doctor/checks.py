@@ -73,7 +73,7 @@ def judge_retention(reading: ClockReading | None) -> HealthCheck:
 
 
 def judge_issuer_clock(name: str, answered: str, difference: timedelta | None) -> HealthCheck:
-    """Check the clock of an issuer that answers. Its Date header has whole seconds."""
+    """Check the clock of an issuer by its Date header, in seconds."""
     if difference is None:
         return healthy(name, f"{answered} It does not tell the time.")
     seconds = abs(difference.total_seconds())
@@ -85,7 +85,7 @@ def judge_issuer_clock(name: str, answered: str, difference: timedelta | None) -
 
 
 def judge_space(place: str, free: int) -> HealthCheck:
-    """The disk that the data folder is on, by the bytes that are left."""
+    """Check the free bytes of the data folder's disk."""
     seen = f"{place} has {free / 2**30:.1f} GiB left."
     cure = "Make room, or move the data folder to a larger disk: the database stops when there is none left."
     if free < _NO_SPACE:
@@ -94,7 +94,7 @@ def judge_space(place: str, free: int) -> HealthCheck:
 
 
 def judge_connections(used: int, most: int, *, needed: int) -> HealthCheck:
-    """The connections of the database server, and how many of them one more process may take."""
+    """Check that the database server has connections for one more process."""
     seen = f"{used} of {most} connections are in use."
     if most - used >= needed:
         return healthy("connections", seen)
@@ -103,7 +103,7 @@ def judge_connections(used: int, most: int, *, needed: int) -> HealthCheck:
 
 
 def judge_keys(known: Collection[str], used: Collection[str], *, file: str) -> HealthCheck:
-    """The keys of the keys file, and those that stored secrets are sealed with."""
+    """Check that the keys file has every key that secrets need."""
     missing = sorted(set(used) - set(known))
     if not missing:
         keys = "1 key" if len(known) == 1 else f"{len(known)} keys"
@@ -117,7 +117,10 @@ def judge_keys(known: Collection[str], used: Collection[str], *, file: str) -> H
 
 
 def judge_certificate(ends: datetime, now: datetime) -> HealthCheck:
-    """Check the self-signed certificate of the https listener, which each start creates again."""
+    """Check the self-signed certificate of the https listener.
+
+    Each start creates it again.
+    """
     seen = f"The self-made certificate (ca.pem) ends on {ends:%Y-%m-%d}."
     if ends > now + _LITTLE_TIME:
         return healthy("certificate", seen)
@@ -126,7 +129,10 @@ def judge_certificate(ends: datetime, now: datetime) -> HealthCheck:
 
 
 def judge_queue(due: int, oldest: timedelta, *, is_stopped: bool) -> HealthCheck:
-    """The jobs that are due, and for how long the oldest of them has been. While the service is stopped they rest."""
+    """Check the due jobs and the age of the oldest.
+
+    While the service is stopped, jobs are expected to wait.
+    """
     if not due:
         return healthy("queue", "No job is due.")
     are = "is" if due == 1 else "are"
@@ -137,7 +143,10 @@ def judge_queue(due: int, oldest: timedelta, *, is_stopped: bool) -> HealthCheck
 
 
 def judge_overlaps(ends: Sequence[datetime], now: datetime) -> HealthCheck:
-    """Webhooks that are signed with two secrets, by the times when the older ones end."""
+    """Check the webhooks that are signed with two secrets.
+
+    `ends` are the times when the older secrets end.
+    """
     if not ends:
         return healthy("webhook secrets", "No webhook is between two secrets.")
     last = max(ends)
@@ -167,5 +176,5 @@ async def look(
 
 
 def not_there(name: str, error: NotThere) -> HealthCheck:
-    """Report a check that is impossible because part of the database is missing."""
+    """Report a check that is impossible because a table is missing."""
     return fault(name, f"It cannot be looked at: {error}.", "See to the migrations and the rights of the roles first.")

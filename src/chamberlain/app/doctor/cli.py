@@ -33,7 +33,7 @@ def examine_installation(settings: Settings, *, as_json: bool) -> None:
 
 
 async def _ask_service(address: str) -> Sequence[str] | None:
-    """List the failed checks of the service at an address; None when no service answers there."""
+    """List the failed checks of a service; None if none answers."""
     async with httpx2.AsyncClient(timeout=_PATIENCE_SECONDS, trust_env=False) as client:
         try:
             answer = await client.get(f"{address}/health/ready")

@@ -77,7 +77,7 @@ _PATIENCE_SECONDS = 10.0
 
 
 async def look_at_issuers(opened: Opened, *, is_served: bool) -> Sequence[HealthCheck]:
-    """Each that is registered, and the embedded one while the service runs; `is_served` says that it does."""
+    """Check all registered issuers, and the embedded one while `is_served`."""
     registered: set[str] = set()
     found: list[Tenant] = []
 
@@ -103,7 +103,10 @@ async def _ask_all(opened: Opened, issuers: Sequence[str]) -> Sequence[HealthChe
 
 
 def _authority_pem(authority: Path) -> str | None:
-    """Return the certificate authority, or None if it is unusable, which another check reports."""
+    """Return the certificate authority, or None if it is unusable.
+
+    Another check reports that.
+    """
     try:
         pem = authority.read_text(encoding="ascii")
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
@@ -135,7 +138,10 @@ async def _ask(issuer: str, authority_pem: str | None) -> HealthCheck:
 
 
 async def look_at_webhooks(opened: Opened) -> Sequence[HealthCheck]:
-    """Of all tenants. Names are looked up when the database has been left, for that may take its time."""
+    """Check the webhooks of all tenants.
+
+    Names are resolved after the transaction, because that may be slow.
+    """
     targets = list[WebhookTarget]()
 
     async def read(tx: Transaction) -> Sequence[HealthCheck]:

@@ -1,4 +1,7 @@
-"""Open the database as each role. Roles that cannot sign in are reported and left out."""
+"""Open the database as each role.
+
+Roles that cannot sign in are reported and left out.
+"""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -42,8 +45,10 @@ _APPLICATION, _WORKER = "database_url", "database_worker_url"
 
 @dataclass(slots=True)
 class Opened:
-    """The settings, and the database as those two roles see it; None where it cannot be reached so. One that
-    `was_stopped` was started for the look."""
+    """The settings, and the database as each role; None if unreachable.
+
+    One that `was_stopped` was started for the checks.
+    """
 
     settings: Settings
     application: Database | None = None
@@ -59,7 +64,10 @@ class Opened:
 
 @asynccontextmanager
 async def opened_to_look(settings: Settings) -> AsyncIterator[Opened]:
-    """Open the database while the block runs. Start the embedded one if it does not run."""
+    """Open the database for the duration of the block.
+
+    An embedded one that does not run is started.
+    """
     opened = Opened(settings)
     async with AsyncExitStack() as stack:
         addresses = await _addresses(stack, opened)
@@ -164,7 +172,7 @@ _NEEDED = MOST_APPLICATION_CONNECTIONS + MOST_WORKER_CONNECTIONS + _OF_ITS_OWN
 
 
 async def look_at_server(opened: Opened) -> Sequence[HealthCheck]:
-    """Check the server and its contents, as any role that can sign in."""
+    """Check the server and its contents, as any usable role."""
     anybody = opened.worker or opened.application
 
     async def migrations(tx: Transaction) -> Sequence[HealthCheck]:
@@ -227,7 +235,10 @@ def _held(count: int) -> Sequence[HealthCheck]:
 
 
 async def look_at_texts(opened: Opened) -> Sequence[HealthCheck]:
-    """Of all tenants. Requests, events and the audit trail are too large to be searched."""
+    """Check the texts of all tenants.
+
+    Requests, events and the audit trail are too large to be searched.
+    """
 
     async def read(tx: Transaction) -> Sequence[HealthCheck]:
         return judge_texts(await bad_texts(tx))

@@ -1,4 +1,4 @@
-"""Check the data folder: free disk space, certificate, and permissions of its secrets."""
+"""Check the data folder: free space, certificate, and permissions of its secrets."""
 
 import shutil
 import ssl
@@ -106,7 +106,7 @@ def _permissions(opened: Opened) -> Sequence[HealthCheck]:
 
 
 async def _theirs(opened: Opened) -> frozenset[str]:
-    """Those that the embedded identity platform has sealed its own with. Raises IdentityUnreachable."""
+    """Return the key ids of the embedded identity platform. Raises IdentityUnreachable."""
     if opened.application is None:
         return frozenset()
     with telling():
@@ -126,7 +126,7 @@ class Listeners:
 
 
 async def look_at_listeners(settings: Settings, ask: AskService) -> Listeners:
-    """The service is asked; where it does not answer, its ports are tried."""
+    """Check the service by its health, or else its ports."""
     ports = (settings.port, settings.tls_port) if settings.embedded_identity else (settings.port,)
     where = f"{settings.host} port {' and '.join(map(str, ports))}"
     wrong = await ask(_address(settings))

@@ -19,7 +19,10 @@ APPLICATION, WORKER = "chamberlain_application", "chamberlain_worker"
 
 @dataclass(frozen=True, slots=True)
 class RoleRights:
-    """A role as it is signed in. `acts_as` are those of our two roles whose rights it has."""
+    """The rights of a signed-in role.
+
+    `acts_as` are those of our two roles whose rights it has.
+    """
 
     name: str
     acts_as: frozenset[str]
@@ -201,7 +204,7 @@ async def role_rights(tx: Transaction) -> RoleRights:
 
 
 async def open_tables(tx: Transaction) -> list[str]:
-    """List tables of tenants without row-level security that the API's role may read."""
+    """List tables that the API may read without row-level security."""
     return [row["name"] for row in await tx.fetch(OPEN_TABLES, APPLICATION)]
 
 
@@ -211,7 +214,7 @@ async def sealing_keys(tx: Transaction) -> frozenset[str]:
 
 
 async def overlaps(tx: Transaction) -> Sequence[datetime]:
-    """Until when webhooks are signed with an older secret as well, of each that is."""
+    """Return the ends of all periods in which webhooks have two secrets."""
     return [row["previous_until"] for row in await tx.fetch(OVERLAPS)]
 
 

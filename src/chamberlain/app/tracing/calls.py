@@ -89,7 +89,10 @@ class TracedCalls:
 
 
 def observing(observe: Observe) -> Observe:
-    """Name the span of a call by its path template when its metrics are recorded."""
+    """Name the span of a call when its metrics are recorded.
+
+    The name is the path template.
+    """
 
     def observed(path: str, method: str, status: int, seconds: float) -> None:
         span = _span.get()

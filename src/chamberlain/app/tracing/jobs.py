@@ -1,4 +1,4 @@
-"""Spans of a worker: one for each job of a request, and one for each directory call in it."""
+"""Spans of a worker: one for each job and each directory call."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -70,7 +70,10 @@ def _start(kind: JobKind, job: Job, spans: Spans, size: int) -> Span | None:
 
 @contextmanager
 def _directory_spans(spans: Spans, name: str, steps: _Steps | None) -> Iterator[Mapping[UUID, Span]]:
-    """Start a child span for each request of a directory call; for all running requests if `steps` is None."""
+    """Start a child span for each request of a directory call.
+
+    If `steps` is None, these are all running requests.
+    """
     runs = _runs.get() or {}
     parents = {each: runs[each] for each in runs if steps is None or each in steps}
     started = {
@@ -87,7 +90,10 @@ def _about(steps: _Steps | None, request_id: UUID, size: int) -> Attributes:
 
 
 def _set_outcome(span: Span | None, done: Sequence[str], fault: OutsideFault | None) -> None:
-    """Record the steps done and the code of a fault. Its sentence may contain personal data."""
+    """Record the steps done and the code of a fault.
+
+    Its sentence may contain personal data.
+    """
     if span is None:
         return
     span.set_attribute("chamberlain.steps.done", [str(step) for step in done])
@@ -138,7 +144,10 @@ class TracedDirectory(Directory):
 
 
 class TracedGuests(Guests):
-    """A directory of guest rules with spans around its calls. Its work names groups, not requests."""
+    """A directory of guest rules with spans around its calls.
+
+    Its work names groups, not requests.
+    """
 
     def __init__(self, guests: Guests, spans: Spans) -> None:
         self._guests = guests

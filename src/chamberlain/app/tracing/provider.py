@@ -1,4 +1,7 @@
-"""Set up the OpenTelemetry SDK by its own variables, and wrap every part of a process."""
+"""Configure the OpenTelemetry SDK, and wrap every part of a process.
+
+The SDK reads its own variables.
+"""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -69,7 +72,7 @@ class SentTraces(Traces):
         return TracedSend(send, self._spans)
 
     def close(self, within: float) -> None:
-        """Send the last spans, for at most so many seconds: a receiver may hang."""
+        """Send the last spans within the timeout: a receiver may hang."""
         closing = threading.Thread(target=self._provider.shutdown, daemon=True)
         closing.start()
         closing.join(within)

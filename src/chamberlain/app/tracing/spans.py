@@ -1,4 +1,4 @@
-"""Spans that belong to the trace of a call, in every process that continues it.
+"""Spans that continue the trace of a call in every process.
 
 Rows store the trace id only. So the span id of a request is derived from the trace id and the request id: a worker can
 compute the parent of its spans.
@@ -39,7 +39,10 @@ _TRACE_ID = re.compile(r"(?!0{32})[0-9a-f]{32}", re.ASCII)
 
 
 class Ids(RandomIdGenerator):
-    """Generate random ids, except for a span whose id is set in advance. Spans start in one thread."""
+    """Generate random ids, except for a span with a preset id.
+
+    Spans start in one thread.
+    """
 
     def __init__(self) -> None:
         self.next: int | None = None
@@ -63,7 +66,7 @@ class Spans:
         return self._tracer.start_span(name, context, SpanKind.SERVER, dict(attributes))
 
     def of_request(self, trace_id: str, request_id: UUID, attributes: Attributes) -> Span:
-        """Start the span of a request in this trace, below the current call."""
+        """Start the span of a request below the current call."""
         self._ids.next = request_span_id(trace_id, request_id)
         try:
             return self._tracer.start_span("request", attributes={REQUEST_ID: str(request_id), **attributes})
@@ -71,14 +74,20 @@ class Spans:
             self._ids.next = None
 
     def of_batch(self, name: str, members: Iterable[SpanContext], attributes: Attributes) -> Span:
-        """Start the span of a batch in a new trace, with links to the spans of its members."""
+        """Start the span of a batch, with links to its members.
+
+        It begins a new trace.
+        """
         links = [Link(each) for each in members]
         return self._tracer.start_span(name, Context(), SpanKind.INTERNAL, dict(attributes), links)
 
     def of_work(
         self, name: str, trace_id: str, request_id: UUID, attributes: Attributes, kind: SpanKind = SpanKind.CONSUMER
     ) -> Span | None:
-        """Start a span below that of a request. None without a valid trace id."""
+        """Start a span below that of a request.
+
+        Returns None without a valid trace id.
+        """
         if _TRACE_ID.fullmatch(trace_id) is None:
             return None
         above = SpanContext(
@@ -92,7 +101,10 @@ class Spans:
         return self._tracer.start_span(name, trace.set_span_in_context(parent, Context()), kind, dict(attributes))
 
     def _flags(self, trace_id: str) -> TraceFlags:
-        """Repeat the sampling decision of the process that started the trace; the settings are the same."""
+        """Repeat the sampling decision of the process that started the trace.
+
+        The settings are the same.
+        """
         decision = self._provider.sampler.should_sample(None, int(trace_id, 16), "request").decision
         return TraceFlags(TraceFlags.SAMPLED if decision is Decision.RECORD_AND_SAMPLE else TraceFlags.DEFAULT)
 
@@ -110,7 +122,10 @@ def traceparent_of(span: Span) -> str:
 
 @contextmanager
 def ending(*spans: Span) -> Iterator[None]:
-    """End the spans with the block, as failed if it raises. The error itself may contain personal data."""
+    """End the spans with the block, as failed if it raises.
+
+    The error itself may contain personal data.
+    """
     succeeded = False
     try:
         yield

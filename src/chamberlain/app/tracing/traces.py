@@ -17,7 +17,7 @@ Observe = Callable[[str, str, int, float], None]
 
 
 class Traces:
-    """The parts of a process without spans. `provider.SentTraces` adds a span around each."""
+    """A process without spans. `provider.SentTraces` adds a span around each part."""
 
     def application(self, application: ASGIApp) -> ASGIApp:
         """Wrap the application that answers calls."""

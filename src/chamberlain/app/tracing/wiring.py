@@ -22,7 +22,10 @@ class TracesUnusable(CannotStart):
 
 @asynccontextmanager
 async def opened_traces() -> AsyncIterator[Traces]:
-    """Open traces for as long as the block runs, then send the last spans. Raises TracesUnusable."""
+    """Open traces for the duration of the block. Raises TracesUnusable.
+
+    The last spans are sent at its end.
+    """
     wanted = read_traces()
     if not wanted.are_sent:
         yield Traces()
