@@ -5,8 +5,8 @@ import re
 import httpx2
 import pytest
 
-from chamberlain.http.parameters import LONGEST_WAIT
-from chamberlain.http.streams import MOST_OPEN
+from chamberlain.http.request import LONGEST_WAIT
+from chamberlain.http.responses import MOST_OPEN
 from chamberlain.requests.models import ENDED, RequestState
 from chamberlain.requests.steps import MOST_ENTRIES, EntryKind
 from chamberlain.requests.timeline import QUIET

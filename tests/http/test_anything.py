@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from chamberlain.app.routes import ENDPOINTS
 from chamberlain.directory.mailboxes import MailboxOrder
+from chamberlain.http.handlers import ServedEndpoint
 from chamberlain.http.openapi import codes_of
+from chamberlain.http.pipeline import Resources
 from chamberlain.http.problems import STATUSES, Problem
-from chamberlain.http.router import Resources, ServedEndpoint
 from tests.guests.assignments.fake_assignments import ALL_STAFF, HANDBOOK
 from tests.guests.policies.fake_policies import POLICY_ID
 from tests.http.house import CALLERS as KNOWN

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chamberlain.http.hosts import LONGEST_LINE, MOST_HOPS, client_address, is_trusted
+from chamberlain.http.client_address import LONGEST_LINE, MOST_HOPS, client_address, is_trusted
 
 pytestmark = pytest.mark.pure
 

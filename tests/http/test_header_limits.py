@@ -14,8 +14,7 @@ from starlette.types import Receive, Send
 
 from chamberlain.embedded.identity import make_server_certificate
 from chamberlain.fastpath.buffered_response import BufferedCall
-from chamberlain.http.header_limits import LIMIT
-from chamberlain.http.server_protocol import ServerProtocol
+from chamberlain.http.server_protocol import LIMIT, ServerProtocol
 from tests.http.raw_client import HEAD, HEADERS, Talk, Work, call, echo, receive_it, served
 
 BEGIN = b"GET / HTTP/1.1\r\nX-A: "

@@ -1,6 +1,6 @@
 import httpx2
 
-from chamberlain.http.context import Check
+from chamberlain.http.handlers import Check
 from tests.http.house import House
 
 

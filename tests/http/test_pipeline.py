@@ -15,9 +15,9 @@ from starlette.types import ASGIApp, Message
 from chamberlain.app.listeners import Listener, bind, serve_until
 from chamberlain.app.routes import ENDPOINTS
 from chamberlain.core.errors import Forbidden
-from chamberlain.http.body import LIMIT
-from chamberlain.http.hosts import hosts_of
-from chamberlain.http.router import Resources, ServedEndpoint
+from chamberlain.http.handlers import ServedEndpoint
+from chamberlain.http.pipeline import Resources, hosts_of
+from chamberlain.http.request import LIMIT
 from tests.garbage import ever_collected
 from tests.http.house import BASE, REQUEST, TEMPLATE, House, record
 

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from chamberlain.http.parameters import wait_of
+from chamberlain.http.request import wait_of
 
 
 def test_it_works() -> None:

@@ -10,7 +10,7 @@ from chamberlain.auth.models import Caller
 from chamberlain.core.errors import Conflict, Fault, Forbidden, KeyReused, LimitReached, NotPossible, Unavailable
 from chamberlain.core.ids import MailboxId, TemplateId, UserId
 from chamberlain.directory.mailboxes import MailboxOrder, PermissionLevel, RoomEquipment
-from chamberlain.http.body import LIMIT
+from chamberlain.http.request import LIMIT
 from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState
 from chamberlain.requests.models import RequestResult
 from tests.http.house import ADA, BASE, CALLERS, DARA, ESTATE, MAILBOX_ID, PREFIX, REQUEST, ROOM_TEMPLATE, House

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from chamberlain.app.listeners import Listener, bind, serve_until
-from chamberlain.http.streams import MOST_OPEN
+from chamberlain.http.responses import MOST_OPEN
 from chamberlain.requests.models import RequestResult
 from tests.estates import until
 from tests.http.house import REQUEST, TEMPLATE, USER, House, record

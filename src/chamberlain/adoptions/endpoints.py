@@ -17,12 +17,11 @@ from chamberlain.adoptions.wire import (
 )
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import AdoptionId
-from chamberlain.http.calls import NO_STORE, Answer
-from chamberlain.http.context import Call
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.resource import CACHE, link_to
-from chamberlain.http.router import About, Endpoint, EndpointTable, Success
-from chamberlain.http.submission import ACTION, ActionBody, act_of, acted, creating_act_of
+from chamberlain.http.request import ACTION, ActionBody, act_of, creating_act_of
+from chamberlain.http.resource import CACHE, acted, link_to
+from chamberlain.http.responses import NO_STORE, Answer
 from chamberlain.requests.wire import DRY_RUN
 
 

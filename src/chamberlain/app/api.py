@@ -35,11 +35,12 @@ from chamberlain.groups.service import GroupService
 from chamberlain.guests.assignments.service import AssignmentService
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.policies.service import PolicyService, Simulator
-from chamberlain.http.calls import new_trace_id
-from chamberlain.http.context import Addresses, HttpContext
+from chamberlain.http.client_address import ClientAddresses
 from chamberlain.http.cursors import Cursors
-from chamberlain.http.hosts import ClientAddresses, hosts_of
-from chamberlain.http.streams import Streams
+from chamberlain.http.handlers import Addresses, HttpContext
+from chamberlain.http.pipeline import hosts_of
+from chamberlain.http.request import new_trace_id
+from chamberlain.http.responses import Streams
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.observability.metrics import call_answered
 from chamberlain.queue.service import JobService

@@ -24,7 +24,7 @@ from chamberlain.embedded.identity.clients import Account, Client, ClientKind, r
 from chamberlain.embedded.identity.load import load as load_identity
 from chamberlain.embedded.identity.load import upgrade_clients
 from chamberlain.embedded.identity.passwords import set_passwords, without_password
-from chamberlain.http.calls import new_trace_id
+from chamberlain.http.request import new_trace_id
 from chamberlain.settings import Settings
 
 LOADED_BY = Actor(ActorType.SYSTEM, None, "Example estate")

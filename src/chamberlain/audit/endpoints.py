@@ -13,11 +13,10 @@ from chamberlain.audit.service import AuditService
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Malformed
 from chamberlain.core.time import read_time
-from chamberlain.http.calls import NO_STORE, Answer, Stream
-from chamberlain.http.context import Call
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.http.paging import CURSOR, LIMIT, PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import CACHE
-from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.responses import NO_STORE, Answer, Stream
 from chamberlain.http.wire import Actor, Time, time_of
 
 LINES = b"application/x-ndjson"

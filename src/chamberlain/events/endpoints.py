@@ -9,11 +9,10 @@ from msgspec import Meta, Raw, Struct, json
 from chamberlain.auth.permissions import Operation
 from chamberlain.changes.models import EventType
 from chamberlain.events.service import EventRecord, EventService
-from chamberlain.http.calls import NO_STORE, Answer
-from chamberlain.http.context import Call
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.http.paging import LIMIT, feed_cursor, feed_wanted
 from chamberlain.http.resource import CACHE
-from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.responses import NO_STORE, Answer
 from chamberlain.http.wire import Time, time_of
 
 # New types may be added. Clients ignore unknown ones.

@@ -8,11 +8,9 @@ from chamberlain.auth.permissions import Operation
 from chamberlain.groups.schema import GROUP, GroupBody, to_group_order
 from chamberlain.groups.service import GroupService
 from chamberlain.groups.wire import EXAMPLE, RehearsedGroup, rehearsed_group
-from chamberlain.http.calls import Answer, Headers
-from chamberlain.http.context import Call, HttpContext
-from chamberlain.http.parameters import wait_of
-from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
-from chamberlain.http.submission import submission_of
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, HttpContext, Parameter, Success
+from chamberlain.http.request import submission_of, wait_of
+from chamberlain.http.responses import Answer, Headers
 from chamberlain.requests.models import Accepted, RequestResult
 from chamberlain.requests.wire import DRY_RUN
 

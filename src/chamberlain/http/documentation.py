@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import json
 
-from chamberlain.http.calls import Answer, Headers
+from chamberlain.http.responses import Answer, Headers
 
 # Content types of responses other than problems.
 _SHOWN = ("application/json", "application/x-ndjson", "text/event-stream")

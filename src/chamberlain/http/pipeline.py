@@ -1,11 +1,13 @@
 """The request pipeline: route, authenticate, read, handle, respond, measure."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import NoReturn
+from urllib.parse import urlsplit
 
 from msgspec import Struct
-from starlette.routing import Match, Mount
+from starlette.routing import Match, Mount, compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chamberlain.auth.models import Caller
@@ -13,23 +15,21 @@ from chamberlain.auth.permissions import Operation, require
 from chamberlain.core.errors import BodyInvalid, Malformed, NotFound, Refusal
 from chamberlain.core.ids import TraceId
 from chamberlain.fastpath.buffered_response import buffered_call
-from chamberlain.http.body import CallerGone, receive_body
-from chamberlain.http.calls import Answer, Stream, echoes, trace_id_of
-from chamberlain.http.context import Call, HttpContext
-from chamberlain.http.hosts import ambiguity, is_ours
-from chamberlain.http.parameters import FormFaults, check_idempotency_key, read_ids, read_query, together
-from chamberlain.http.problems import HeadAmbiguous, HostUnknown, problem_of
-from chamberlain.http.router import AnyEndpoint, Resource, Resources, ServedEndpoint
+from chamberlain.http.handlers import AnyEndpoint, Call, HttpContext, ServedEndpoint
+from chamberlain.http.problems import HeadAmbiguous, HostUnknown, MethodNotAllowed, problem_of
+from chamberlain.http.request import (
+    FormFaults,
+    check_idempotency_key,
+    echoes,
+    read_ids,
+    read_query,
+    receive_body,
+    together,
+    trace_id_of,
+)
+from chamberlain.http.responses import Answer, CallerGone, Stream
 from chamberlain.http.server_protocol import AUTHORITY
 from chamberlain.observability.logs import about, get_logger
-
-
-async def authenticate(authorization: bytes | None, operation: Operation, http: HttpContext) -> Caller:
-    """Authenticate an Authorization header. Raises Unauthenticated and Forbidden."""
-    caller = await http.verify(None if authorization is None else authorization.decode("latin-1"))
-    require(caller, operation, http.prefixes)
-    return caller
-
 
 # The key of the trace id in the ASGI scope, for the handler of unexpected errors.
 TRACE_ID = "chamberlain.trace_id"
@@ -39,8 +39,61 @@ _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _WITHOUT_CONTENT = frozenset({204, 304})
 # The status in metrics of calls whose client disconnected; proxies log the same one.
 CALLER_GONE = 499
-
+_NO_TEXTS: Mapping[str, str] = {}
 _logger = get_logger(__name__)
+
+
+class Resource:
+    """A path template with its methods. HEAD exists for each GET, OPTIONS everywhere."""
+
+    def __init__(self, path: str, served: Sequence[ServedEndpoint]) -> None:
+        self.path = path
+        self._endpoints = {each.endpoint.method: each for each in served}
+        if "GET" in self._endpoints:
+            self._endpoints["HEAD"] = self._endpoints["GET"]
+        self.allow = ", ".join((*self._endpoints, "OPTIONS")).encode("ascii")
+
+    def endpoint(self, method: str) -> ServedEndpoint:
+        """Find the endpoint of a method. Raises MethodNotAllowed."""
+        endpoint = self._endpoints.get(method)
+        if endpoint is None:
+            raise MethodNotAllowed(self.allow)
+        return endpoint
+
+
+_Template = tuple[re.Pattern[str], Resource]
+
+
+class Resources:
+    """All paths. Those without parameters are found by one lookup; the others are matched by their first part."""
+
+    def __init__(self, served: Sequence[ServedEndpoint]) -> None:
+        self._exact: dict[str, Resource] = {}
+        # By the first part of their paths, which is never a parameter.
+        self._templates: dict[str, list[_Template]] = {}
+        for path in dict.fromkeys(each.endpoint.path for each in served):
+            resource = Resource(path, [each for each in served if each.endpoint.path == path])
+            # The trailing slash is optional.
+            for spelling in (path.rstrip("/"), f"{path.rstrip('/')}/"):
+                if "{" in path:
+                    self._templates.setdefault(_first_part(path), []).append((compile_path(spelling)[0], resource))
+                else:
+                    self._exact[spelling] = resource
+
+    def find(self, path: str) -> tuple[Resource | None, Mapping[str, str]]:
+        """Find the resource of a path, with the texts of its path parameters."""
+        resource = self._exact.get(path)
+        if resource is not None:
+            return resource, _NO_TEXTS
+        for pattern, templated in self._templates.get(_first_part(path), ()):
+            match = pattern.match(path)
+            if match is not None:
+                return templated, match.groupdict()
+        return None, _NO_TEXTS
+
+
+def _first_part(path: str) -> str:
+    return path[1:].partition("/")[0]
 
 
 class _Arrival(Struct, frozen=True):
@@ -185,6 +238,13 @@ class Pipeline:
         raise fault
 
 
+async def authenticate(authorization: bytes | None, operation: Operation, http: HttpContext) -> Caller:
+    """Authenticate an Authorization header. Raises Unauthenticated and Forbidden."""
+    caller = await http.verify(None if authorization is None else authorization.decode("latin-1"))
+    require(caller, operation, http.prefixes)
+    return caller
+
+
 def _refused(refusal: Refusal, arrival: _Arrival) -> Answer:
     return problem_of(refusal, arrival.scope["path"], arrival.trace_id)
 
@@ -213,3 +273,47 @@ async def _send(answer: Answer, scope: Scope, headers: list[tuple[bytes, bytes]]
     if call is None or not call.answer(answer.status, headers, body):
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def hosts_of(base_addresses: Iterable[str], loopback_ports: Iterable[int]) -> frozenset[str]:
+    """Return all accepted Host values, in lower case, with and without a default port.
+
+    They are those of the base addresses, and the loopback names of our listeners.
+    """
+    found: set[str] = set()
+    for address in base_addresses:
+        parts = urlsplit(address)
+        name = parts.hostname or ""
+        name = f"[{name}]" if ":" in name else name
+        default = _DEFAULT_PORTS.get(parts.scheme)
+        port = parts.port or default
+        found.add(f"{name}:{port}")
+        if port == default:
+            found.add(name)
+    for port in loopback_ports:
+        found |= {f"127.0.0.1:{port}", f"localhost:{port}"}
+    return frozenset(found)
+
+
+def is_ours(host: bytes | None, hosts: frozenset[bytes]) -> bool:
+    """Whether a call is for this server. Rejects DNS rebinding."""
+    return host in hosts or (host is not None and host.lower() in hosts)
+
+
+def ambiguity(headers: Sequence[tuple[bytes, bytes]], authority: bytes | None, hosts: frozenset[bytes]) -> str | None:
+    """Describe an ambiguous host or caller in a head; None if there is none.
+
+    `authority` is the host of an absolute address in the request line (RFC 9112, 3.2.2).
+    """
+    for name in (b"host", b"authorization"):
+        if sum(each == name for each, _ in headers) > 1:
+            return f"The header {name.decode('ascii').capitalize()} occurs more than once. Send it once."
+    if authority is None:
+        return None
+    host = dict(headers).get(b"host", b"")
+    if is_ours(authority, hosts) and host.lower() == authority.lower():
+        return None
+    return "The request line names no path of this service. Send the path only."

@@ -28,7 +28,7 @@ from chamberlain.core.errors import (
     Unavailable,
 )
 from chamberlain.core.ids import TraceId
-from chamberlain.http.calls import Answer, Headers
+from chamberlain.http.responses import Answer, Headers
 
 
 class HostUnknown(Refusal):

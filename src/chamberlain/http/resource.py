@@ -1,4 +1,4 @@
-"""Helpers for resources with a version: If-Match, ETag, and the responses to create, read and delete."""
+"""Helpers for resources with a version: If-Match, ETag, and the responses to create, read, act and delete."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -7,9 +7,8 @@ from msgspec import Struct, json
 
 from chamberlain.auth.models import Edit
 from chamberlain.core.idempotency import KeptAnswer
-from chamberlain.http.calls import NO_STORE, Answer, Headers
-from chamberlain.http.context import Call, HttpContext
-from chamberlain.http.router import Parameter, Success
+from chamberlain.http.handlers import Call, HttpContext, Parameter, Success
+from chamberlain.http.responses import NO_STORE, Answer, Headers
 
 IF_MATCH = Parameter(
     "If-Match",
@@ -59,10 +58,16 @@ def made(http: HttpContext, path: str, answer: KeptAnswer) -> Answer:
     """Return the response to a creation; `path` is that of the list."""
     resource_id = json.decode(answer.body, type=_Identified).id
     location = f"{http.addresses.base_url}{path}{resource_id}/"
-    headers: Headers = (NO_STORE, (b"location", location.encode("ascii")))
-    if answer.replayed:
-        headers += ((b"idempotency-replayed", b"true"),)
-    return Answer(201, answer.body, headers)
+    return Answer(201, answer.body, (NO_STORE, (b"location", location.encode("ascii")), *_replayed(answer)))
+
+
+def acted(answer: KeptAnswer) -> Answer:
+    """Return the response to an action, performed now or replayed."""
+    return Answer(200, answer.body, (NO_STORE, *_replayed(answer)))
+
+
+def _replayed(answer: KeptAnswer) -> Headers:
+    return ((b"idempotency-replayed", b"true"),) if answer.replayed else ()
 
 
 def removed() -> Answer:

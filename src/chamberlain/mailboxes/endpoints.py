@@ -8,13 +8,11 @@ from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import MailboxId
 from chamberlain.directory.mailboxes import MailboxType
-from chamberlain.http.calls import NO_STORE, Answer, Headers
-from chamberlain.http.context import Call, HttpContext
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, HttpContext, Parameter, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.parameters import wait_of
+from chamberlain.http.request import submission_of, wait_of
 from chamberlain.http.resource import CACHE
-from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
-from chamberlain.http.submission import submission_of
+from chamberlain.http.responses import NO_STORE, Answer, Headers
 from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord, ProvisioningState
 from chamberlain.mailboxes.schema import MAILBOX, MailboxBody, to_mailbox_order
 from chamberlain.mailboxes.service import MailboxService

@@ -6,12 +6,11 @@ from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import NotFound
-from chamberlain.http.calls import NO_STORE, Answer
-from chamberlain.http.context import Call
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.resource import CACHE
-from chamberlain.http.router import About, Endpoint, EndpointTable, Success
-from chamberlain.http.submission import ACTION, ActionBody, act_of, acted
+from chamberlain.http.request import ACTION, ActionBody, act_of
+from chamberlain.http.resource import CACHE, acted
+from chamberlain.http.responses import NO_STORE, Answer
 from chamberlain.http.wire import Time, time_of
 from chamberlain.queue.models import HeldJob, job_id_of
 from chamberlain.queue.service import JobService

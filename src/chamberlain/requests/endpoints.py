@@ -9,12 +9,11 @@ from chamberlain.auth.models import Caller
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Malformed
 from chamberlain.core.ids import RequestId
-from chamberlain.http.calls import NO_STORE, Answer, Stream
-from chamberlain.http.context import Call
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.resource import CACHE
-from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
-from chamberlain.http.submission import ACTION, ActionBody, act_of, acted, creating_act_of
+from chamberlain.http.request import ACTION, ActionBody, act_of, creating_act_of
+from chamberlain.http.resource import CACHE, acted
+from chamberlain.http.responses import NO_STORE, Answer, Stream
 from chamberlain.requests.models import (
     ApprovalRecord,
     RequestFilter,

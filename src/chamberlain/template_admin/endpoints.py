@@ -11,9 +11,9 @@ from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import TemplateId
-from chamberlain.http.calls import Answer
-from chamberlain.http.context import Call
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
+from chamberlain.http.request import creating_act_of
 from chamberlain.http.resource import (
     ADDED,
     CACHE,
@@ -28,8 +28,7 @@ from chamberlain.http.resource import (
     removed,
     shown,
 )
-from chamberlain.http.router import About, Endpoint, EndpointTable, Success
-from chamberlain.http.submission import creating_act_of
+from chamberlain.http.responses import Answer
 from chamberlain.template_admin.documents import COLLAB_TEMPLATE, MAILBOX_TEMPLATE, CollabTemplateBody
 from chamberlain.template_admin.models import TemplateRecord
 from chamberlain.template_admin.service import TemplateService

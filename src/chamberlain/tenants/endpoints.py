@@ -6,10 +6,9 @@ from uuid import UUID
 from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
-from chamberlain.http.calls import Answer
-from chamberlain.http.context import Call
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Success
 from chamberlain.http.resource import IF_MATCH, VERSIONED, edit_of, shown
-from chamberlain.http.router import About, Endpoint, EndpointTable, Success
+from chamberlain.http.responses import Answer
 from chamberlain.http.wire import Time, time_of
 from chamberlain.tenants.models import Applicability, TenantRecord
 from chamberlain.tenants.schema import (

@@ -7,12 +7,11 @@ from msgspec import UNSET, Struct, UnsetType, json
 
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import DeliveryId, RequestId, TemplateId
-from chamberlain.http.calls import NO_STORE, Answer
-from chamberlain.http.context import Call
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.resource import CACHE
-from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
-from chamberlain.http.submission import ACTION, ActionBody, act_of, acted, creating_act_of
+from chamberlain.http.request import ACTION, ActionBody, act_of, creating_act_of
+from chamberlain.http.resource import CACHE, acted
+from chamberlain.http.responses import NO_STORE, Answer
 from chamberlain.http.wire import Time, time_of
 from chamberlain.template_admin.models import RotatedWebhook
 from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea

@@ -19,7 +19,7 @@ from chamberlain.configuration.service import ConfigurationService
 from chamberlain.configuration.yaml import MOST_BYTES
 from chamberlain.core.ids import TenantId
 from chamberlain.core.values import Json
-from chamberlain.http.calls import new_trace_id
+from chamberlain.http.request import new_trace_id
 from chamberlain.settings import Settings
 
 

@@ -14,7 +14,7 @@ from chamberlain.app.errors import expected_faults
 from chamberlain.cli.options import DataDir, settings_of
 from chamberlain.core.errors import CannotStart, NotFound
 from chamberlain.core.ids import WRITTEN_ID, JobId
-from chamberlain.http.calls import new_trace_id
+from chamberlain.http.request import new_trace_id
 from chamberlain.queue.models import HeldJob, job_id_of
 from chamberlain.queue.service import JobOperations
 from chamberlain.settings import Settings

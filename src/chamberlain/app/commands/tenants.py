@@ -19,7 +19,7 @@ from chamberlain.app.errors import expected_faults
 from chamberlain.cli.errors import failed, told_faults
 from chamberlain.cli.options import DataDir, settings_of
 from chamberlain.core.ids import WRITTEN_ID, TenantId
-from chamberlain.http.calls import new_trace_id
+from chamberlain.http.request import new_trace_id
 from chamberlain.settings import Settings
 from chamberlain.tenant_admin.service import TenantOperations
 from chamberlain.tenant_admin.store import DeletedTenant, RemovedRows, TenantRow

@@ -24,11 +24,10 @@ from chamberlain.guests.assignments.wire import (
     to_assignment_order,
 )
 from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord
-from chamberlain.http.calls import Answer
-from chamberlain.http.context import Call
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.http.paging import PARAMETERS, named_page_wanted, next_cursor
 from chamberlain.http.resource import CACHE, IF_MATCH, edit_of, listed, shown
-from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.responses import Answer
 
 
 class ManagedGroupPage(Struct, rename="camel", frozen=True):

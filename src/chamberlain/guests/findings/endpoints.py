@@ -21,12 +21,11 @@ from chamberlain.guests.models import (
     FindingRecord,
     FindingState,
 )
-from chamberlain.http.calls import NO_STORE, Answer
-from chamberlain.http.context import Call
+from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.resource import CACHE
-from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
-from chamberlain.http.submission import ACTION, ActionBody, act_of, acted, creating_act_of
+from chamberlain.http.request import ACTION, ActionBody, act_of, creating_act_of
+from chamberlain.http.resource import CACHE, acted
+from chamberlain.http.responses import NO_STORE, Answer
 
 
 async def list_(findings: FindingService, call: Call[None]) -> Answer:

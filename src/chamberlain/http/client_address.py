@@ -1,55 +1,10 @@
-"""Validate the Host header, and find the client address behind trusted proxies."""
+"""Find the client address behind trusted proxies."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
-
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-
-
-def hosts_of(base_addresses: Iterable[str], loopback_ports: Iterable[int]) -> frozenset[str]:
-    """Return all accepted Host values, in lower case, with and without a default port.
-
-    They are those of the base addresses, and the loopback names of our listeners.
-    """
-    found: set[str] = set()
-    for address in base_addresses:
-        parts = urlsplit(address)
-        name = parts.hostname or ""
-        name = f"[{name}]" if ":" in name else name
-        default = _DEFAULT_PORTS.get(parts.scheme)
-        port = parts.port or default
-        found.add(f"{name}:{port}")
-        if port == default:
-            found.add(name)
-    for port in loopback_ports:
-        found |= {f"127.0.0.1:{port}", f"localhost:{port}"}
-    return frozenset(found)
-
-
-def is_ours(host: bytes | None, hosts: frozenset[bytes]) -> bool:
-    """Whether a call is for this server. Rejects DNS rebinding."""
-    return host in hosts or (host is not None and host.lower() in hosts)
-
-
-def ambiguity(headers: Sequence[tuple[bytes, bytes]], authority: bytes | None, hosts: frozenset[bytes]) -> str | None:
-    """Describe an ambiguous host or caller in a head; None if there is none.
-
-    `authority` is the host of an absolute address in the request line (RFC 9112, 3.2.2).
-    """
-    for name in (b"host", b"authorization"):
-        if sum(each == name for each, _ in headers) > 1:
-            return f"The header {name.decode('ascii').capitalize()} occurs more than once. Send it once."
-    if authority is None:
-        return None
-    host = dict(headers).get(b"host", b"")
-    if is_ours(authority, hosts) and host.lower() == authority.lower():
-        return None
-    return "The request line names no path of this service. Send the path only."
-
 
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address

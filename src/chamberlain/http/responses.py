@@ -1,4 +1,4 @@
-"""Streamed responses: their number per caller, and their end.
+"""Responses of handlers, complete or streamed, and the open streams of a process.
 
 A stream must not delay the stop of the process, must end with its client, and must leave no task behind.
 """
@@ -10,20 +10,58 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from msgspec import Struct
 from starlette.types import Receive, Send
 
 from chamberlain.auth.models import Caller
 from chamberlain.core.errors import LimitReached
-from chamberlain.http.body import CallerGone
-from chamberlain.http.calls import Stream
+
+Headers = tuple[tuple[bytes, bytes], ...]
+Header = tuple[bytes, bytes]
+JSON = b"application/json"
+# Responses are private to the caller and change, so no cache may store them.
+NO_STORE = (b"cache-control", b"no-store")
+
+
+# A struct, because making a frozen dataclass costs ten times as much, and each call makes one.
+class Answer(Struct, frozen=True):
+    """A complete response.
+
+    The pipeline adds length, request-id and client-request-id.
+    """
+
+    status: int
+    body: bytes
+    headers: Headers = ()
+    content_type: bytes = JSON
+
+
+class Stream(Struct, frozen=True):
+    """A streamed response.
+
+    It ends when its chunks end, at `ends_at`, when the client disconnects, or when the service stops. `close` is called
+    in each case. If it `must_be_whole` and is cut short, the connection is closed without the end of the body, so that
+    the client notices.
+    """
+
+    chunks: AsyncGenerator[bytes, None]
+    content_type: bytes
+    headers: Headers
+    ends_at: datetime
+    close: Callable[[], None]
+    status: int = 200
+    must_be_whole: bool = False
+
+
+class CallerGone(Exception):
+    """The client closed the connection before the call was complete."""
+
 
 # A browser window needs one or two.
 MOST_OPEN = 20
 # A token that is about to expire still gets the available items.
 SHORTEST = timedelta(seconds=1)
-
 Result = TypeVar("Result")
-Header = tuple[bytes, bytes]
 
 
 class Streams:

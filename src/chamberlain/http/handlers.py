@@ -1,18 +1,104 @@
-"""Tables of endpoints: their rows, which OpenAPI describes, and the lookup of a path."""
+"""Declare endpoints: the rows of their tables, and the call and the context that a handler gets."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
+from uuid import UUID
 
 from msgspec import Struct
-from starlette.routing import compile_path
+from starlette.types import Receive
 
-from chamberlain.auth.permissions import Operation
+from chamberlain.auth.models import Caller
+from chamberlain.auth.permissions import Operation, ScopePrefixes
+from chamberlain.core.ids import TraceId
 from chamberlain.core.validation import Reader
-from chamberlain.http.calls import Answer, Stream
-from chamberlain.http.context import Call
-from chamberlain.http.problems import MethodNotAllowed
+from chamberlain.http.cursors import Cursors
+from chamberlain.http.responses import Answer, Stream, Streams
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One condition of readiness.
+
+    A failed check has the cause as a sentence and as a stable code. The service stays ready when a check fails that is
+    not `required`.
+    """
+
+    name: str
+    passed: bool
+    detail: str | None = None
+    reason_code: str | None = None
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Base addresses without a trailing slash. Responses use them, never the Host header."""
+
+    base_url: str
+    insiders_base_url: str
+    graph_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class HttpContext:
+    """Shared by all endpoints of one process.
+
+    `verify` authenticates an Authorization header; it raises Unauthenticated and Unavailable. `require_allowed` raises
+    Forbidden if the caller may not perform the operation at all. `observe` records path template, method, status and
+    seconds of one call. `hosts` are the accepted values of the Host header, in lower case. `token_url` and
+    `authorize_url` are those of the identity platform, for the OpenAPI document; None if unknown.
+    """
+
+    verify: Callable[[str | None], Awaitable[Caller]]
+    require_allowed: Callable[[Caller, Operation], Awaitable[None]]
+    cursors: Cursors
+    streams: Streams
+    check_readiness: Callable[[], Awaitable[Sequence[Check]]]
+    observe: Callable[[str, str, int, float], None]
+    new_trace_id: Callable[[], TraceId]
+    prefixes: ScopePrefixes
+    addresses: Addresses
+    hosts: frozenset[str]
+    retry_after_seconds: int
+    body_timeout_seconds: float = 10.0
+    authorize_url: str | None = None
+    token_url: str | None = None
+
+
+Body_co = TypeVar("Body_co", covariant=True)
+
+
+# A struct, because making a frozen dataclass costs ten times as much, and each call makes one.
+class Call(Struct, Generic[Body_co], frozen=True):
+    """A validated call.
+
+    `path` is canonical, with its trailing slash. `raw` is the body in bytes and `body` the parsed one, None for an
+    endpoint without a body. `client_address` is None if the server knows none. `listed_headers` has repeated headers
+    several times. `receive` reports that the client disconnects.
+    """
+
+    method: str
+    path: str
+    ids: Mapping[str, UUID]
+    query: Mapping[str, str]
+    headers: Mapping[bytes, bytes]
+    trace_id: TraceId
+    client_address: str | None
+    raw: bytes
+    body: Body_co
+    known_caller: Caller | None
+    listed_headers: Sequence[tuple[bytes, bytes]]
+    receive: Receive
+    http: HttpContext
+
+    @property
+    def caller(self) -> Caller:
+        """Return the caller of an endpoint that needs a permission. Public endpoints have none."""
+        if self.known_caller is None:
+            raise LookupError(f"{self.method} {self.path} is public and has no caller.")
+        return self.known_caller
+
 
 Service = TypeVar("Service")
 Body = TypeVar("Body")
@@ -112,57 +198,3 @@ class ServedEndpoint(NamedTuple):
 
     endpoint: AnyEndpoint
     service: object
-
-
-class Resource:
-    """A path template with its methods. HEAD exists for each GET, OPTIONS everywhere."""
-
-    def __init__(self, path: str, served: Sequence[ServedEndpoint]) -> None:
-        self.path = path
-        self._endpoints = {each.endpoint.method: each for each in served}
-        if "GET" in self._endpoints:
-            self._endpoints["HEAD"] = self._endpoints["GET"]
-        self.allow = ", ".join((*self._endpoints, "OPTIONS")).encode("ascii")
-
-    def endpoint(self, method: str) -> ServedEndpoint:
-        """Find the endpoint of a method. Raises MethodNotAllowed."""
-        endpoint = self._endpoints.get(method)
-        if endpoint is None:
-            raise MethodNotAllowed(self.allow)
-        return endpoint
-
-
-class Resources:
-    """All paths. Those without parameters are found by one lookup; the others are matched by their first part."""
-
-    def __init__(self, served: Sequence[ServedEndpoint]) -> None:
-        self._exact: dict[str, Resource] = {}
-        # By the first part of their paths, which is never a parameter.
-        self._templates: dict[str, list[_Template]] = {}
-        for path in dict.fromkeys(each.endpoint.path for each in served):
-            resource = Resource(path, [each for each in served if each.endpoint.path == path])
-            # The trailing slash is optional.
-            for spelling in (path.rstrip("/"), f"{path.rstrip('/')}/"):
-                if "{" in path:
-                    self._templates.setdefault(_first_part(path), []).append((compile_path(spelling)[0], resource))
-                else:
-                    self._exact[spelling] = resource
-
-    def find(self, path: str) -> tuple[Resource | None, Mapping[str, str]]:
-        """Find the resource of a path, with the texts of its path parameters."""
-        resource = self._exact.get(path)
-        if resource is not None:
-            return resource, _NO_TEXTS
-        for pattern, templated in self._templates.get(_first_part(path), ()):
-            match = pattern.match(path)
-            if match is not None:
-                return templated, match.groupdict()
-        return None, _NO_TEXTS
-
-
-def _first_part(path: str) -> str:
-    return path[1:].partition("/")[0]
-
-
-_Template = tuple[re.Pattern[str], Resource]
-_NO_TEXTS: Mapping[str, str] = {}
