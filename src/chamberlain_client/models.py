@@ -59,7 +59,7 @@ class Fault(Struct, frozen=True):
 
 
 class RequestKind(OpenStrEnum):
-    """The kind of object that a request creates, or the effects of an assignment."""
+    """The kind of created object, or the effects of an assignment."""
 
     SHARED = "shared"
     EQUIPMENT = "equipment"
@@ -792,7 +792,7 @@ class DirectoryGroups(Model, frozen=True):
 
 
 class RehearsedLevel(Model, frozen=True):
-    """A level of approval, with the users who could decide if it were open now."""
+    """A level of approval, with the users who could decide now."""
 
     level: int
     mode: ApprovalMode

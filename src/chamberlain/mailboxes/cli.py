@@ -22,9 +22,9 @@ from chamberlain_client import operations
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """An option for a property of the API. Names of nested properties are joined by a dot.
+    """An option for a property of the API.
 
-    `type` is str, int, bool or list. A list is a repeatable option.
+    Names of nested properties are joined by a dot. `type` is str, int, bool or list. A list is a repeatable option.
     """
 
     name: str
@@ -41,7 +41,10 @@ class Property:
 
 
 def takes(properties: Sequence[Property]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add an option for each property. The command gets the given ones as `properties`."""
+    """Add an option for each property.
+
+    The command gets the given ones as `properties`.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -61,7 +64,7 @@ def takes(properties: Sequence[Property]) -> Callable[[Callable[..., None]], Cal
 
 
 def object_of(properties: Mapping[str, object]) -> dict[str, object]:
-    """Build the JSON object of these properties; names with a dot are nested."""
+    """Build the JSON object of properties. Dotted names are nested."""
     body = {name: value for name, value in properties.items() if "." not in name}
     for outer in dict.fromkeys(name.partition(".")[0] for name in properties if "." in name):
         inner = {name.partition(".")[2]: value for name, value in properties.items() if name.startswith(f"{outer}.")}
@@ -232,7 +235,10 @@ def import_mailboxes(
         Path | None, typer.Option(metavar="FILE", help="Checkpoint file. Default: beside the CSV file.")
     ] = None,
 ) -> None:
-    """Request a mailbox for each row of a CSV file. Repeat the command to resume."""
+    """Request a mailbox for each row of a CSV file.
+
+    Repeat the command to resume.
+    """
     from chamberlain.mailboxes.import_.cli import import_file
     from chamberlain.mailboxes.import_.results import ImportOptions
 

@@ -20,10 +20,10 @@ from chamberlain.templates.models import MailboxTemplate, completed
 def wanted_mailbox(
     sent: MailboxOrder, template: MailboxTemplate, *, request_id: RequestId, mail: str, prefix: str
 ) -> WantedMailbox:
-    """Return the desired state of an order: at submission, in a dry run, and on each run of the worker.
+    """Return the desired state of an order.
 
-    Properties that the type does not have are left out. An empty text counts as absent, as directories do not
-    distinguish the two.
+    It is the same at submission, in a dry run, and on each run of the worker. Properties that the type does not have
+    are left out. An empty text counts as absent, as directories do not distinguish the two.
     """
     order = completed(sent, template)
     tenant_id = template.head.tenant_id
@@ -39,7 +39,7 @@ def wanted_of(
     mail: str,
     prefix: str,
 ) -> WantedMailbox:
-    """Return the desired state of an order that has the defaults of its template."""
+    """Return the desired state of an order with its template's defaults."""
     permissions = order.permissions or {}
     return WantedMailbox(
         tenant_id=tenant_id,
@@ -72,7 +72,10 @@ def aliases_of(order: MailboxOrder, mailbox_type: MailboxType, mail: str) -> tup
 
 
 def address_fields_of(order: MailboxOrder, mailbox_type: MailboxType) -> AddressFields:
-    """Return the properties that an address book shows. Only a room has an office location."""
+    """Return the properties that an address book shows.
+
+    Only a room has an office location.
+    """
     address_fields = AddressFields(**_same_properties(AddressFields, order))
     return address_fields if mailbox_type is MailboxType.ROOM else replace(address_fields, office_location=None)
 
@@ -83,13 +86,13 @@ def place_of(order: MailboxOrder) -> Place:
 
 
 def owners_of(order: MailboxOrder) -> tuple[UserId, ...]:
-    """Return the primary and the secondary owner, once if they are the same."""
+    """Return the primary and secondary owner, deduplicated."""
     owners = (order.primary_owner, order.secondary_owner)
     return tuple(dict.fromkeys([owner for owner in owners if owner is not None]))
 
 
 # Any: each value has the type of its field.
 def _same_properties(group: type[AddressFields | Place], order: MailboxOrder) -> dict[str, Any]:
-    """Return the properties of an order that a group has by the same name and that are not empty."""
+    """Return the non-empty properties that an order shares with a group."""
     sent = {each.name: getattr(order, each.name, None) for each in fields(group)}
     return {name: value for name, value in sent.items() if value not in (None, "", ())}

@@ -1,4 +1,4 @@
-"""Dry runs of mailboxes: the mailbox, steps, conflicts and warnings of a valid order."""
+"""Dry runs of mailboxes: the mailbox, steps, conflicts and warnings."""
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet

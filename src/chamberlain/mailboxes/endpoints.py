@@ -30,7 +30,10 @@ from chamberlain.requests.wire import DRY_RUN
 
 
 class MailboxPage(Struct, rename="camel", frozen=True):
-    """A page of mailboxes, newest first; `nextCursor` is null on the last page."""
+    """A page of mailboxes, newest first.
+
+    `nextCursor` is null on the last page.
+    """
 
     items: tuple[Mailbox, ...]
     next_cursor: str | None
@@ -53,7 +56,10 @@ async def create(mailboxes: MailboxService, call: Call[MailboxBody]) -> Answer:
 
 
 async def _finished(queued: MailboxRecord, mailboxes: MailboxService, call: Call[MailboxBody]) -> MailboxRecord | None:
-    """Read the mailbox. None if it cannot be read now; the request is accepted all the same."""
+    """Read the mailbox, or return None if that is impossible now.
+
+    The request is accepted all the same.
+    """
     try:
         return await mailboxes.read(call.caller, queued.id)
     except Unavailable:

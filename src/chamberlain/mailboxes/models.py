@@ -14,7 +14,10 @@ from chamberlain.requests.models import Accepted, RequestError, RequestResult, R
 
 
 class ProvisioningState(StrEnum):
-    """The provisioning state of a mailbox. Its `state` is a free text of the caller."""
+    """The provisioning state of a mailbox.
+
+    Its `state` is a free text of the caller.
+    """
 
     PENDING_APPROVAL = "pendingApproval"
     QUEUED = "queued"
@@ -51,7 +54,10 @@ STATES: Mapping[RequestState, ProvisioningState] = {
 
 @value(frozen=True, slots=True)
 class MailboxRecord:
-    """A mailbox. `order` has the template's defaults; `error` is the error of the request."""
+    """A mailbox.
+
+    `order` has the template's defaults; `error` is the error of the request.
+    """
 
     id: MailboxId
     tenant_id: TenantId
@@ -80,7 +86,10 @@ class AcceptedMailbox:
 
 @dataclass(frozen=True, slots=True)
 class MailboxFilter:
-    """Filters of a list of mailboxes; None matches all. `prefix` is the start of the name or an address."""
+    """Filters of a list of mailboxes; None matches all.
+
+    `prefix` is the start of the name or an address.
+    """
 
     type: MailboxType | None = None
     provisioning_state: ProvisioningState | None = None
@@ -99,5 +108,5 @@ def capacity_unit(mailbox_type: MailboxType) -> Literal["MB", "units", "people"]
 
 
 def mailbox_result(mailbox_id: MailboxId, mailbox: ObservedMailbox) -> RequestResult:
-    """Return the result of a request, with the id of the mailbox in the API."""
+    """Return the result of a request, with the mailbox's API id."""
     return RequestResult("mailbox", mailbox_id, mailbox.display_name, mailbox.mail)

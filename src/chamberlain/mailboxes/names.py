@@ -1,4 +1,4 @@
-"""The names of a mailbox: its comparison form, its addresses, and conflicts with others."""
+"""The names of a mailbox: comparison form, addresses, and conflicts."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from chamberlain.tenants.models import Tenant
 
 @value(frozen=True, slots=True)
 class MailboxNames:
-    """The values that must be unique in a tenant: name in comparison form, address and alias.
+    """The unique values of a mailbox: comparison form, address and alias.
 
     `local_part` is None if the name has no usable character. `alias` is None unless it is a second address.
     """
@@ -71,12 +71,15 @@ def alias_of(order: MailboxOrder, mailbox_type: MailboxType, domain: str) -> str
 
 
 def domain_of(order: MailboxOrder, template: MailboxTemplate, tenant: Tenant) -> str:
-    """Return the domain of the order, else of the template, else the tenant's default domain."""
+    """Return the domain of the order, the template or the tenant."""
     return (order.domain or template.domain or tenant.default_domain).lower()
 
 
 def comparison_form(name: str) -> str:
-    """Return the form in which names are compared (compatibility caseless matching: Unicode, 3.13, D146)."""
+    """Return the form in which names are compared.
+
+    Source: compatibility caseless matching, Unicode 3.13, D146.
+    """
     if name.isascii():
         return name.lower()
     folded = unicodedata.normalize("NFD", name).casefold()

@@ -1,4 +1,4 @@
-"""Read mailboxes with the state of their requests, and the owners of names and addresses.
+"""Read mailboxes with the states of their requests, and find names.
 
 A mailbox is written with its request, by requests/batcher.py.
 """
@@ -48,7 +48,10 @@ WHERE v.tenant_id = $1 AND v.kind = $2 AND v.value = $3 AND ($4::uuid IS NULL OR
 
 
 async def find(tx: Transaction, mailbox_id: MailboxId, *, reader: UUID | None) -> MailboxRecord | None:
-    """Read a mailbox if the reader may see it. A reader of None sees all."""
+    """Read a mailbox if the reader may see it.
+
+    A reader of None sees all.
+    """
     row = await tx.fetch_row(FIND, tx.tenant_id, mailbox_id, reader)
     return record_of(row) if row else None
 
@@ -72,7 +75,10 @@ async def reserved(tx: Transaction, kind: str, values: Sequence[str]) -> frozens
 
 
 async def find_holder(tx: Transaction, kind: str, value: str, *, reader: UUID | None) -> MailboxId | None:
-    """Find the mailbox that has this name or address, if the reader may see it."""
+    """Find the mailbox with this name or address for a reader.
+
+    Returns None if the reader may not see it.
+    """
     row = await tx.fetch_row(FIND_HOLDER, tx.tenant_id, kind, value, reader)
     return MailboxId(row["mailbox_id"]) if row else None
 

@@ -43,7 +43,7 @@ from chamberlain.tenants.models import Applicability, Tenant
 
 @value(frozen=True, slots=True)
 class MailboxSituation:
-    """The caller, the order, and the template and tenant to validate it by.
+    """The caller, the order, and the template and tenant for validation.
 
     `sent` is the order of the caller; pointers of errors refer to it. `order` has the template's defaults as well. With
     `ask_addresses` the write asks the directory for taken addresses.
@@ -90,7 +90,10 @@ class MailboxSituation:
 
     @property
     def requester(self) -> UserId:
-        """Return the caller as requester. The id of an application matches no approver."""
+        """Return the caller as requester.
+
+        The id of an application matches no approver.
+        """
         return UserId(self.caller.id)
 
 
@@ -126,9 +129,9 @@ def caller_question(situation: MailboxSituation) -> PeopleQuestion | None:
 
 
 def people_question(situation: MailboxSituation, names: MailboxNames) -> PeopleQuestion:
-    """Return one lookup for all users, groups and addresses of the order and its template.
+    """Return one lookup of all users, groups and addresses.
 
-    Of the approvers it has those of the first level, which opens at once.
+    They are those of the order and its template. Of the approvers it has those of the first level, which opens at once.
     """
     user = situation.caller.user_id
     order, template = situation.order, situation.template
@@ -157,7 +160,10 @@ def people_question(situation: MailboxSituation, names: MailboxNames) -> PeopleQ
 
 
 def named_in(properties: MailboxProperties) -> Iterator[UserId]:
-    """Yield the users in an order or in a template's defaults, including those with level None."""
+    """Yield the users in an order or in a template's defaults.
+
+    Users with level None are included.
+    """
     yield from properties.permissions or ()
     for owner in (properties.primary_owner, properties.secondary_owner):
         if owner is not None:
@@ -165,7 +171,10 @@ def named_in(properties: MailboxProperties) -> Iterator[UserId]:
 
 
 def mailbox_not_allowed(situation: MailboxSituation, answer: PeopleAnswer) -> Forbidden | None:
-    """Return the error if the caller may not use the template. Audiences do not restrict applications."""
+    """Return the error if the caller may not use the template.
+
+    Audiences do not restrict applications.
+    """
     user = situation.caller.user_id
     return None if user is None else template_not_allowed(situation.template.audience, user, answer.member_of)
 
@@ -199,7 +208,10 @@ def warnings_of(situation: MailboxSituation) -> tuple[str, ...]:
 
 
 def sent_user_faults(sent: MailboxOrder, known: AbstractSet[UserId]) -> Iterator[Fault]:
-    """Yield an error for each place with an unknown user. Pointers have ids in lower case."""
+    """Yield an error for each place with an unknown user.
+
+    Pointers have ids in lower case.
+    """
     for user in sent.permissions or ():
         if user not in known:
             yield _unknown(f"/permissions/{user}", user)
@@ -219,7 +231,7 @@ def _name_faults(names: MailboxNames) -> Iterator[Fault]:
 
 
 def _domain_faults(situation: MailboxSituation) -> Iterator[Fault]:
-    """Validate that the domain of the order or the template is the tenant's."""
+    """Validate that the domain is one of the tenant's."""
     domain, tenant = situation.domain, situation.tenant
     if domain in tenant.domains:
         return
@@ -241,7 +253,7 @@ def _type_faults(situation: MailboxSituation) -> Iterator[Fault]:
 
 
 def _template_user_faults(situation: MailboxSituation, known: AbstractSet[UserId]) -> Iterator[Fault]:
-    """Validate the users of the template's defaults that the order does not override."""
+    """Validate the users of template defaults that the order keeps."""
     of_template = dict.fromkeys(named_in(situation.order)).keys() - set(named_in(situation.sent)) - known
     for user in sorted(of_template):
         detail = f"The template names {user}, who is no user of this tenant. Ask an administrator to fix it."

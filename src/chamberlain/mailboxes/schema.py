@@ -1,4 +1,4 @@
-"""The body of a mailbox request, which is also stored with the request."""
+"""The body of a mailbox request, as sent and as stored."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -16,7 +16,10 @@ Body = TypeVar("Body", bound=Struct)
 
 
 def _first(*names: str) -> Callable[[type[Body]], type[Body]]:
-    """Move fields to the front of a shape. Inheritance puts them behind those of the base class."""
+    """Move fields to the front of a shape.
+
+    Inheritance puts them behind those of the base class.
+    """
 
     def reorder(shape: type[Body]) -> type[Body]:
         known = {each.name: each for each in structs.fields(shape)}
@@ -59,7 +62,10 @@ def to_mailbox_order(body: MailboxBody) -> MailboxOrder:
 
 # Any: each value has the type of its field.
 def fields_of(order: MailboxOrder) -> dict[str, Any]:
-    """Return the fields of a body that are set in an order. Ids are in lower case."""
+    """Return the fields of a body that an order sets.
+
+    Ids are in lower case.
+    """
     said = {name: value for name in _FIELDS if (value := getattr(order, name)) is not None}
     for name, written in _WRITTEN.items():
         if name in said:

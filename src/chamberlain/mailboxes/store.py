@@ -1,7 +1,7 @@
-"""Paginate mailboxes, newest first, at the same cost for any number of them. requests/store.py has the methods.
+"""Paginate mailboxes, newest first, at a constant cost.
 
-A list by prefix scans spans of mailboxes, see sql/mailbox_lists.sql. Until the `post` migrations have built its
-indexes, it sorts a rare prefix and scans from the newest mailbox for a frequent one.
+See requests/store.py for the method. A list by prefix scans spans of mailboxes, see sql/mailbox_lists.sql. Until the
+`post` migrations have built its indexes, it sorts a rare prefix and scans from the newest mailbox for a frequent one.
 """
 
 from enum import Enum, auto
@@ -39,7 +39,10 @@ _BY_STATE: Final = "chamberlain.request_by_state"
 
 
 def _page_of(places: str) -> str:
-    """Select the mailboxes at these places, in order. OFFSET 0 keeps the planner from reversing the join."""
+    """Select the mailboxes at these places, in order.
+
+    OFFSET 0 keeps the planner from reversing the join.
+    """
     return f"""
     SELECT m.* FROM ({places}) place CROSS JOIN LATERAL (
         SELECT {COLUMNS} FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
@@ -130,7 +133,10 @@ SELECT count(*) = 3 AS ready FROM pg_index i WHERE i.indisvalid AND i.indexrelid
 
 
 class Route(Enum):
-    """The query plan of a page. All return the same list; each is quick for other numbers of mailboxes."""
+    """The query plan of a page.
+
+    All return the same list; each is quick for other numbers of mailboxes.
+    """
 
     WALK = auto()
     """Scan from the newest, of the tenant or of a reader."""
@@ -147,7 +153,7 @@ class Route(Enum):
 async def find_page(
     tx: Transaction, wanted: MailboxFilter, *, reader: UUID | None, page: PageWanted
 ) -> Page[MailboxRecord]:
-    """Read a page of the matching mailboxes, of all or of one reader."""
+    """Read a page of matching mailboxes, of all or one reader."""
     await tx.execute(PLANNING)
     route = await find_route(tx, wanted, reader)
     statement, values = page_statement(tx, wanted, reader, page, route)
@@ -160,7 +166,7 @@ async def find_page(
 
 
 async def find_route(tx: Transaction, wanted: MailboxFilter, reader: UUID | None) -> Route:
-    """Choose the query plan by the number of mailboxes that it would scan."""
+    """Choose the query plan by the number of scanned mailboxes."""
     if reader is not None and await _reads_few(tx, reader):
         return Route.OF_READER
     if wanted.provisioning_state is not None and await _is_quick_by_state(tx, wanted, wanted.provisioning_state):
@@ -176,7 +182,7 @@ async def find_route(tx: Transaction, wanted: MailboxFilter, reader: UUID | None
 def page_statement(
     tx: Transaction, wanted: MailboxFilter, reader: UUID | None, page: PageWanted, route: Route
 ) -> tuple[str, tuple[object, ...]]:
-    """Return the statement that reads a page and one more row, with its values."""
+    """Return the statement that reads a page plus one row."""
     after = page.after
     place = (None, None) if after is None else (after.created_at, after.id)
     kinds = _kinds(wanted)
@@ -219,7 +225,7 @@ async def _few_begin(tx: Transaction, prefix: str) -> bool:
 
 
 def _prefixes(prefix: str) -> tuple[str, str]:
-    """Return the prefix in the comparison form of names, and in that of addresses."""
+    """Return the prefix in comparison form, and as for addresses."""
     return comparison_form(prefix), prefix.lower()
 
 

@@ -30,7 +30,10 @@ from chamberlain.templates.schema import Permissions
 
 
 class Mailbox(MailboxBody, frozen=True, kw_only=True):
-    """A mailbox. Properties without a value are left out, except those that the service adds."""
+    """A mailbox.
+
+    Properties without a value are left out, except those that the service adds.
+    """
 
     template_id: Id
     permissions: Permissions
@@ -90,7 +93,10 @@ def _error(error: request_models.RequestError) -> RequestError:
 
 
 class RehearsedMailbox(Struct, rename="camel", frozen=True):
-    """The result of a dry run. Zeros replace a number that is drawn later; `warnings` say so."""
+    """The result of a dry run.
+
+    Zeros replace a number that is drawn later; `warnings` say so.
+    """
 
     dry_run: bool
     kind: TemplateKind

@@ -46,7 +46,10 @@ def has_decided(approvals: Sequence[ApprovalRecord], user: UserId | None) -> boo
 
 
 def was_asked(approvals: Sequence[ApprovalRecord], user: UserId | None) -> bool:
-    """Return whether the user is or was an approver of a level that was open."""
+    """Return whether the user is or was an approver.
+
+    Only levels that were open count.
+    """
     return has_decided(approvals, user) or any(person.id == user for each in approvals for person in each.approvers)
 
 
@@ -70,7 +73,10 @@ def has_run_out(approvals: Sequence[ApprovalRecord], now: datetime) -> bool:
 
 
 def decide(approvals: Sequence[ApprovalRecord], decision: Decision, *, gone: Collection[UserId] = ()) -> Levels:
-    """Return the levels after a decision. Approvers in `gone` have left the directory."""
+    """Return the levels after a decision.
+
+    Approvers in `gone` have left the directory.
+    """
     return _with_current(approvals, lambda level: _decided(level, decision, gone))
 
 
@@ -82,7 +88,7 @@ def attend(
     requester: UserId,
     now: datetime,
 ) -> Levels:
-    """Reconcile the current level with the directory, which was asked about its approvers.
+    """Reconcile the current level with the directory.
 
     The level opens if approvers are found, and is blocked otherwise. If all approvers have left without a decision, it
     opens again.
@@ -141,7 +147,7 @@ def _opened(
 
 
 def _deadline(rule: ApprovalRule, level: ApprovalRecord, now: datetime) -> datetime | None:
-    """Return the deadline, which counts from the time that the level opens or is blocked."""
+    """Return the deadline. It counts from opening or blocking."""
     if level.state is not ApprovalState.NOT_REACHED:
         return level.deadline
     return None if rule.deadline_days is None else now + timedelta(days=rule.deadline_days)
@@ -162,7 +168,10 @@ def approvers_question(levels: Iterable[ApprovalLevel], *, tenant_id: TenantId, 
 def attention_question(
     rule: ApprovalRule, approvals: Sequence[ApprovalRecord], *, tenant_id: TenantId, requester: UserId
 ) -> PeopleQuestion:
-    """Return the lookup of the approvers of the current level, including those who may have left."""
+    """Return the lookup of the current level's approvers.
+
+    They include those who may have left.
+    """
     current = current_level(approvals)
     if current is None:
         return PeopleQuestion(tenant_id)

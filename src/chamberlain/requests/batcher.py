@@ -40,7 +40,7 @@ Item = TypeVar("Item")
 
 
 class Column(NamedTuple, Generic[Item]):
-    """An array argument of accept_requests, with its element for one draft or mailbox."""
+    """An array argument of accept_requests, and its value for one item."""
 
     name: str
     value: Callable[[Item], object]
@@ -138,7 +138,10 @@ def columns_of(drafts: Sequence[Draft]) -> list[Sequence[object]]:
 
 
 def _array(column: Column[Item], items: Sequence[Item]) -> Sequence[object]:
-    """Build one array. The function reads missing elements as null, so an array of nulls is sent empty."""
+    """Build one array.
+
+    The function reads missing elements as null, so an array of nulls is sent empty.
+    """
     values = [column.value(item) for item in items]
     return values if any(values) else ()
 
@@ -152,7 +155,7 @@ def _second_address(draft: Draft) -> MailAddress | None:
 
 
 def directory_question(drafts: Sequence[Draft]) -> list[Sequence[object]]:
-    """Build the arguments of `held_addresses`: tenants and addresses, and the draft of each address."""
+    """Build the arguments of `held_addresses`: tenants, addresses, and drafts."""
     asked = [
         (draft.change.tenant_id, address, item)
         for item, draft in enumerate(drafts, start=1)
@@ -261,8 +264,11 @@ class Acceptor:
         self._patient = asyncio.Semaphore(PATIENT_AT_ONCE)
 
     async def accept(self, draft: Draft) -> Verdict:
-        """Write the draft with all its rows. Raises Unavailable when it could not be written, BodyInvalid when it
-        cannot be, Conflict when another transaction holds its key for too long."""
+        """Write the draft with all its rows.
+
+        Raises Unavailable when it was not written, BodyInvalid when it cannot be written, and Conflict when another
+        transaction holds its key for too long.
+        """
         try:
             # Together with others it would have all of them wait.
             if self._held and not self._held.keys().isdisjoint(_claims(draft)):
@@ -298,7 +304,10 @@ class Acceptor:
         raise Conflict.in_progress()
 
     async def _has_turn(self, end: float) -> bool:
-        """Wait until it is time to look once more, and give the turn back then; False when the time is over."""
+        """Wait for the next turn. Returns False after the timeout.
+
+        The caller releases it.
+        """
         if asyncio.get_running_loop().time() >= end:
             return False
         try:
@@ -336,7 +345,10 @@ class Acceptor:
 
 
 def _claims(draft: Draft) -> Collection[_Claim]:
-    """Return the names and keys that another transaction may hold. A key belongs to its client and caller."""
+    """Return the names and keys that another transaction may hold.
+
+    A key belongs to its client and caller.
+    """
     tenant_id, key, mailbox = draft.change.tenant_id, draft.idempotency, draft.mailbox
     names = [("address", address.mail) for address in draft.addresses]
     names += [("address", mailbox.alias)] if mailbox is not None and mailbox.alias is not None else []

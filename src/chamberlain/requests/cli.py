@@ -142,7 +142,10 @@ def must_have_succeeded(request: Record) -> None:
 def watch(
     call: Call, request_id: str, within: float | None, *, also: Callable[[Happening], None] | None = None
 ) -> None:
-    """Show the events of a request until it ends, or until the timeout in seconds."""
+    """Show the events of a request until it ends, or a timeout.
+
+    `within` is in seconds.
+    """
     hint = f"chamberlain request watch {request_id}"
     try:
         asyncio.run(_watch(call, request_id, within, also))
@@ -233,7 +236,7 @@ def list_requests(
 @requests.command("show")
 @calls
 def show_request(call: Call, request: Request) -> None:
-    """Show the state, steps and approvals of a request, and why it waits or failed."""
+    """Show a request with its steps, approvals, wait and error."""
     show_one(call, Area.REQUESTS, operations.READ_REQUEST, request)
 
 
@@ -301,7 +304,10 @@ def submit(
     manner: Manner,
     finished: Callable[[Service, Record, Record], Record],
 ) -> None:
-    """Send the body, and show the response, or after waiting the result of `finished`."""
+    """Send the body, and show the response, or wait for the result.
+
+    `finished` reads the result.
+    """
     with call.service(area) as service:
         body = make_body(service)
         answer = service.post(operation, body=body, key=manner.key, dry_run=manner.dry_run)

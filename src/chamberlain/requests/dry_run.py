@@ -1,4 +1,4 @@
-"""Dry runs of requests: the parts that are the same for groups and mailboxes."""
+"""Dry runs of requests: the common parts of groups and mailboxes."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ NO_REQUEST = RequestId(UUID(int=0))
 
 @dataclass(frozen=True, slots=True)
 class LevelDryRun:
-    """One level of approval, with the users who could decide if it were open now."""
+    """One approval level, with the users who could decide now."""
 
     level: int
     mode: ApprovalMode
@@ -24,7 +24,7 @@ class LevelDryRun:
 def levels_of(
     rule: ApprovalRule | None, approvers: PeopleAnswer | None, *, requester: UserId
 ) -> tuple[LevelDryRun, ...]:
-    """Return the levels of an approval with the approvers that the directory found."""
+    """Return the approval levels with the approvers in the directory."""
     if rule is None:
         return ()
     known = PeopleAnswer() if approvers is None else approvers
@@ -37,7 +37,7 @@ def levels_of(
 
 
 def named(user: UserId, answer: PeopleAnswer | None) -> NamedPerson:
-    """Return the user with the name in the directory, empty if it is unknown."""
+    """Return the user with the directory's name, empty if unknown."""
     person = None if answer is None else answer.people.get(user)
     return NamedPerson(user, "" if person is None else person.display_name)
 

@@ -1,4 +1,7 @@
-"""Write the results of claimed jobs with their requests, events and deliveries, in one transaction."""
+"""Write the results of claimed jobs in one transaction.
+
+Requests, events and deliveries are written with them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,10 +26,10 @@ from chamberlain.requests.steps import Settlement, Task
 
 
 def prefix_of_request(request: str, at: str) -> str:
-    """Return the SQL of a request's prefix: the stored one, else the one at the time of acceptance.
+    """Return the SQL of a request's prefix.
 
-    `request` is the alias of the request, `at` the time of acceptance; the tenant has the alias `t`. No function is
-    called for tenants that never changed their prefix.
+    It is the stored one, else the one at the time of acceptance. `request` is the alias of the request, `at` the time
+    of acceptance; the tenant has the alias `t`. No function is called for tenants that never changed their prefix.
     """
     then = f"chamberlain.prefix_at({at}, t.extension_prefix, t.former_prefixes, t.former_until)"
     return (
@@ -108,12 +111,18 @@ _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
 
 
 async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[Task]:
-    """Mark requests as running before any write to the directory. Cancelled ones are left out."""
+    """Mark requests as running before any write to the directory.
+
+    Cancelled ones are left out.
+    """
     return [task_of(row, is_new=row["is_new"]) for row in await tx.fetch(TAKE_UP, request_ids)]
 
 
 async def hold_up(tx: Transaction, tenant_id: TenantId, request_id: RequestId, reason: str) -> None:
-    """Let a request wait until an administrator releases its job. Finished requests stay unchanged."""
+    """Let a request wait until an administrator releases its job.
+
+    Finished requests stay unchanged.
+    """
     await tx.execute(HOLD_UP, tenant_id, request_id, reason)
 
 
@@ -170,7 +179,10 @@ def _json(value: object) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The settlement of a request and its event. With `task`, the template's webhook gets the event."""
+    """The settlement of a request and its event.
+
+    With `task`, the template's webhook gets the event.
+    """
 
     settlement: Settlement
     event: Event | None
@@ -185,7 +197,7 @@ class Settled:
 
 
 async def settle(database: Database, claim: Claim, settled: Sequence[Settled], *, now: datetime) -> Sequence[RequestId]:
-    """Write the results of a claim, and return the requests that have changed.
+    """Write the results of a claim, and return the changed requests.
 
     Jobs that another worker has claimed meanwhile are skipped. The job of a cancelled request is complete.
     """

@@ -74,7 +74,10 @@ NO_APPROVER = "noApprover"
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """A named user, the members of a group, or (without an id) the requester's manager."""
+    """A user, the members of a group, or the requester's manager.
+
+    The manager has no id.
+    """
 
     type: ApproverType
     id: UUID | None
@@ -90,7 +93,10 @@ class ApprovalLevel:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRule:
-    """One to three levels, each opened when the one before has approved; `deadline_days` None means no deadline."""
+    """One to three approval levels, opened in order.
+
+    `deadline_days` None means no deadline.
+    """
 
     levels: tuple[ApprovalLevel, ...]
     deadline_days: int | None
@@ -108,7 +114,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRecord:
-    """The current state of one level. It gets approvers and a deadline when it opens."""
+    """The current state of one level.
+
+    It gets approvers and a deadline when it opens.
+    """
 
     level: int
     mode: ApprovalMode
@@ -119,7 +128,10 @@ class ApprovalRecord:
 
 
 def approvers_of(level: ApprovalLevel, answer: PeopleAnswer, *, requester: UserId) -> tuple[NamedPerson, ...]:
-    """Return the approvers of a level, deduplicated, in the order of the rule, without the requester."""
+    """Return the approvers of a level without the requester.
+
+    They are deduplicated, in the order of the rule.
+    """
     found = {person.id: person for approver in level.approvers for person in _people(approver, answer)}
     return tuple([person for person in found.values() if person.id != requester])
 
@@ -127,9 +139,10 @@ def approvers_of(level: ApprovalLevel, answer: PeopleAnswer, *, requester: UserI
 def begin_approvals(
     rule: ApprovalRule, answer: PeopleAnswer | None, *, requester: UserId, now: datetime
 ) -> tuple[ApprovalRecord, ...]:
-    """Return all levels at submission. The first is open, or blocked if no approver is found.
+    """Return all levels at submission.
 
-    `answer` is None if the directory did not answer. Then no approver is found.
+    The first is open, or blocked if no approver is found. `answer` is None if the directory did not answer. Then no
+    approver is found.
     """
     first, *later = rule.levels
     approvers = () if answer is None else approvers_of(first, answer, requester=requester)
@@ -174,7 +187,7 @@ def _people(approver: Approver, answer: PeopleAnswer) -> Iterator[NamedPerson]:
 
 
 class RequestKind(StrEnum):
-    """The kind of object that a request creates, or the effects of an assignment."""
+    """The kind of created object, or the effects of an assignment."""
 
     SHARED = "shared"
     EQUIPMENT = "equipment"
@@ -228,9 +241,10 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The reason and the times of a wait. The first retry that fails after `ends_at` is the last.
+    """The reason and the times of a wait.
 
-    Both times are None while the request waits for an administrator to release its job.
+    The first retry that fails after `ends_at` is the last. Both times are None while the request waits for an
+    administrator to release its job.
     """
 
     step: Step
@@ -242,7 +256,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class RequestError:
-    """The error of a failed request. `faults` are errors of its body that the worker found."""
+    """The error of a failed request.
+
+    `faults` are errors of its body that the worker found.
+    """
 
     step: Step
     code: str
@@ -252,7 +269,10 @@ class RequestError:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a request by its steps. Its job runs again at `waiting.next_attempt_at`."""
+    """The progress of a request by its steps.
+
+    Its job runs again at `waiting.next_attempt_at`.
+    """
 
     state: RequestState
     steps: tuple[StepRecord, ...]
@@ -280,7 +300,10 @@ class TemplateReference:
 
 @value(frozen=True, slots=True)
 class Accepted:
-    """A request that is queued durably. `replayed` marks the answer of an earlier call with the idempotency key."""
+    """A request that is queued durably.
+
+    `replayed` marks the answer of an earlier call with the idempotency key.
+    """
 
     request_id: RequestId
     tenant_id: TenantId
@@ -290,9 +313,10 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """A request. `body` is the JSON that was sent. An assignment that clears has no template.
+    """A request.
 
-    `made` is the object in the directory of a request that has not succeeded, with its id there.
+    `body` is the JSON that was sent. An assignment that clears has no template. `made` is the object in the directory
+    of a request that has not succeeded, with its id there.
     """
 
     request_id: RequestId
@@ -365,10 +389,10 @@ def begin_steps(steps: Iterable[Step]) -> tuple[StepRecord, ...]:
 
 @value(frozen=True, slots=True)
 class MailboxDraft:
-    """The mailbox that is written with its request. `name_key` and `alias` are reserved like its address.
+    """The mailbox that is written with its request.
 
-    `order` has the template's defaults, `content` is the order as stored JSON.
-    `readers` may read the mailbox without being administrators.
+    `name_key` and `alias` are reserved like its address. `order` has the template's defaults, `content` is the order as
+    stored JSON. `readers` may read the mailbox without being administrators.
     """
 
     id: MailboxId
@@ -415,7 +439,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The request is durable. `at` is the time of the write, for mailboxes only."""
+    """The request is durable.
+
+    `at` is the time of the write, for mailboxes only.
+    """
 
     at: datetime | None = field(default=None, compare=False)
 
@@ -450,7 +477,10 @@ class TemplateChanged:
 
 @dataclass(frozen=True, slots=True)
 class LimitFull:
-    """The tenant has reached a limit. `limit` is its name in configuration files."""
+    """The tenant has reached a limit.
+
+    `limit` is its name in configuration files.
+    """
 
     limit: str
 

@@ -107,7 +107,10 @@ async def find_by_address(tx: Transaction, address: str) -> RequestRecord | None
 async def find_by_key(
     tx: Transaction, client_id: ClientId, caller_id: UUID, idempotency: IdempotencyKey
 ) -> tuple[Replayed, bool] | None:
-    """Find the request of an idempotency key, and whether its body was the same."""
+    """Find the request of an idempotency key.
+
+    Returns whether its body was the same as well.
+    """
     row = await tx.fetch_row(FIND_BY_KEY, tx.tenant_id, client_id, caller_id, idempotency.key)
     if row is None:
         return None
@@ -136,7 +139,10 @@ async def cancel(tx: Transaction, before: RequestRecord, *, at: datetime) -> Req
 
 
 async def retry(tx: Transaction, before: RequestRecord, *, at: datetime) -> RequestRecord | None:
-    """Queue a failed request again at the failed step. Returns None if the state has changed meanwhile."""
+    """Queue a failed request again at the failed step.
+
+    Returns None if the state has changed meanwhile.
+    """
     target, steps = TARGETS[Action.RETRY], restart(before.steps)
     after = replace(before, state=target, steps=steps, error=None, updated_at=at, finished_at=None)
     return after if await move(tx, before, after) else None
@@ -153,7 +159,10 @@ async def shorten(tx: Transaction, request_ids: Sequence[RequestId]) -> None:
 
 
 async def move(tx: Transaction, before: RequestRecord, after: RequestRecord) -> bool:
-    """Write a transition and its timeline entries. False if the state has changed meanwhile."""
+    """Write a transition and its timeline entries.
+
+    Returns False if the state has changed meanwhile.
+    """
     row = await tx.fetch_row(
         MOVE,
         tx.tenant_id,

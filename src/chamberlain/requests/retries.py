@@ -56,7 +56,10 @@ ENDS: Mapping[Step, timedelta] = {
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Retry at this time. Callers see the reason until then. A failure after `ends_at` is final."""
+    """Retry at this time.
+
+    Callers see the reason until then. A failure after `ends_at` is final.
+    """
 
     at: datetime
     reason: str
@@ -72,7 +75,10 @@ class GiveUp:
 
 
 def retry_step(step: Step, fault: OutsideFault, *, attempt: int, first: datetime, now: datetime) -> After | GiveUp:
-    """Return the retry of a failed step after `attempt` attempts, the first one at `first`."""
+    """Return the retry of a failed step.
+
+    `attempt` counts the attempts; `first` is the time of the first one.
+    """
     if isinstance(fault, Rejected):
         return GiveUp(fault.code, fault.detail)
     if isinstance(fault, TryAgain):
@@ -86,7 +92,7 @@ def retry_step(step: Step, fault: OutsideFault, *, attempt: int, first: datetime
 
 
 def wait_after(attempt: int, least: timedelta) -> timedelta:
-    """Return the backoff after an attempt, at least the wait that the fault asks for."""
+    """Return the backoff after an attempt, at least `least`."""
     least = max(least, SHORTEST_WAIT)
     grown = least * GROWTH[min(attempt, len(GROWTH)) - 1]
     return max(least, min(grown, LONGEST_GROWN_WAIT))

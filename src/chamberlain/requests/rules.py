@@ -77,7 +77,10 @@ def operation_of(action: Action) -> Operation:
 
 @cache
 def actions_in(state: RequestState, *, to_decide: bool = False, may_end: bool = True) -> tuple[Action, ...]:
-    """List the actions that a state allows to an approver whose turn it is, and to those who may end a request."""
+    """List the actions that a state allows to a caller.
+
+    `to_decide` is for an approver whose turn it is, `may_end` for those who may end a request.
+    """
     allowed = (DECISIONS if to_decide else frozenset()) | (frozenset(Action) - DECISIONS if may_end else frozenset())
     return tuple(action for action in Action if action in allowed and state in origins_of(action))
 
@@ -105,7 +108,7 @@ class RequestView:
 
 
 def viewed(record: RequestRecord, *, to_decide: bool = False, may_end: bool = True) -> RequestView:
-    """Return the request as a caller sees it, by the turn to decide and the right to cancel."""
+    """Return the request as a caller sees it."""
     steps = shown_steps(record)
     # Most requests have no running step and are shown as stored.
     shown = record if steps is record.steps else replace(record, steps=steps)
@@ -127,7 +130,10 @@ def present(record: RequestRecord | None) -> RequestRecord:
 
 
 def left_behind(record: RequestRecord) -> tuple[str, ...]:
-    """Return the warning about the object that a cancelled request leaves in the directory."""
+    """Return the warning about the object of a cancelled request.
+
+    It stays in the directory.
+    """
     made = record.made
     if made is None:
         return ()
@@ -192,7 +198,7 @@ class Naming:
 
 
 def require_approver(record: RequestRecord, caller: Caller) -> UserId:
-    """Raise Forbidden if the caller is no approver of the request, or made it."""
+    """Raise Forbidden if the caller is no approver, or the requester."""
     if record.created_by.id == caller.id:
         raise Forbidden("selfApproval", "This is your own request. Another approver has to decide on it.")
     user = caller.user_id
@@ -241,7 +247,7 @@ def require_others(record: RequestRecord, users: Sequence[UserId]) -> None:
 
 
 def moved_on(before: RequestRecord, approvals: Levels, *, at: datetime) -> RequestRecord:
-    """Return a request that waits for approval after a change of its levels."""
+    """Return a request that waits for approval with changed levels."""
     state = _state_of(approvals)
     finished_at = at if state is RequestState.REJECTED else None
     blocked = blocked_by(approvals)
@@ -255,7 +261,10 @@ def expired(before: RequestRecord, *, at: datetime) -> RequestRecord:
 
 
 def next_look(record: RequestRecord, *, now: datetime) -> timedelta:
-    """Return the time until the next check of a waiting request; zero if its next level opens."""
+    """Return the time until the next check of a waiting request.
+
+    It is zero if its next level opens.
+    """
     current = current_level(record.approvals)
     if current is None or current.state is ApprovalState.NOT_REACHED:
         return timedelta(0)

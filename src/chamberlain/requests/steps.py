@@ -1,4 +1,4 @@
-"""Steps and timelines: the progress of a request, and the tasks and settlements of its worker."""
+"""Steps and timelines of requests, and the tasks of their worker."""
 
 from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -41,10 +41,11 @@ def after_outcome(
     started_at: datetime,
     now: datetime,
 ) -> Progress:
-    """Return the progress of a request after a run of its job that started at `started_at`.
+    """Return the progress of a request after a run of its job.
 
-    `done` has the finished steps, including those that the directory already showed. Without a fault all steps are
-    done. A fault belongs to the first step that is not done; later steps have not started.
+    The run began at `started_at`. `done` has the finished steps, including those that the directory already showed.
+    Without a fault all steps are done. A fault belongs to the first step that is not done; later steps have not
+    started.
     """
     steps = [finish(record, started_at, now) if is_true(record, done, fault) else record for record in records]
     if fault is None:
@@ -58,7 +59,10 @@ def after_outcome(
 def after_faults(
     records: Sequence[StepRecord], faults: Sequence[Fault], *, started_at: datetime, now: datetime
 ) -> Progress:
-    """Return the progress of a request whose body is invalid, as the worker found only now."""
+    """Return the progress of a request whose body is invalid.
+
+    Only the worker has found that.
+    """
     refusal = NotPossible(faults)
     rejected = Rejected(refusal.code, reasons(refusal))
     failed = after_outcome(records, done=(), fault=rejected, started_at=started_at, now=now)
@@ -66,7 +70,7 @@ def after_faults(
 
 
 def reasons(refusal: NotPossible) -> str:
-    """Describe the first faults of an accepted body, and say what to do about it."""
+    """Describe the first faults of an accepted body, and the fix."""
     told = [fault.detail for fault in refusal.faults[:MOST_TOLD]]
     if more := len(refusal.faults) - len(told):
         least = "more than " if refusal.are_truncated else ""
@@ -99,7 +103,10 @@ def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at
 
 
 def warn(progress: Progress, step: Step, reason: str) -> Progress:
-    """Turn a finished step into a warning. The reason says how to resolve it."""
+    """Turn a finished step into a warning.
+
+    The reason says how to resolve it.
+    """
     steps = [
         replace(record, state=StepState.WARNING, reason=reason)
         if record.step is step and record.state in FINISHED
@@ -110,7 +117,10 @@ def warn(progress: Progress, step: Step, reason: str) -> Progress:
 
 
 def abandon(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
-    """Return the steps of a cancelled request. Waiting steps become pending; there is no retry."""
+    """Return the steps of a cancelled request.
+
+    Waiting steps become pending; there is no retry.
+    """
     return tuple(
         [
             replace(record, state=StepState.PENDING, reason=None, next_attempt_at=None)
@@ -150,7 +160,10 @@ def shown_in(
 
 
 def restart(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
-    """Return the steps for a retry. Finished steps stay; the others start again with their full time."""
+    """Return the steps for a retry.
+
+    Finished steps stay; the others start again with their full time.
+    """
     return tuple(
         record if record.state in FINISHED else StepRecord(record.step, StepState.PENDING) for record in records
     )
@@ -187,7 +200,7 @@ MOST_ENTRIES = 200
 
 
 class EntryKind(StrEnum):
-    """The kind of an entry, which is the name of its server-sent event."""
+    """The kind of an entry: the name of its server-sent event."""
 
     STATE = "state"
     STEP = "step"
@@ -207,7 +220,10 @@ class StateEntry:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry. The kind says which of `state`, `step` and `approval` is set."""
+    """One entry.
+
+    The kind says which of `state`, `step` and `approval` is set.
+    """
 
     kind: EntryKind
     state: StateEntry | None = None
@@ -217,9 +233,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The history of a request: the first entry, and those from number `start` on.
+    """The history of a request.
 
-    `state` and `warnings` are current.
+    It has the first entry, and those from number `start` on. `state` and `warnings` are current.
     """
 
     state: RequestState
@@ -252,7 +268,10 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """An event of a request, for watchers: of a step, of a level of approval, or of the request at that time."""
+    """An event of a request, for watchers.
+
+    It is of a step, of a level of approval, or of the request at that time.
+    """
 
     number: int
     what: StepRecord | ApprovalRecord | RequestRecord
@@ -265,13 +284,13 @@ Happenings = AsyncGenerator[tuple[Happening, ...], None]
 def entries_of(
     before: Sequence[StepRecord], progress: Progress, *, result: RequestResult | None, at: datetime
 ) -> tuple[Entry, ...]:
-    """Return the entries of a run: its changed steps in order, then the state."""
+    """Return the entries of a run: changed steps, then the state."""
     state = StateEntry(progress.state, at, waiting=progress.waiting, error=progress.error, result=result)
     return (*_changed_steps(before, progress.steps), Entry(EntryKind.STATE, state=state))
 
 
 def entries_of_move(before: RequestRecord, after: RequestRecord) -> tuple[Entry, ...]:
-    """Return the entries of an action: changed steps and levels of approval, then the state if it changed."""
+    """Return the entries of an action: changed steps, levels and state."""
     levels = zip(before.approvals, after.approvals, strict=True)
     approvals = [Entry(EntryKind.APPROVAL, approval=new) for old, new in levels if old != new]
     news = (*_changed_steps(before.steps, after.steps), *approvals)
@@ -293,7 +312,10 @@ def approvals_after(before: Sequence[ApprovalRecord], news: Sequence[Happening])
 
 
 def as_it_was(record: RequestRecord, then: StateEntry) -> RequestRecord:
-    """Return the request as it was after a transition, with the steps and body of `record`."""
+    """Return the request as it was after a transition.
+
+    It has the steps and body of `record`.
+    """
     return replace(
         record,
         state=then.state,

@@ -1,4 +1,4 @@
-"""Paginate requests, newest first, at the same cost for any number of them; and the SQL of approvals.
+"""Paginate requests, newest first, at a constant cost; SQL of approvals.
 
 Pagination uses a keyset cursor, never an offset, and every filter is a prefix of an index. Rare states are read from
 `request_by_state`, requests to decide from `request_approver`. Queued and running requests are found by their jobs.
@@ -46,9 +46,9 @@ _OF_ANY_KIND: Final = "$5::text[] IS NULL"
 
 
 def _page_of(places: str) -> str:
-    """Select the requests at these places, in order, without bodies, steps and approvals, which may be large.
+    """Select the requests at these places, in order.
 
-    OFFSET 0 keeps the planner from reversing the join.
+    Bodies, steps and approvals may be large and are left out. OFFSET 0 keeps the planner from reversing the join.
     """
     return f"""
     SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id,
@@ -104,7 +104,7 @@ WHERE a.tenant_id = $1 AND a.user_id = $2 AND a.request_id = ANY ($3)
 async def find_page(
     tx: Transaction, wanted: RequestFilter, *, owner: UUID | None, page: PageWanted
 ) -> Page[RequestRecord]:
-    """Read a page of the matching requests, of all or of one owner.
+    """Read a page of matching requests, of all or one owner.
 
     For requests to decide, the owner is the approver.
     """
@@ -128,7 +128,7 @@ async def to_decide(tx: Transaction, user: UserId, records: Sequence[RequestReco
 def page_statement(
     tx: Transaction, wanted: RequestFilter, owner: UUID | None, page: PageWanted, *, few_due: bool
 ) -> tuple[str, tuple[object, ...]]:
-    """Return the statement that reads a page and one more row, with its values.
+    """Return the statement that reads a page plus one row.
 
     With many due jobs, queued and running requests are the newest, as workers claim the oldest first. A scan from the
     newest finds them at once.
@@ -161,7 +161,7 @@ def _statement(wanted: RequestFilter, owner: UUID | None, *, few_due: bool) -> s
 
 
 def _statements(state: RequestState | None) -> tuple[str, str, str]:
-    """Return the statements for all requests, for one kind, and for one owner."""
+    """Return the statements for all requests, one kind, and one owner."""
     match state:
         case None | RequestState.SUCCEEDED:
             return ALL, OF_KIND, OF_OWNER
@@ -279,16 +279,20 @@ _decode = StoredDecoder(_Approved).decode
 
 
 async def require_served(tx: Transaction) -> None:
-    """Raise Unauthenticated if the tenant was suspended or removed since the token was verified."""
+    """Raise Unauthenticated if the tenant is suspended or removed.
+
+    That may have happened since the token was verified.
+    """
     tenant = None if tx.tenant_id is None else await tenant_records.find(tx, tx.tenant_id)
     if tenant is None or tenant.suspended:
         raise Unauthenticated("tokenInvalid", "The organisation of this token is not served here any more.")
 
 
 async def move(tx: Transaction, before: RequestRecord, after: RequestRecord, trace_id: TraceId) -> None:
-    """Write the transition of a locked request that waits for approval, and its effects.
+    """Write the transition of a locked request, and its effects.
 
-    Its provisioning job is queued, or its names are released, or its next level opens soon.
+    The request waits for approval. Its provisioning job is queued, or its names are released, or its next level opens
+    soon.
     """
     if not await records.move(tx, before, after):
         raise RuntimeError(f"Request {before.request_id} has moved though it was held.")

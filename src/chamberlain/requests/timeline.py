@@ -31,7 +31,7 @@ REQUESTS_CHANNEL = "chamberlain_requests"
 
 
 class Watchers:
-    """Wake the watchers of the named request, or all for an empty notification."""
+    """Wakes the watchers of a request, or all for an empty notification."""
 
     def __init__(self) -> None:
         self._watching: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
@@ -42,7 +42,10 @@ class Watchers:
 
     @contextmanager
     def watching(self, request_id: RequestId) -> Iterator[asyncio.Event]:
-        """Return an event that is set when the request may have changed. Clear it before you read."""
+        """Return an event that is set when the request may change.
+
+        Clear it before you read.
+        """
         name, changed = str(request_id), asyncio.Event()
         self._watching[name].add(changed)
         try:
@@ -92,7 +95,7 @@ class Timelines:
     async def follow(
         self, tenant_id: TenantId, request_id: RequestId, after: int
     ) -> AsyncGenerator[Timeline | None, None]:
-        """Yield the timeline each time it has entries after `after`, until the request ends.
+        """Yield the timeline for each entry after `after`, until the end.
 
         None is a heartbeat. Retries while the database is unavailable.
         """
@@ -115,7 +118,10 @@ class Timelines:
                     return
 
     async def _news(self, place: _Place, after: int, changed: asyncio.Event) -> Timeline | None:
-        """Wait for entries after a number or for the end. None if the request was deleted."""
+        """Wait for entries after a number or for the end.
+
+        Returns None if the request was deleted.
+        """
         while True:
             await changed.wait()
             changed.clear()

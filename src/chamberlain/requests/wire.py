@@ -1,4 +1,4 @@
-"""JSON of requests, their steps and approvals, and the common parts of dry runs."""
+"""JSON of requests, steps and approvals, and of dry runs."""
 
 from typing import Annotated
 from uuid import UUID
@@ -34,9 +34,10 @@ class Template(Struct, rename="camel", frozen=True):
 
 
 class Waiting(Struct, rename="camel", frozen=True):
-    """The reason and the times of a wait. The first retry that fails after `endsAt` is the last.
+    """The reason and the times of a wait.
 
-    Both times are null while the request waits for an administrator to release its job.
+    The first retry that fails after `endsAt` is the last. Both times are null while the request waits for an
+    administrator to release its job.
     """
 
     step: Step
@@ -47,7 +48,7 @@ class Waiting(Struct, rename="camel", frozen=True):
 
 
 class RequestFault(Struct, frozen=True):
-    """An error in the body that was found after the request was accepted."""
+    """An error in the body, found after acceptance."""
 
     pointer: str
     code: str
@@ -55,7 +56,10 @@ class RequestFault(Struct, frozen=True):
 
 
 class RequestError(Struct, rename="camel", frozen=True, omit_defaults=True):
-    """The error of a failed request. `errors` has the errors in its body that were found later."""
+    """The error of a failed request.
+
+    `errors` has the errors in its body that were found later.
+    """
 
     step: Step
     code: str
@@ -103,7 +107,10 @@ class ApprovalDecision(Struct, rename="camel", frozen=True):
 
 
 class Approval(Struct, rename="camel", frozen=True):
-    """One level of approval. Approvers are found when the level opens; it is `blocked` without approvers."""
+    """One level of approval.
+
+    Approvers are found when the level opens; it is `blocked` without approvers.
+    """
 
     level: int
     mode: ApprovalMode
@@ -275,7 +282,7 @@ class RehearsedPerson(Struct, rename="camel", frozen=True):
 
 
 class RehearsedLevel(Struct, rename="camel", frozen=True):
-    """A level of approval, with the users who could decide if it were open now."""
+    """A level of approval, with the users who could decide now."""
 
     level: int
     mode: ApprovalMode

@@ -1,7 +1,8 @@
-"""The journal of an import: which rows are done, a line for each, on disk before anybody counts on it.
+"""The checkpoint file of an import: one line for each finished row.
 
-A line that was cut off by a power cut or a kill is no line: its row is sent again with the same key, which does no
-harm. The journal outlives idempotency keys, which the service forgets after seven days.
+Each line is synced to the disk before it counts. A line that was cut off by a power cut or a kill is ignored: its row
+is sent again with the same key, which does no harm. The file outlives idempotency keys, which the service forgets after
+seven days.
 """
 
 import fcntl
@@ -21,7 +22,7 @@ _BEGIN = b'{"key":'
 
 
 class JournalUnusable(Exception):
-    """The checkpoint file cannot be read or written. The message has the cure."""
+    """The checkpoint file is unusable. The message explains the fix."""
 
 
 class Journal:
@@ -73,7 +74,10 @@ class Journal:
 
 
 def entries_of(content: bytes) -> Mapping[str, Entry]:
-    """The entries of a checkpoint file by row key. An incomplete line is ignored."""
+    """Return the entries of a checkpoint file by row key.
+
+    An incomplete line is ignored.
+    """
     entries = [_entry(line) for line in content.splitlines(keepends=True) if line.endswith(b"\n")]
     return {str(entry["key"]): entry for entry in entries if entry is not None}
 

@@ -28,7 +28,7 @@ _MOST_TOLD = 100
 
 
 def import_file(call: Call, options: ImportOptions) -> None:
-    """Ask for a mailbox for each row; rows that an earlier run has done are left out."""
+    """Request a mailbox for each row that no earlier run has finished."""
     _require_three_files(options)
     rows = _with_templates(call, options, _read(options.file))
     keyed = _keyed(call, rows)
@@ -69,7 +69,7 @@ async def _send(account: Account, sender: RowSender, stop: asyncio.Event) -> Non
 
 
 async def _wait(account: Account, sender: RowSender, stop: asyncio.Event) -> None:
-    """Look at those that were accepted until they are active, or until the time is over."""
+    """Poll accepted mailboxes until they are active, or until the timeout."""
     waited = [each for each in account.results.values() if each.outcome.is_well and each.mailbox_id is not None]
     for result in waited:
         account.put(result.not_finished())

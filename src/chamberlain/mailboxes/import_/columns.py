@@ -123,7 +123,10 @@ def _put_permissions(body: dict[str, object], column: str, cell: str) -> None:
 
 
 def _granted(rest: str, cell: str) -> Iterator[tuple[str, str]]:
-    """Users and their levels, as a cell below `permissions` and this rest of the column's name says them."""
+    """Yield users and their levels from a cell of `permissions`.
+
+    `rest` is the rest of the column's name.
+    """
     if not rest:
         for pair in _parts(cell):
             user, sign, level = pair.partition("=")
@@ -156,7 +159,10 @@ _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class FileFault:
-    """One error in a file: the line, counted from 1, the column if there is one, and the cure."""
+    """An error in a file: line, column and fix.
+
+    Lines are counted from 1. The column is None for an error of a whole row or file.
+    """
 
     line: int
     column: str | None
@@ -169,7 +175,7 @@ class FileFault:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row: the line that it begins on, and its cells that are not empty by the names of their columns."""
+    """A row: its first line, and its non-empty cells by column."""
 
     line: int
     cells: Mapping[str, str]
@@ -185,7 +191,10 @@ class Table:
 
 
 def read_table(data: bytes) -> Table:
-    """Read the rows of a UTF-8 file. Its first row names the columns; cells are separated by commas or semicolons."""
+    """Read the rows of a UTF-8 file with column names.
+
+    The first row names the columns; cells are separated by commas or semicolons.
+    """
     if len(data) > MOST_BYTES:
         return _nothing(1, f"The file has more than {MOST_BYTES // 1024 // 1024} MiB. Divide it into several.")
     if data.startswith(_BYTE_ORDER_MARKS):
@@ -230,7 +239,10 @@ def _read(text: str) -> Table:
 
 
 def _lines(text: str) -> Iterator[tuple[int, Sequence[str] | str]]:
-    """Yield each row with its line number, or an error, which is the last item."""
+    """Yield each row with its line number.
+
+    An error is the last item.
+    """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text), strict=True)
     while True:
         begin = reader.line_num + 1
@@ -269,8 +281,10 @@ def _nothing(line: int, detail: str) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class MailboxRow:
-    """A mailbox to be asked for: the line of the file that it begins on, and the body of the call. `template` is the
-    name of one whose id is not in the body yet."""
+    """A row of the file as the body of a call.
+
+    `line` is its first line. `template` is the name of a template whose id is not in the body yet.
+    """
 
     line: int
     body: Mapping[str, object]
@@ -283,7 +297,7 @@ class MailboxRow:
 
 
 def read_rows(table: Table) -> tuple[Sequence[MailboxRow], Sequence[FileFault]]:
-    """The rows that are well, and the faults of all others and of the file, in their order."""
+    """Return the valid rows, and all faults of file and rows."""
     faults = [*table.faults, *_column_faults(table)]
     unknown = {fault.column for fault in faults}
     rows: list[MailboxRow] = []
@@ -302,8 +316,10 @@ def read_rows(table: Table) -> tuple[Sequence[MailboxRow], Sequence[FileFault]]:
 def with_templates(
     rows: Sequence[MailboxRow], templates: Mapping[str, Sequence[str]], default: str | None
 ) -> tuple[Sequence[MailboxRow], Sequence[FileFault]]:
-    """The rows with the ids of their templates. `templates` are ids by names in lower case; `default` is the id for
-    rows that name none."""
+    """Return the rows with the ids of their templates.
+
+    `templates` are ids by names in lower case; `default` is the id for rows without a name.
+    """
     found: list[MailboxRow] = []
     faults: list[FileFault] = []
     for row in rows:

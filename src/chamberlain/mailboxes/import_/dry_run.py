@@ -30,7 +30,10 @@ _PLAN = (
 
 
 async def rehearse(call: Call, options: ImportOptions, keyed: Sequence[KeyedRow]) -> None:
-    """Run the unfinished rows as a dry run. Exits 1 if one would be refused."""
+    """Run the unfinished rows as a dry run.
+
+    Exits 1 if one would be refused.
+    """
     done = _on_record(options.journal_path)
     rows = [each.row for each in keyed if each.key not in done]
     found: list[Rehearsed] = []

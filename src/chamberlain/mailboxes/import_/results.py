@@ -29,7 +29,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """The result of one row. Its other fields are set as soon as the service reports them."""
+    """The result of one row.
+
+    Its other fields are set as soon as the service reports them.
+    """
 
     line: int
     name: str
@@ -68,7 +71,7 @@ _COLUMNS = tuple(RowResult(0, "", Outcome.NOT_SENT).record)
 
 
 def as_csv(results: Iterable[RowResult]) -> str:
-    """A table with a row for each, which a spreadsheet shows and does not carry out."""
+    """Write the results as CSV in which no cell is a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)
@@ -102,7 +105,10 @@ def safe_cell(cell: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How it is done. `timeout` is how many seconds are waited for mailboxes to be active, where `wait` says so."""
+    """The options of an import.
+
+    With `wait`, mailboxes may take `timeout` seconds to become active.
+    """
 
     file: Path
     template: str | None

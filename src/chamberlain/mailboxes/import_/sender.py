@@ -1,4 +1,4 @@
-"""Send rows to the service, at a rate that it accepts, and check their mailboxes."""
+"""Send rows at a rate that the service accepts, and check mailboxes."""
 
 import asyncio
 import base64
@@ -72,8 +72,10 @@ class Busy:
 
 
 class Dispatch(Generic[Item, Result]):
-    """Runs `work` on items, several at a time. When the service is busy it waits as long as it is asked to and works on
-    half as many at a time, then on more again as all goes well."""
+    """Run `work` on items concurrently, with backoff while the service is busy.
+
+    A busy service halves the concurrency and sets the wait. The concurrency grows again with each success.
+    """
 
     def __init__(
         self,
@@ -187,14 +189,19 @@ _IDS = {"templateId", "primaryOwner", "secondaryOwner"}
 
 
 def row_key(place: str, body: Mapping[str, object]) -> str:
-    """The idempotency key of a row: always the same for the same body at the same place, which names service and
-    tenant. Nothing of it can be read in it."""
+    """Return the idempotency key of a row, a hash.
+
+    `place` identifies service and tenant.
+    """
     written = json.dumps([place, body], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return f"mailbox-import-{hashlib.sha256(written.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def place_of(server: str, token: str) -> str:
-    """The service, and whose tenant a token is for. It is not checked: it only tells tenants apart."""
+    """Return the service and the tenant of a token.
+
+    The signature is not verified: the place only separates tenants.
+    """
     try:
         payload = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
@@ -204,7 +211,10 @@ def place_of(server: str, token: str) -> str:
 
 
 def is_as_asked(record: Mapping[str, object], body: Mapping[str, object]) -> bool:
-    """Whether a mailbox has all that was asked for; it may have more, by its template."""
+    """Return whether a mailbox has all properties of a body.
+
+    It may have more, by its template.
+    """
     return all(_same(name, record.get(name), wanted) for name, wanted in body.items())
 
 
@@ -256,13 +266,16 @@ class Rehearsed:
 
 @dataclass(frozen=True, slots=True)
 class RowSender:
-    """Send rows. Raises errors that concern all of them, such as a missing sign-in."""
+    """Sends rows.
+
+    Raises errors that concern all of them, such as a missing sign-in.
+    """
 
     transport: AsyncTransport
     note: Callable[[str, RowResult], None]
 
     async def send(self, keyed: KeyedRow) -> RowResult | Later | Busy:
-        """Ask for the mailbox of a row, and note when that is done."""
+        """Request the mailbox of a row, and note its acceptance."""
         row = keyed.row
         try:
             accepted = await AsyncMailboxes(self.transport).create(row.body, idempotency_key=keyed.key)
@@ -294,7 +307,7 @@ class RowSender:
         return Rehearsed(row, plan, None)
 
     async def look(self, result: RowResult) -> RowResult | Later | Busy:
-        """Read the state of an accepted row. Later while it is not finished."""
+        """Read the state of an accepted row; Later until it is finished."""
         try:
             mailbox = await AsyncMailboxes(self.transport).get(str(result.mailbox_id))
         except NotFound as error:
@@ -333,7 +346,10 @@ class RowSender:
         return replace(accepted, outcome=Outcome.FAILED, detail=f"{detail} Change the row to ask again.")
 
     async def _taken(self, row: MailboxRow, error: Refused) -> RowResult | Later | Busy:
-        """It may be the mailbox of this very row: asked for by an earlier run whose journal and keys are gone."""
+        """Check whether an earlier run has requested this very mailbox.
+
+        Its checkpoint file and idempotency keys may be gone.
+        """
         taken = RowResult(row.line, row.name, Outcome.CONFLICT, code=error.code, detail=error.detail)
         if error.conflicting_id is None:
             return taken
@@ -367,7 +383,7 @@ class RowSender:
 
 
 def busy(error: ChamberlainError) -> Busy | None:
-    """Return the backoff of a temporary error, or None for a permanent one."""
+    """Return the backoff of a temporary error; None for a permanent one."""
     match error:
         case LimitReached() | Unavailable():
             return Busy(error.retry_after or 1.0, error)
@@ -399,7 +415,10 @@ _TOKEN_KEPT = 30.0
 
 @asynccontextmanager
 async def connected(call: Call) -> AsyncIterator[AsyncTransport]:
-    """The service, to which each call is made once: when to ask again is for all rows together to say."""
+    """Open a transport without retries.
+
+    The rows share one backoff, so no call retries by itself.
+    """
     token = _KeptToken(call)
     async with httpx2.AsyncClient(verify=call.tls(), trust_env=not is_loopback(call.server)) as client:
         yield AsyncTransport(
@@ -413,7 +432,10 @@ async def connected(call: Call) -> AsyncIterator[AsyncTransport]:
 
 
 class _KeptToken:
-    """The caller's token, looked up again now and then: an import may take longer than a token lives."""
+    """The caller's token, refreshed now and then.
+
+    An import may take longer than the token lives.
+    """
 
     def __init__(self, call: Call) -> None:
         self._call = call

@@ -58,7 +58,10 @@ class Account:
         self.results[result.line] = result
 
     def note(self, key: str, result: RowResult) -> None:
-        """Count a finished row and write it to the journal. It counts even if the journal fails, since it was sent."""
+        """Count a finished row and write it to the checkpoint file.
+
+        It counts even if the write fails, since it was sent.
+        """
         self.put(result)
         self.journal.note(key, result)
 
@@ -116,7 +119,10 @@ class Account:
 
 @contextmanager
 def bar(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on standard error. The yielded function counts one item."""
+    """Show a progress bar on standard error.
+
+    The yielded function counts one item.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -129,7 +135,7 @@ def bar(title: str, total: int) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def stopped_by_interrupt(loop: "asyncio.AbstractEventLoop", stop: "asyncio.Event") -> Iterator[None]:
-    """Let Ctrl-C set the event once; a second one ends everything, as it does elsewhere."""
+    """Let the first Ctrl-C set the event; a second one interrupts."""
 
     def interrupt() -> None:
         stop.set()
