@@ -6,9 +6,9 @@ import httpx2
 import pytest
 import typer
 
+from chamberlain.cli.arguments import id_of_name, user_id
 from chamberlain.cli.calls import Area, is_loopback, scopes_of
 from chamberlain.cli.calls import Service as Caller
-from chamberlain.cli.names import id_of_name, user_id
 from chamberlain.cli.sign_ins import Profile, SignIns, SignInsUnreadable
 from chamberlain.requests.cli import must_have_succeeded
 from chamberlain_client.errors import AnswerNotUnderstood

@@ -6,7 +6,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from chamberlain.app.doctor.examine import examine
+from chamberlain.app.doctor.cli import examine
 from chamberlain.configuration.files import ConfigurationInvalid, read_configuration
 from chamberlain.configuration.service import ConfigurationService
 from chamberlain.core.health import HealthState

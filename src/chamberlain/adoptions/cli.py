@@ -6,12 +6,10 @@ from typing import Annotated
 
 import typer
 
-from chamberlain.cli.calls import Area, Call, Service
-from chamberlain.cli.listing import show, show_list, show_one
-from chamberlain.cli.names import id_of_name
-from chamberlain.cli.options import All, Key, Limit, calls, most
+from chamberlain.cli.arguments import id_of_name
+from chamberlain.cli.calls import Area, Call, Service, show, show_list, show_one
+from chamberlain.cli.options import All, Key, Limit, agreed, calls, most
 from chamberlain.cli.output import Column, Record, say, show_table
-from chamberlain.cli.prompts import agreed
 from chamberlain.template_admin.cli import COLLAB, MAIL
 from chamberlain_client import operations
 

@@ -1,15 +1,21 @@
 """All commands. Each imports its code when it runs, for speed."""
 
 import gc
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
-from chamberlain.cli.lazy import lazy_group
 from chamberlain.cli.options import DataDir, calls, settings_of
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+    from typer._click import Command
+
     from chamberlain.cli.calls import Call
 
 app = typer.Typer(
@@ -63,7 +69,21 @@ Files = Annotated[
 def group_of(attribute: str) -> typer.Typer:
     """Return a command group that is imported on first use."""
     name, module, help_text = COMMANDS[attribute]
-    return lazy_group(name, module, attribute, help_text)
+
+    class LazyGroup(TyperGroup):
+        _loaded: "MutableMapping[str, Command] | None" = None
+
+        @property
+        def commands(self) -> "MutableMapping[str, Command]":
+            if self._loaded is None:
+                self._loaded = get_group(getattr(import_module(module), attribute)).commands
+            return self._loaded
+
+        @commands.setter
+        def commands(self, _: "MutableMapping[str, Command]") -> None:
+            """Ignore the empty table that the framework sets."""
+
+    return typer.Typer(name=name, help=help_text, cls=LazyGroup, no_args_is_help=True)
 
 
 def main() -> None:
@@ -127,7 +147,7 @@ def token(
     data_dir: DataDir = None,
 ) -> None:
     """Print an access token of the embedded identity platform, for local scripts."""
-    from chamberlain.cli.tokens import print_token
+    from chamberlain.cli.login import print_token
 
     print_token(settings_of(port=port, data_dir=data_dir), user=user, client=client, scopes=scope)
 

@@ -1,24 +1,24 @@
-"""Connect commands to the service: server, certificates, tokens and retries."""
+"""Connect commands to the service: server, certificates, tokens, retries, printed results and errors."""
 
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from ipaddress import ip_address
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 import httpx2
 
-from chamberlain.cli.errors import ExitCode, Misused
-from chamberlain.cli.output import Record
-from chamberlain.cli.refusals import ended
-from chamberlain.cli.sign_in import ClockWarning, SignInEnded, find_token
-from chamberlain.cli.sign_ins import SignIns
+from chamberlain.cli.errors import ExitCode, Misused, ended
+from chamberlain.cli.output import Column, Record, say, show_json, show_record, show_table
+from chamberlain.cli.sign_in import ClockWarning, ProviderUnreachable, SignInEnded, SignInFailed, find_token
+from chamberlain.cli.sign_ins import SignIns, SignInsUnreadable
 from chamberlain.settings import Settings, SettingsInvalid, read_settings
+from chamberlain_client import errors
 from chamberlain_client.asynchronous.requests import AsyncRequests
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.calls import Call as SdkCall
@@ -28,10 +28,6 @@ from chamberlain_client.operations import FIND_GROUP, Operation, Server
 from chamberlain_client.responses import decode, decode_page, item_decoder
 from chamberlain_client.synchronous.transport import Transport
 from chamberlain_client.timing import AsyncClock, Clock, Retries
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
 
 # Maximum page size of the API.
 _PAGE = 200
@@ -153,7 +149,7 @@ class Call:
             )
 
     @asynccontextmanager
-    async def requests(self) -> "AsyncIterator[AsyncRequests]":
+    async def requests(self) -> AsyncIterator[AsyncRequests]:
         """Open an asynchronous client that streams events of requests."""
         async with httpx2.AsyncClient(verify=self.tls(), trust_env=self._is_elsewhere()) as client:
             tokens = dict.fromkeys(Server, lambda: self.token(Area.REQUESTS))
@@ -236,3 +232,97 @@ def _server(settings: Settings, sign_ins: SignIns, port: int | None) -> str:
 
 def _is_ours(scope: str) -> bool:
     return any(f"/{area.value}" in f"/{scope}" for area in Area if area.value)
+
+
+def show_list(
+    call: Call,
+    area: Area,
+    operation: Operation,
+    *,
+    filters: Mapping[str, QueryValue],
+    columns: Sequence[Column],
+    most: int | None,
+) -> None:
+    """Print a list, and report when the limit cut it. `most` None means no limit."""
+    with call.service(area) as service:
+        items = service.items(operation, filters, None if most is None else most + 1)
+        show_records(call, islice(items, most), columns)
+        if next(items, None) is not None:
+            say("There are more: --limit and --all show them.")
+
+
+def show_records(call: Call, records: Iterable[Record], columns: Sequence[Column]) -> None:
+    """Print records as a table or as JSON lines."""
+    if call.as_json:
+        for record in records:
+            show_json(record)
+    else:
+        show_table(columns, records)
+
+
+def show_one(call: Call, area: Area, operation: Operation, *ids: str) -> None:
+    """Read one resource and print it."""
+    with call.service(area) as service:
+        show(call, service.read(operation, *ids))
+
+
+def show(call: Call, record: Record) -> None:
+    """Print an object as JSON, or one line per member."""
+    (show_json if call.as_json else show_record)(record)
+
+
+_SIGN_IN = "Sign in: chamberlain login."
+
+
+@contextmanager
+def told_refusals() -> Iterator[None]:
+    """End the command for expected errors, with their sentences and an exit code that a script can use."""
+    try:
+        yield
+    except errors.Refused as refused:
+        raise ended(_exit_code(refused.status), *_refusal_lines(refused)) from refused
+    except errors.Unreachable as error:
+        advice = [
+            "It was sent, and may have been carried out. To send it again with the same --idempotency-key is safe."
+        ]
+        raise ended(ExitCode.UNREACHABLE, str(error), *(advice if error.was_sent else [])) from error
+    except (errors.AnswerNotUnderstood, ProviderUnreachable) as error:
+        raise ended(ExitCode.UNREACHABLE, str(error)) from error
+    except errors.NotYet as error:
+        raise ended(ExitCode.NOT_FINISHED, str(error)) from error
+    except SignInEnded as error:
+        raise ended(ExitCode.NOT_ALLOWED, f"{error} {_SIGN_IN}") from error
+    except SignInFailed as error:
+        raise ended(ExitCode.NOT_ALLOWED, str(error)) from error
+    except (Misused, errors.NotAnId) as error:
+        raise ended(ExitCode.MISUSED, str(error)) from error
+    except (SignInsUnreadable, errors.ChamberlainError) as error:
+        raise ended(ExitCode.FAILED, str(error)) from error
+
+
+def _exit_code(status: int) -> ExitCode:
+    match status:
+        case 401 | 403:
+            return ExitCode.NOT_ALLOWED
+        case 404:
+            return ExitCode.NOT_THERE
+        case 429 | 503:
+            return ExitCode.UNREACHABLE
+        case _:
+            return ExitCode.FAILED
+
+
+def _refusal_lines(refused: errors.Refused) -> Iterator[str]:
+    yield refused.detail or f"The service refused it ({refused.status} {refused.code})."
+    for fault in refused.faults:
+        yield f"  {fault.pointer or '/'}: {fault.detail}"
+    if refused.faults_are_truncated:
+        yield "  There are more errors."
+    if refused.conflicting_id is not None:
+        yield f"It conflicts with {refused.conflicting_id}."
+    if refused.status == 401:
+        # The saved token has not expired, so `login` alone would keep it.
+        yield "Sign in again: chamberlain login --again."
+    if refused.retry_after is not None:
+        yield f"It is worth trying again after {refused.retry_after:.0f} s."
+    yield f"code {refused.code}" if refused.trace_id is None else f"code {refused.code}, traceId {refused.trace_id}"

@@ -7,6 +7,7 @@ from enum import IntEnum
 
 import typer
 
+from chamberlain.cli.output import say
 from chamberlain.core.errors import OperatorFault, Refusal
 
 
@@ -43,3 +44,10 @@ class ExitCode(IntEnum):
     SETTINGS = 78
     # Shell convention: 128 plus the number of SIGINT.
     INTERRUPTED = 130
+
+
+def ended(code: ExitCode, *sentences: str) -> typer.Exit:
+    """Print the sentences, and return the exception that ends the command."""
+    for sentence in sentences:
+        say(sentence)
+    return typer.Exit(int(code))

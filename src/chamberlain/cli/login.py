@@ -1,6 +1,7 @@
-"""The commands login, logout and whoami."""
+"""The commands login, logout, whoami and token."""
 
 import json
+import ssl
 from base64 import urlsafe_b64decode
 from binascii import Error
 from collections.abc import Iterable, Mapping
@@ -8,9 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from chamberlain.cli.calls import Area, Call, is_loopback
-from chamberlain.cli.errors import Misused
-from chamberlain.cli.listing import show
+import httpx2
+
+from chamberlain.cli.calls import Area, Call, is_loopback, show
+from chamberlain.cli.errors import Misused, failed
 from chamberlain.cli.output import say, show_json
 from chamberlain.cli.sign_in import (
     Program,
@@ -220,3 +222,38 @@ def _shown(claims: Mapping[str, object]) -> dict[str, object]:
         "permissions": scopes.split() if isinstance(scopes, str) else scopes,
         "expiresAt": until and until.replace("+00:00", "Z"),
     }
+
+
+def print_token(settings: Settings, *, user: str | None, client: str | None, scopes: list[str]) -> None:
+    """Print an access token, or exit 1 with the reason."""
+    if (user is None) == (client is None):
+        raise failed("Name either a --user or a --client.")
+    secret_file = settings.data_dir / "local.secret"
+    try:
+        secret = secret_file.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise failed(
+            f"{secret_file} cannot be read ({error.strerror}). "
+            "Run this as the user of the service, with its --data-dir."
+        ) from error
+    asked = {"user": user} if user is not None else {"client": client}
+    # Only the service of this folder has this certificate, so no other process gets the secret.
+    address = f"https://localhost:{settings.tls_port}/identity/local/token"
+    try:
+        answer = httpx2.post(
+            address,
+            json={**asked, "scope": " ".join(scopes)},
+            headers={"Local-Secret": secret},
+            verify=ssl.create_default_context(cafile=settings.data_dir / "ca.pem"),
+            trust_env=False,
+            timeout=10,
+        )
+    except httpx2.HTTPError as error:
+        raise failed(
+            f"The service of {settings.data_dir} does not answer on port {settings.tls_port}. "
+            "Start it first, or name its --port and --data-dir."
+        ) from error
+    body = answer.json()
+    if answer.status_code != 200:
+        raise failed(str(body.get("error_description") or body.get("detail") or body))
+    print(body["access_token"])

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from chamberlain.cli.errors import ExitCode, Misused, ended
+from chamberlain.cli.output import lines
+
 if TYPE_CHECKING:
     from chamberlain.settings import Settings
 
@@ -99,8 +102,6 @@ DataDir = Annotated[Path | None, typer.Option(help="Directory for the embedded d
 
 def settings_of(**options: object) -> "Settings":
     """Read the settings. The command line overrides the environment. An invalid value ends the command."""
-
-    from chamberlain.cli.errors import ExitCode
     from chamberlain.settings import SettingsInvalid, read_settings
 
     try:
@@ -138,9 +139,7 @@ def calls(command: Callable[..., None]) -> Callable[..., None]:
         as_json: bool,
         **options: object,
     ) -> None:
-
-        from chamberlain.cli.calls import Call
-        from chamberlain.cli.refusals import told_refusals
+        from chamberlain.cli.calls import Call, told_refusals
 
         with told_refusals():
             _require_text(server, *options.values())
@@ -160,11 +159,20 @@ def calls(command: Callable[..., None]) -> Callable[..., None]:
 
 def _require_text(*given: object) -> None:
     """Raise Misused for arguments that are no valid UTF-8. The shell passes them as lone surrogates."""
-
-    from chamberlain.cli.errors import Misused
-
     for each in given:
         if isinstance(each, list):
             _require_text(*each)
         elif isinstance(each, str) and not each.isascii() and any("\ud800" <= one <= "\udfff" for one in each):
             raise Misused(f"{each!a} is not text in UTF-8.")
+
+
+def agreed(question: str, *, yes: bool) -> None:
+    """Ask for confirmation, unless `yes` is set. A refusal ends the command."""
+    if yes:
+        return
+    try:
+        answer = typer.confirm(lines(question), err=True)
+    except typer.Abort:
+        answer = False
+    if not answer:
+        raise ended(ExitCode.FAILED, "Nothing was changed. Use --yes to skip this question.")

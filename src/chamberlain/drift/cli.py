@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from chamberlain.cli.calls import Area, Call
-from chamberlain.cli.listing import show
+from chamberlain.cli.calls import Area, Call, show
 from chamberlain.cli.options import Key, calls
 from chamberlain_client import operations
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import typer
 
-from chamberlain.cli.bodies import body_of, metadata_of
+from chamberlain.cli.arguments import body_of, id_of_name, metadata_of, user_ids
 from chamberlain.cli.calls import Area, Call, Service
 from chamberlain.cli.errors import Misused
-from chamberlain.cli.names import id_of_name, user_ids
 from chamberlain.cli.options import (
     PATIENCE,
     Body,

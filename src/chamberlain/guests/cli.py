@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from chamberlain.cli.calls import Area, Call, Service
-from chamberlain.cli.errors import ExitCode, Misused
-from chamberlain.cli.listing import show, show_list
-from chamberlain.cli.names import id_of_managed, id_of_name
+from chamberlain.cli.arguments import id_of_managed, id_of_name
+from chamberlain.cli.calls import Area, Call, Service, show, show_list
+from chamberlain.cli.errors import ExitCode, Misused, ended
 from chamberlain.cli.options import (
     PATIENCE,
     All,
@@ -28,7 +27,6 @@ from chamberlain.cli.options import (
     takes_options,
 )
 from chamberlain.cli.output import Column, Record, say
-from chamberlain.cli.refusals import ended
 from chamberlain.groups.cli import GroupOptions, submit_group
 from chamberlain.requests.cli import hint_at, wait_for
 from chamberlain_client import operations

@@ -10,10 +10,8 @@ from typing import Annotated
 
 import typer
 
-from chamberlain.cli.bodies import body_of, metadata_of, permissions_of
-from chamberlain.cli.calls import Area, Call, Service
-from chamberlain.cli.listing import show_list, show_one
-from chamberlain.cli.names import id_of_name, user_id
+from chamberlain.cli.arguments import body_of, id_of_name, metadata_of, permissions_of, user_id
+from chamberlain.cli.calls import Area, Call, Service, show_list, show_one
 from chamberlain.cli.options import PATIENCE, All, Body, DryRun, Key, Limit, Metadata, Timeout, Wait, calls, most
 from chamberlain.cli.output import Column
 from chamberlain.requests.cli import Manner, submit

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Protocol, Self
 import msgspec
 import typer
 
-from chamberlain.cli.calls import Area, Call, Service
-from chamberlain.cli.errors import ExitCode
-from chamberlain.cli.listing import show, show_list, show_one
+from chamberlain.cli.calls import Area, Call, Service, show, show_list, show_one
+from chamberlain.cli.errors import ExitCode, ended
 from chamberlain.cli.options import All, Comment, Key, Limit, calls, most
 from chamberlain.cli.output import Column, Record, say, show_json, show_record, value_at
-from chamberlain.cli.refusals import ended
 from chamberlain.cli.sign_in import SignInEnded
 from chamberlain.core.text import one_line
 from chamberlain_client import operations

@@ -6,15 +6,11 @@ from typing import Annotated
 
 import typer
 
-from chamberlain.cli.bodies import read_document
-from chamberlain.cli.calls import Area, Call, Service
-from chamberlain.cli.errors import ExitCode
-from chamberlain.cli.listing import show, show_records
-from chamberlain.cli.names import id_of_name
-from chamberlain.cli.options import Document, IfMatch, Key, Yes, calls
+from chamberlain.cli.arguments import id_of_name, read_document
+from chamberlain.cli.calls import Area, Call, Service, show, show_records
+from chamberlain.cli.errors import ExitCode, ended
+from chamberlain.cli.options import Document, IfMatch, Key, Yes, agreed, calls
 from chamberlain.cli.output import Column, Record, say
-from chamberlain.cli.prompts import agreed
-from chamberlain.cli.refusals import ended
 from chamberlain_client import operations
 from chamberlain_client.errors import Forbidden, NotFound
 from chamberlain_client.operations import Operation

@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from chamberlain.cli.calls import Area, Call, Service
+from chamberlain.cli.arguments import id_of_name
+from chamberlain.cli.calls import Area, Call, Service, show, show_list
 from chamberlain.cli.errors import ExitCode, Misused
-from chamberlain.cli.listing import show, show_list
-from chamberlain.cli.names import id_of_name
 from chamberlain.cli.options import All, Key, Limit, calls, most
 from chamberlain.cli.output import Column, say, written_time
 from chamberlain.template_admin.cli import COLLAB, MAIL, find_template

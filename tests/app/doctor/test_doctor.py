@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from chamberlain.app.doctor.examine import examine
+from chamberlain.app.doctor.cli import examine
 from chamberlain.app.doctor.store import looking
 from chamberlain.core.errors import Unavailable
 from chamberlain.core.health import HealthCheck, HealthState

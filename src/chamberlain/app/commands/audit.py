@@ -18,9 +18,8 @@ from chamberlain.app.errors import expected_faults
 from chamberlain.audit.erasure import Erasure, UserEraser
 from chamberlain.audit.rules import AuditFault, AuditVerdict, Head, head_of
 from chamberlain.audit.service import AuditVerifier, Report
-from chamberlain.cli.calls import Area, Call
+from chamberlain.cli.calls import Area, Call, show_list
 from chamberlain.cli.errors import failed, told_faults
-from chamberlain.cli.listing import show_list
 from chamberlain.cli.options import All, DataDir, Limit, calls, most, settings_of
 from chamberlain.cli.output import Column, written_time
 from chamberlain.core.ids import WRITTEN_ID, TenantId, UserId

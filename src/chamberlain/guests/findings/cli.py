@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from chamberlain.cli.calls import Area, Call
-from chamberlain.cli.listing import show, show_list
+from chamberlain.cli.calls import Area, Call, show, show_list
 from chamberlain.cli.options import All, Key, Limit, calls, most
 from chamberlain.cli.output import Column, written_time
 from chamberlain.requests.cli import act

@@ -4,13 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from chamberlain.cli.bodies import read_document
-from chamberlain.cli.calls import Area, Call, Service
-from chamberlain.cli.listing import show, show_list, show_records
-from chamberlain.cli.names import id_of_name
-from chamberlain.cli.options import Document, IfMatch, Key, Yes, calls
+from chamberlain.cli.arguments import id_of_name, read_document
+from chamberlain.cli.calls import Area, Call, Service, show, show_list, show_records
+from chamberlain.cli.options import Document, IfMatch, Key, Yes, agreed, calls
 from chamberlain.cli.output import Column, say
-from chamberlain.cli.prompts import agreed
 from chamberlain.guests.cli import GROUP, SITE
 from chamberlain_client import operations
 

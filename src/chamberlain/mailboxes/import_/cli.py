@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from chamberlain.cli.arguments import is_id
 from chamberlain.cli.calls import Area, Call
-from chamberlain.cli.errors import ExitCode, Misused
-from chamberlain.cli.names import is_id
-from chamberlain.cli.refusals import ended
+from chamberlain.cli.errors import ExitCode, Misused, ended
 from chamberlain.mailboxes.import_.checkpoint import Journal, JournalUnusable
 from chamberlain.mailboxes.import_.columns import (
     MOST_BYTES,

@@ -7,9 +7,8 @@ from pathlib import Path
 import typer
 
 from chamberlain.cli.calls import Call
-from chamberlain.cli.errors import ExitCode
+from chamberlain.cli.errors import ExitCode, ended
 from chamberlain.cli.output import Column, say, show_json, show_table
-from chamberlain.cli.refusals import ended
 from chamberlain.mailboxes.import_.checkpoint import Entry, entries_of
 from chamberlain.mailboxes.import_.results import ImportOptions
 from chamberlain.mailboxes.import_.sender import Dispatch, KeyedRow, Rehearsed, RowSender, connected
