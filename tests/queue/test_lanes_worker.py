@@ -76,15 +76,14 @@ async def serving(
     databases: Databases, handler: Handler, places: Places = PLACES, *, may_claim: Callable[[], bool] = lambda: True
 ) -> AsyncIterator[LaneLoop]:
     loop = LaneLoop(
-        databases.worker,
-        JobKind.WEBHOOK_DELIVER,
-        handler,
+        database=databases.worker,
+        handlers={JobKind.WEBHOOK_DELIVER: handler},
         wake=asyncio.Event(),
         new_id=uuid4,
         holder=RequestJobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
         observe=lambda *_: None,
         may_claim=may_claim,
-        places=places,
+        pace=places,
     )
     task = asyncio.create_task(loop.run())
     try:

@@ -53,8 +53,8 @@ async def working(
     """A worker that works for as long as the block, and is then told to stop."""
     handlers: Mapping[JobKind, Handler] = {JobKind.GROUP_PROVISION: handler}
     loop = Loop(
-        databases.worker,
-        handlers,
+        database=databases.worker,
+        handlers=handlers,
         wake=wake or asyncio.Event(),
         new_id=uuid4,
         holder=RequestJobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
@@ -402,8 +402,8 @@ async def test_a_bug_beside_a_job_is_told_and_the_worker_goes_on(
 
     await queue(databases, ESTATE, uuid4())
     loop = Loop(
-        databases.worker,
-        {JobKind.GROUP_PROVISION: completer},
+        database=databases.worker,
+        handlers={JobKind.GROUP_PROVISION: completer},
         wake=asyncio.Event(),
         new_id=uuid4,
         holder=RequestJobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),

@@ -35,7 +35,7 @@ from chamberlain.notifications.mail_server import MailServer, Sender, parse_smtp
 from chamberlain.observability.metrics import delivery_run, jobs_done, rows_removed
 from chamberlain.queue.lanes import LaneLoop, Places
 from chamberlain.queue.models import PROVISIONING, JobKind
-from chamberlain.queue.worker import Handler, JobTable, Loop, Pace
+from chamberlain.queue.worker import Handler, JobLoop, JobTable, Loop, Pace
 from chamberlain.requests import jobs as request_jobs
 from chamberlain.requests.finish import RequestJobHolder
 from chamberlain.requests.timeline import REQUESTS_CHANNEL
@@ -84,8 +84,10 @@ async def running_worker(
     watchers = Notifier(direct, REQUESTS_CHANNEL)
     shared = worker_dependencies(settings, databases, watchers, traces)
     holder = RequestJobHolder(shared.database, watchers)
-    loop = partial(Loop, shared.database, new_id=new_id, holder=holder, may_claim=may_claim)
-    lane_loop = partial(LaneLoop, shared.database, new_id=new_id, holder=holder, observe=jobs_done, may_claim=may_claim)
+    loop = partial(Loop, database=shared.database, new_id=new_id, holder=holder, may_claim=may_claim)
+    lane_loop = partial(
+        LaneLoop, database=shared.database, new_id=new_id, holder=holder, observe=jobs_done, may_claim=may_claim
+    )
 
     def heard(_payload: str) -> None:
         wake.set()
@@ -105,10 +107,10 @@ async def running_worker(
         mail_places = MAIL_PLACES if settings.smtp_url else replace(MAIL_PLACES, poll=MAIL_IDLE)
         pace = Pace(batches=2, tenant_limit=settings.tenant_running_jobs)
         loops = (
-            loop(requests, wake=wake, observe=observe, pace=pace),
-            loop(background, wake=asyncio.Event(), observe=jobs_done),
-            lane_loop(deliveries, lanes[deliveries], wake=wake_lanes),
-            lane_loop(notices, lanes[notices], wake=asyncio.Event(), places=mail_places),
+            loop(handlers=requests, wake=wake, observe=observe, pace=pace),
+            loop(handlers=background, wake=asyncio.Event(), observe=jobs_done),
+            lane_loop(handlers={deliveries: lanes[deliveries]}, wake=wake_lanes),
+            lane_loop(handlers={notices: lanes[notices]}, wake=asyncio.Event(), pace=mail_places),
         )
         work = [asyncio.create_task(each.run()) for each in loops]
         async with (
@@ -124,7 +126,7 @@ async def running_worker(
                 await asyncio.gather(*work)
 
 
-async def _stop_with(stop: asyncio.Event, *loops: Loop | LaneLoop) -> None:
+async def _stop_with(stop: asyncio.Event, *loops: JobLoop[Any]) -> None:
     await stop.wait()
     for loop in loops:
         loop.stop()

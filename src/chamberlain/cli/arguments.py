@@ -1,4 +1,7 @@
-"""Convert arguments to values of the API: names and addresses to ids, files and pairs to request bodies."""
+"""Convert arguments to values of the API.
+
+Names and addresses become ids; files and pairs become request bodies.
+"""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +32,10 @@ def is_id(written: str) -> bool:
 def id_of_name(
     service: Service, written: str, operations: Iterable[Operation], noun: str, kinds: Sequence[str] = ()
 ) -> str:
-    """Find the id of a name in these lists, ignoring case. Ids are returned unchanged."""
+    """Find the id of a name in these lists, ignoring case.
+
+    Ids are returned unchanged.
+    """
     if is_id(written):
         return written
     wanted = written.casefold()
@@ -56,7 +62,10 @@ def id_of_managed(service: Service, written: str, operation: Operation, noun: st
 
 
 def user_id(service: Service, written: str) -> str:
-    """Find the id of a user by mail address. Ids are returned unchanged."""
+    """Find the id of a user by mail address.
+
+    Ids are returned unchanged.
+    """
     if "@" not in written:
         return written
     quoted = written.replace("'", "''")

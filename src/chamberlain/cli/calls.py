@@ -1,4 +1,4 @@
-"""Connect commands to the service: server, certificates, tokens, retries, printed results and errors."""
+"""Connect commands to the service, and print results and errors."""
 
 import ssl
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -44,11 +44,17 @@ class Service:
         return self._sent(build_get(operation, *ids, query=query))
 
     def items(self, operation: Operation, query: Mapping[str, QueryValue], most: int | None) -> Iterator[Record]:
-        """Iterate over a list and paginate on demand, up to `most` items. None means no limit."""
+        """Iterate over a list and paginate on demand, up to `most` items.
+
+        None means no limit.
+        """
         return islice(self._items(operation, query, most), most)
 
     def find_group(self, request_id: str, prefix: str) -> Record | None:
-        """Find the group of a request in the directory. `prefix` is the extension prefix."""
+        """Find the group of a request in the directory.
+
+        `prefix` is the extension prefix.
+        """
         query = {"$filter": f"{prefix}_group/requestId eq '{parse_id(request_id)}'"}
         found = self.read(FIND_GROUP, query=query)["value"]
         return found[0] if isinstance(found, list) and found else None
@@ -62,7 +68,10 @@ class Service:
     def change(
         self, operation: Operation, *ids: str, body: Record | None = None, if_match: str | None = None
     ) -> Record:
-        """Send a PUT, PATCH or DELETE. An empty response is an empty object."""
+        """Send a PUT, PATCH or DELETE.
+
+        An empty response is an empty object.
+        """
         return self._sent(build_change(operation, *ids, body=body, if_match=if_match))
 
     def _items(self, operation: Operation, query: Mapping[str, QueryValue], most: int | None) -> Iterator[Record]:
@@ -103,7 +112,10 @@ _HERE = {"host", "port", "base_url"}
 
 
 class Area(Enum):
-    """Area of a call. A platform can define each as a resource with its own token."""
+    """Area of a call.
+
+    A platform can define each as a resource with its own token.
+    """
 
     MAIL = "mail/"
     COLLAB = "collab/"
@@ -214,7 +226,10 @@ def is_loopback(server: str) -> bool:
 
 
 def scopes_of(groups: Sequence[tuple[str, ...]], word: str | None) -> tuple[str, ...] | None:
-    """Select the scopes of an area. Without a word, those of another API."""
+    """Select the scopes of an area.
+
+    Without a word, those of another API.
+    """
     if word is None:
         return next((group for group in groups if not any(_is_ours(scope) for scope in group)), None)
     return next((group for group in groups if any(f"/{word}" in f"/{scope}" for scope in group)), groups[0])
@@ -243,7 +258,10 @@ def show_list(
     columns: Sequence[Column],
     most: int | None,
 ) -> None:
-    """Print a list, and report when the limit cut it. `most` None means no limit."""
+    """Print a list, and report when the limit cut it.
+
+    `most` None means no limit.
+    """
     with call.service(area) as service:
         items = service.items(operation, filters, None if most is None else most + 1)
         show_records(call, islice(items, most), columns)
@@ -276,7 +294,7 @@ _SIGN_IN = "Sign in: chamberlain login."
 
 @contextmanager
 def told_refusals() -> Iterator[None]:
-    """End the command for expected errors, with their sentences and an exit code that a script can use."""
+    """End the command for expected errors, with an exit code for scripts."""
     try:
         yield
     except errors.Refused as refused:

@@ -200,7 +200,10 @@ def _tokens(call: Call, profile: Profile) -> Iterable[str]:
 
 
 def _claims(token: str) -> Mapping[str, object]:
-    """Decode the claims without validation, which the service does. Opaque tokens have none."""
+    """Decode the claims without validation, which the service does.
+
+    Opaque tokens have none.
+    """
     try:
         part = token.split(".")[1]
         claims = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))

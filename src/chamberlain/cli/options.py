@@ -79,7 +79,10 @@ def most(limit: int, *, everything: bool) -> int | None:
 
 
 def takes_options(declared: Callable[..., object]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add an option for each field of a dataclass. The command gets the dataclass as `options`."""
+    """Add an option for each field of a dataclass.
+
+    The command gets the dataclass as `options`.
+    """
     added = list(inspect.signature(declared).parameters.values())
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -101,7 +104,10 @@ DataDir = Annotated[Path | None, typer.Option(help="Directory for the embedded d
 
 
 def settings_of(**options: object) -> "Settings":
-    """Read the settings. The command line overrides the environment. An invalid value ends the command."""
+    """Read the settings.
+
+    The command line overrides the environment. An invalid value ends the command.
+    """
     from chamberlain.settings import SettingsInvalid, read_settings
 
     try:
@@ -158,7 +164,10 @@ def calls(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _require_text(*given: object) -> None:
-    """Raise Misused for arguments that are no valid UTF-8. The shell passes them as lone surrogates."""
+    """Raise Misused for arguments that are no valid UTF-8.
+
+    The shell passes them as lone surrogates.
+    """
     for each in given:
         if isinstance(each, list):
             _require_text(*each)

@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from itertools import groupby
@@ -14,7 +15,7 @@ from uuid import UUID
 from chamberlain.core.errors import Unavailable
 from chamberlain.database.transactions import Database, Overtaken
 from chamberlain.queue import jobs
-from chamberlain.queue.models import Claim, Job, JobHolder, JobKind
+from chamberlain.queue.models import OF_REQUESTS, Claim, Job, JobHolder, JobKind
 
 # Works on a claim and records the results. Any error but Unavailable is a bug.
 Handler = Callable[[Claim], Awaitable[None]]
@@ -45,13 +46,9 @@ class JobTable(Generic[Jobs]):
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """Batch sizes, leases and intervals of a worker."""
+class LoopTimes:
+    """Leases and intervals of a worker loop."""
 
-    batch: int = 200
-    # Batches at a time. Jobs queued during a small batch make the next one larger, and larger ones cost less for each
-    # job. So a further batch runs only beside full ones, and uses this process while the database works for them.
-    batches: int = 1
     lease: timedelta = timedelta(seconds=10)
     renewal: timedelta = timedelta(seconds=3)
     # The delay of a job whose wake-up was lost.
@@ -59,41 +56,30 @@ class Pace:
     grace: timedelta = timedelta(seconds=8)
     # Pause after an error of the database.
     pause: timedelta = timedelta(milliseconds=500)
-    tenant_limit: int = 500
     most_attempts: int = 20
 
 
-class Loop:
-    """Run jobs until it is stopped.
+Times = TypeVar("Times", bound=LoopTimes)
+
+
+@dataclass(eq=False, kw_only=True)
+class JobLoop(ABC, Generic[Times]):
+    """Claim and run jobs until it is stopped.
 
     `wake` is set when a job may be due. While `may_claim` returns False, running jobs continue and no others are
     claimed.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        handlers: Mapping[JobKind, Handler],
-        *,
-        wake: asyncio.Event,
-        new_id: Callable[[], UUID],
-        holder: JobHolder,
-        observe: Observe,
-        may_claim: Callable[[], bool] = lambda: True,
-        pace: Pace = Pace(),
-    ) -> None:
-        self._database = database
-        self._handlers = handlers
-        self._wake = wake
-        self._new_id = new_id
-        self._holder = holder
-        self._observe = observe
-        self._may_claim = may_claim
-        self._pace = pace
-        self._running: dict[asyncio.Task[None], Claim] = {}
-        self._stopping = False
-        # By the loop's clock: until then the queue has nothing more than the running jobs.
-        self._alone_until = 0.0
+    database: Database
+    handlers: Mapping[JobKind, Handler]
+    wake: asyncio.Event
+    new_id: Callable[[], UUID]
+    holder: JobHolder
+    observe: Observe
+    pace: Times
+    may_claim: Callable[[], bool] = lambda: True
+    _running: dict[asyncio.Task[None], Claim] = field(default_factory=dict, init=False)
+    _stopping: bool = field(default=False, init=False)
 
     async def run(self) -> None:
         """Work until `stop` is called.
@@ -104,10 +90,10 @@ class Loop:
         renewal.add_done_callback(tell)
         try:
             while not self._stopping:
-                await self._take_more_or_tell()
+                await self._turn()
         finally:
             if self._running:
-                await asyncio.wait(self._running, timeout=self._pace.grace.total_seconds())
+                await asyncio.wait(self._running, timeout=self.pace.grace.total_seconds())
             await self._give_back()
             renewal.cancel()
             await asyncio.wait({renewal})
@@ -115,69 +101,35 @@ class Loop:
     def stop(self) -> None:
         """Claim no more jobs."""
         self._stopping = True
-        self._wake.set()
+        self.wake.set()
 
-    async def _take_more_or_tell(self) -> None:
-        """Claim jobs, and retry after any error."""
+    @abstractmethod
+    async def _turn(self) -> None:
+        """Start jobs, or wait for the next chance."""
+
+    @abstractmethod
+    def _through(self, task: asyncio.Task[None]) -> None:
+        """Remove a finished task."""
+
+    async def _claim_or_pause(self, claim: Callable[[], Awaitable[None]]) -> None:
+        """Claim jobs, and pause after any error."""
         try:
-            await self._take_more()
-        except Exception:
-            logger.exception("The worker cannot take jobs; it tries again.")
-            await asyncio.sleep(self._pace.pause.total_seconds())
-
-    async def _take_more(self) -> None:
-        """Start one batch, or wait for the next chance.
-
-        That is a wake-up, a finished batch or the next poll.
-        """
-        self._wake.clear()
-        try:
-            if self._may_claim() and self._has_room():
-                if (claim := await self._claim()).jobs:
-                    self._start(claim)
-                    return
-                if self._running:
-                    # A tenant at its limit would cause a useless claim at each wake-up.
-                    self._alone_until = asyncio.get_running_loop().time() + self._pace.poll.total_seconds()
+            await claim()
         except Unavailable:
             # The pool has logged the cause (database/pool.py).
-            await asyncio.sleep(self._pace.pause.total_seconds())
-            return
+            await asyncio.sleep(self.pace.pause.total_seconds())
+        except Exception:
+            logger.exception("The worker cannot take jobs; it tries again.")
+            await asyncio.sleep(self.pace.pause.total_seconds())
+
+    async def _wait(self, within: timedelta) -> None:
+        """Wait for a wake-up, at most so long."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), self._pace.poll.total_seconds())
+            await asyncio.wait_for(self.wake.wait(), within.total_seconds())
 
-    def _has_room(self) -> bool:
-        running, pace = self._running.values(), self._pace
-        if not running:
-            return True
-        if asyncio.get_running_loop().time() < self._alone_until:
-            return False
-        return len(running) < pace.batches and all(len(claim.jobs) >= pace.batch for claim in running)
-
-    async def _claim(self) -> Claim:
-        lease_id = self._new_id()
-        # If a crash of PostgreSQL loses the claim, the jobs are unclaimed again.
-        async with self._database.across_tenants(before_disk=True) as tx:
-            taken = await jobs.claim(
-                tx,
-                lease_id,
-                kinds=self._handlers,
-                most=self._pace.batch,
-                lease=self._pace.lease,
-                tenant_limit=self._pace.tenant_limit,
-            )
-        return Claim(lease_id, tuple(taken))
-
-    def _start(self, claim: Claim) -> None:
-        task = asyncio.create_task(self._work(claim))
+    def _track(self, task: asyncio.Task[None], claim: Claim) -> None:
         self._running[task] = claim
         task.add_done_callback(self._through)
-
-    def _through(self, task: asyncio.Task[None]) -> None:
-        self._running.pop(task, None)
-        self._alone_until = 0.0
-        self._wake.set()
-        tell(task)
 
     async def _work(self, claim: Claim) -> None:
         try:
@@ -190,13 +142,13 @@ class Loop:
 
     async def _handle(self, kind: JobKind, claim: Claim) -> None:
         try:
-            await self._handlers[kind](claim)
+            await self.handlers[kind](claim)
         except Unavailable:
             raise
         except Exception as error:  # noqa: BLE001 - a bug in a handler must not stop the others; this is the one place for it
             await self._isolate(kind, claim, error)
         else:
-            self._observe(kind, "done", len(claim.jobs))
+            self.observe(kind, "done", len(claim.jobs))
 
     async def _isolate(self, kind: JobKind, claim: Claim, error: Exception) -> None:
         """Run each job alone, and hold the one with the bug."""
@@ -205,11 +157,7 @@ class Loop:
                 await self._handle(kind, replace(claim, jobs=(job,)))
             return
         (job,) = claim.jobs
-        logger.error(
-            "A job cannot be run and is held.",
-            exc_info=error,
-            extra={"jobId": job.id, "kind": job.kind, "requestId": str(job.subject), "traceId": job.trace_id},
-        )
+        logger.error("A job cannot be run and is held.", exc_info=error, extra=_log_fields(job))
         await self._hold(claim, job, "Its run met a bug. The log has it under this trace id.")
 
     async def _hold_worn_out(self, claim: Claim) -> tuple[Job, ...]:
@@ -217,26 +165,26 @@ class Loop:
 
         They may kill workers.
         """
-        fit = tuple(job for job in claim.jobs if job.attempts < self._pace.most_attempts)
+        fit = tuple(job for job in claim.jobs if job.attempts < self.pace.most_attempts)
         for job in claim.jobs:
-            if job.attempts >= self._pace.most_attempts:
-                logger.error("A job was cut short too often and is held.", extra={"jobId": job.id, "kind": job.kind})
+            if job.attempts >= self.pace.most_attempts:
+                logger.error("A job was cut short too often and is held.", extra=_log_fields(job))
                 await self._hold(claim, job, f"Its run was cut short {job.attempts} times.")
         return fit
 
     async def _hold(self, claim: Claim, job: Job, reason: str) -> None:
-        await self._holder.hold(claim, job, reason)
-        self._observe(job.kind, "held", 1)
+        await self.holder.hold(claim, job, reason)
+        self.observe(job.kind, "held", 1)
 
     async def _renew_for_ever(self) -> None:
         while True:
-            await asyncio.sleep(self._pace.renewal.total_seconds())
+            await asyncio.sleep(self.pace.renewal.total_seconds())
             if self._running:
                 # A failed renewal costs a lease, never a job: another worker claims it, and the result is not
                 # recorded.
                 with contextlib.suppress(Unavailable):
-                    async with self._database.across_tenants() as tx:
-                        await jobs.renew(tx, list(self._running.values()), self._pace.lease)
+                    async with self.database.across_tenants() as tx:
+                        await jobs.renew(tx, list(self._running.values()), self.pace.lease)
 
     async def _give_back(self) -> None:
         left = dict(self._running)
@@ -246,9 +194,75 @@ class Loop:
             task.cancel()
         await asyncio.wait(left)
         with contextlib.suppress(Unavailable):
-            async with self._database.across_tenants() as tx:
+            async with self.database.across_tenants() as tx:
                 count = await jobs.give_back(tx, list(left.values()))
             logger.info("Jobs were given back.", extra={"count": count})
+
+
+@dataclass(frozen=True, slots=True)
+class Pace(LoopTimes):
+    """Batch sizes, leases and intervals of a worker."""
+
+    batch: int = 200
+    # Batches at a time. Jobs queued during a small batch make the next one larger, and larger ones cost less for each
+    # job. So a further batch runs only beside full ones, and uses this process while the database works for them.
+    batches: int = 1
+    tenant_limit: int = 500
+
+
+@dataclass(eq=False, kw_only=True)
+class Loop(JobLoop[Pace]):
+    """Run jobs in batches, fair by tenant."""
+
+    pace: Pace = Pace()
+    # By the loop's clock: until then the queue has nothing more than the running jobs.
+    _alone_until: float = field(default=0.0, init=False)
+
+    async def _turn(self) -> None:
+        await self._claim_or_pause(self._take_more)
+
+    async def _take_more(self) -> None:
+        """Start one batch, or wait for the next chance.
+
+        That is a wake-up, a finished batch or the next poll.
+        """
+        self.wake.clear()
+        if self.may_claim() and self._has_room():
+            if (claim := await self._claim()).jobs:
+                self._track(asyncio.create_task(self._work(claim)), claim)
+                return
+            if self._running:
+                # A tenant at its limit would cause a useless claim at each wake-up.
+                self._alone_until = asyncio.get_running_loop().time() + self.pace.poll.total_seconds()
+        await self._wait(self.pace.poll)
+
+    def _has_room(self) -> bool:
+        running, pace = self._running.values(), self.pace
+        if not running:
+            return True
+        if asyncio.get_running_loop().time() < self._alone_until:
+            return False
+        return len(running) < pace.batches and all(len(claim.jobs) >= pace.batch for claim in running)
+
+    async def _claim(self) -> Claim:
+        lease_id = self.new_id()
+        # If a crash of PostgreSQL loses the claim, the jobs are unclaimed again.
+        async with self.database.across_tenants(before_disk=True) as tx:
+            taken = await jobs.claim(
+                tx,
+                lease_id,
+                kinds=self.handlers,
+                most=self.pace.batch,
+                lease=self.pace.lease,
+                tenant_limit=self.pace.tenant_limit,
+            )
+        return Claim(lease_id, tuple(taken))
+
+    def _through(self, task: asyncio.Task[None]) -> None:
+        self._running.pop(task, None)
+        self._alone_until = 0.0
+        self.wake.set()
+        tell(task)
 
 
 def tell(task: asyncio.Task[None]) -> None:
@@ -263,3 +277,8 @@ def tell(task: asyncio.Task[None]) -> None:
 def _by_kind(batch: Iterable[Job]) -> Iterable[tuple[JobKind, tuple[Job, ...]]]:
     in_order = sorted(batch, key=lambda job: job.kind)
     return [(kind, tuple(group)) for kind, group in groupby(in_order, key=lambda job: job.kind)]
+
+
+def _log_fields(job: Job) -> dict[str, object]:
+    request = {"requestId": str(job.subject)} if job.kind in OF_REQUESTS else {}
+    return {"jobId": job.id, "kind": job.kind, "traceId": job.trace_id, **request}
