@@ -7,14 +7,14 @@ from uuid import uuid4
 
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.permissions import ScopePrefixes
-from chamberlain.database.notify import Notifier
+from chamberlain.database.notify import REQUESTS_CHANNEL, Notifier, Watchers
 from chamberlain.directory.port import Directory, People
 from chamberlain.groups.provision import GroupProvisioner
 from chamberlain.groups.service import GroupService
 from chamberlain.guests.assignments.service import NewGroupRules
 from chamberlain.mailboxes.provision import MailboxProvisioner
 from chamberlain.mailboxes.service import MailboxService
-from chamberlain.requests.timeline import REQUESTS_CHANNEL, Timelines, Watchers
+from chamberlain.requests.timeline import Timelines
 from chamberlain.templates.cache import Catalog, Revisions
 from chamberlain.templates.submission import Submitter
 from tests.databases import Databases

@@ -28,12 +28,12 @@ from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import HELD_ADDRESSES, Register
 from chamberlain.groups.provision import GroupProvisioner
-from chamberlain.groups.schema import read_group_order
 from chamberlain.groups.service import GroupService
+from chamberlain.groups.wire import read_group_order
 from chamberlain.mailboxes.models import AcceptedMailbox
 from chamberlain.mailboxes.provision import MailboxProvisioner
-from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.mailboxes.service import MailboxService
+from chamberlain.mailboxes.wire import read_mailbox_order
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind
 from chamberlain.requests import records as request_records

@@ -17,7 +17,7 @@ from chamberlain.directory.embedded import EmbeddedAdoptions
 from chamberlain.directory.groups import MemberShipType, WantedGroup
 from chamberlain.directory.mailboxes import ObservedMailbox
 from chamberlain.directory.port import Adoptions, MailboxPage, MailboxWork, Marking, Work
-from chamberlain.groups.models import plan_group
+from chamberlain.groups.rules import plan_group
 from chamberlain.queue.models import JobKind
 from chamberlain.templates.models import TemplateKind
 from tests.estates import ADA, BEN, ESTATE, SHARED_MAILBOX, TRACE, Estate

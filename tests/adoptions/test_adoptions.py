@@ -41,7 +41,7 @@ from chamberlain.directory.models import ObjectType
 from chamberlain.directory.steps import Step
 from chamberlain.groups.models import GroupOrder
 from chamberlain.guests.subjects.models import SubjectEntry
-from chamberlain.mailboxes.desired_state import wanted_mailbox
+from chamberlain.mailboxes.models import wanted_mailbox
 from chamberlain.templates.models import GroupTemplate, TemplateKind
 from tests.adoptions.adoption_values import ADA, BEN, CLEO, HEAD, RULE, TEMPLATE, candidate, entry, observed
 from tests.groups import group_values

@@ -13,7 +13,7 @@ from chamberlain.core.ids import TemplateId, UserId
 from chamberlain.core.validation import list_faults
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.groups.models import GroupOrder
-from chamberlain.groups.schema import GROUP, GroupBody, read_group_order
+from chamberlain.groups.wire import GROUP, GroupBody, read_group_order
 
 TEMPLATE = "7e000000-0000-4000-8000-000000000011"
 GOOD = {"displayName": "Hooked", "templateId": TEMPLATE}

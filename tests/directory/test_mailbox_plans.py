@@ -25,7 +25,7 @@ from chamberlain.directory.mailboxes import (
     remaining_of_mailbox,
 )
 from chamberlain.directory.steps import Step, title
-from chamberlain.mailboxes.desired_state import wanted_mailbox
+from chamberlain.mailboxes.models import wanted_mailbox
 from tests.groups.group_values import ADA, BEN, CLEO, DARA, REQUEST, TENANT
 from tests.mailboxes.mailbox_values import EVERY_PROPERTY, ORDER, TEMPLATES
 

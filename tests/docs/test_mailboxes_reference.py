@@ -15,7 +15,7 @@ from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.directory.models import unknown_people
 from chamberlain.http.openapi import describe
 from chamberlain.http.problems import STATUSES
-from chamberlain.mailboxes.schema import MAILBOX, MailboxBody
+from chamberlain.mailboxes.wire import MAILBOX, MailboxBody
 from chamberlain.template_admin.documents import MAILBOX_TEMPLATE
 from chamberlain.template_admin.models import kind_faults
 from chamberlain.templates.mailbox_types import RESTRICTED, applicability_faults

@@ -13,7 +13,7 @@ from chamberlain.directory.mailboxes import (
     RoomEquipment,
     WantedMailbox,
 )
-from chamberlain.mailboxes.desired_state import wanted_mailbox
+from chamberlain.mailboxes.models import wanted_mailbox
 from tests.groups.group_values import ADA, BEN, CLEO, DARA, ELI, LABEL, REQUEST, WANTED
 from tests.mailboxes.mailbox_values import TEMPLATES
 

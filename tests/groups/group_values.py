@@ -6,8 +6,7 @@ from uuid import UUID
 from chamberlain.core.ids import GroupId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.directory.groups import MemberShipType, WantedGroup
 from chamberlain.directory.models import MailAddress, PeopleAnswer, Person
-from chamberlain.groups.models import GroupOrder
-from chamberlain.groups.names import GroupNames
+from chamberlain.groups.models import GroupNames, GroupOrder
 from chamberlain.templates.models import GroupTemplate, TemplateHead, TemplateKind
 
 TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))

@@ -11,7 +11,7 @@ from chamberlain.core.idempotency import IdempotencyKey, Submission
 from chamberlain.core.ids import EventId
 from chamberlain.directory.models import MailAddress, PeopleAnswer
 from chamberlain.directory.steps import Step
-from chamberlain.groups.names import GroupNames
+from chamberlain.groups.models import GroupNames
 from chamberlain.groups.rules import Situation, draft_of, wanted_in
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.models import (

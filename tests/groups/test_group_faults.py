@@ -9,8 +9,7 @@ from chamberlain.core.errors import Fault
 from chamberlain.core.ids import UserId
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.models import MailAddress, PeopleAnswer, Person
-from chamberlain.groups.models import GroupOrder
-from chamberlain.groups.names import GroupNames
+from chamberlain.groups.models import GroupNames, GroupOrder
 from chamberlain.groups.rules import faults_in_directory, faults_of, faults_without_directory, team_license_missing
 from chamberlain.templates.models import CustomField, FieldType, GroupTemplate
 from tests.groups.group_values import ADA, ANSWER, BEN, CLEO, LABEL, NAMES, NOBODY, ORDER, TEAM_HEAD, TEMPLATE, person

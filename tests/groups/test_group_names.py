@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.directory.models import PeopleAnswer
-from chamberlain.groups.models import GroupOrder
-from chamberlain.groups.names import GroupNames, Numbers, address_taken, free_addresses, names_of
+from chamberlain.groups.models import GroupNames, GroupOrder, Numbers
+from chamberlain.groups.rules import address_taken, free_addresses, names_of
 from chamberlain.templates.models import compile_group_template
 from tests.groups.group_values import ORDER, REQUEST, TEMPLATE
 

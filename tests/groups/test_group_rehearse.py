@@ -14,8 +14,8 @@ from chamberlain.core.errors import Conflict, Forbidden, NotPossible, Refusal, T
 from chamberlain.core.ids import RequestId, UserId
 from chamberlain.directory.models import NamedPerson
 from chamberlain.groups.dry_run import GroupDryRun
-from chamberlain.groups.schema import read_group_order
-from chamberlain.requests.dry_run import LevelDryRun
+from chamberlain.groups.wire import read_group_order
+from chamberlain.requests.approvals import LevelDryRun
 from chamberlain.requests.models import ApprovalMode
 from tests.estates import (
     ADA,

@@ -6,7 +6,8 @@ import pytest
 from chamberlain.core.ids import PolicyId, TemplateId
 from chamberlain.directory.groups import MemberShipType, WantedGroup
 from chamberlain.directory.models import MailAddress
-from chamberlain.groups.models import GroupOrder, wanted_group
+from chamberlain.groups.models import GroupOrder
+from chamberlain.groups.rules import wanted_group
 from chamberlain.templates.models import GroupTemplate
 from tests.groups.group_values import ADA, BEN, CLEO, LABEL, NOBODY, ORDER, REQUEST, TEAM_HEAD, TEMPLATE, WANTED
 

@@ -10,7 +10,8 @@ from chamberlain.core.ids import GroupId, PolicyId
 from chamberlain.directory.groups import MemberShipType, ObservedGroup, WantedGroup, remaining
 from chamberlain.directory.models import MailAddress
 from chamberlain.directory.steps import Step, title
-from chamberlain.groups.models import GroupOrder, plan_group, plan_order, wanted_group
+from chamberlain.groups.models import GroupOrder
+from chamberlain.groups.rules import plan_group, plan_order, wanted_group
 from chamberlain.templates.models import GroupTemplate
 from tests.groups.group_values import ADA, BEN, CLEO, GROUP_HEAD, LABEL, REQUEST, TEAM_HEAD, TEMPLATE, WANTED
 

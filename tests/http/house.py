@@ -30,7 +30,7 @@ from chamberlain.http.responses import Streams
 from chamberlain.mailboxes.dry_run import MailboxDryRun
 from chamberlain.mailboxes.models import AcceptedMailbox, MailboxFilter, MailboxRecord, ProvisioningState
 from chamberlain.mailboxes.service import MailboxService
-from chamberlain.requests.dry_run import LevelDryRun
+from chamberlain.requests.approvals import LevelDryRun
 from chamberlain.requests.models import (
     Accepted,
     ApprovalMode,

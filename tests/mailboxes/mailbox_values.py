@@ -7,8 +7,7 @@ from uuid import UUID
 from chamberlain.auth.models import ActorType, Caller
 from chamberlain.core.ids import ClientId, TemplateId
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, MailboxType, PermissionLevel, RoomEquipment
-from chamberlain.mailboxes.names import MailboxNames, domain_of, names_of
-from chamberlain.mailboxes.rules import MailboxSituation, situation_of
+from chamberlain.mailboxes.rules import MailboxNames, MailboxSituation, domain_of, names_of, situation_of
 from chamberlain.templates.models import MailboxTemplate, TemplateHead, TemplateKind, compile_mailbox_template
 from chamberlain.tenants.models import Tenant
 from tests.groups.group_values import ADA, BEN, CLEO, REQUEST, TENANT

@@ -8,7 +8,7 @@ import pytest
 from chamberlain.core.ids import MailboxId
 from chamberlain.directory.mailboxes import MailboxOrder, TemplateSource
 from chamberlain.embedded.directory.people import HELD_ADDRESSES
-from chamberlain.mailboxes.schema import write_mailbox_order
+from chamberlain.mailboxes.wire import write_mailbox_order
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.batcher import Acceptor
 from chamberlain.requests.models import (

@@ -10,8 +10,8 @@ from chamberlain.core.ids import EventId, MailboxId, UserId
 from chamberlain.directory.mailboxes import MailboxType, PermissionLevel, TemplateSource
 from chamberlain.directory.models import MailAddress, PeopleAnswer
 from chamberlain.directory.steps import Step
-from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState
-from chamberlain.mailboxes.rules import MailboxSituation, at_acceptance, mailbox_draft_of, readers_of, record_of_draft
+from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState, at_acceptance, record_of_draft
+from chamberlain.mailboxes.rules import MailboxSituation, mailbox_draft_of, readers_of
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.models import (
     ApprovalLevel,

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chamberlain.directory.mailboxes import MailboxOrder
-from chamberlain.mailboxes.names import MailboxNames, address_taken, comparison_form, domain_of, name_taken, names_of
+from chamberlain.mailboxes.rules import MailboxNames, address_taken, comparison_form, domain_of, name_taken, names_of
 from chamberlain.templates.models import MailboxTemplate, compile_mailbox_template
 from tests.mailboxes.mailbox_values import EQUIPMENT, HOUSE, ORDER, ROOM, SHARED
 

@@ -18,7 +18,7 @@ from chamberlain.embedded.directory.faults import Faults, FaultyGroups, FaultyMa
 from chamberlain.mailboxes import records as mailboxes
 from chamberlain.mailboxes import store as mailbox_lists
 from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord
-from chamberlain.mailboxes.schema import write_mailbox_order
+from chamberlain.mailboxes.wire import write_mailbox_order
 from chamberlain.queue import jobs
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.models import RequestState

@@ -9,7 +9,7 @@ from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.mailboxes.dry_run import MailboxDryRun, plan_dry_run
 from chamberlain.mailboxes.rules import MailboxSituation
-from chamberlain.requests.dry_run import LevelDryRun
+from chamberlain.requests.approvals import LevelDryRun
 from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
 from chamberlain.tenants.models import Applicability
 from tests.groups.group_values import ANSWER, BEN, CLEO, DARA

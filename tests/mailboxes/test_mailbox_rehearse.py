@@ -17,7 +17,7 @@ from chamberlain.core.ids import UserId
 from chamberlain.directory.models import NamedPerson
 from chamberlain.mailboxes.dry_run import MailboxDryRun
 from chamberlain.mailboxes.models import AcceptedMailbox
-from chamberlain.mailboxes.schema import read_mailbox_order
+from chamberlain.mailboxes.wire import read_mailbox_order
 from tests.estates import (
     ADA,
     BEN,

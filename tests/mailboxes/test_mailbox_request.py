@@ -15,7 +15,7 @@ from chamberlain.core.errors import Conflict, Forbidden, KeyReused, NotPossible,
 from chamberlain.core.ids import UserId
 from chamberlain.directory.models import NamedPerson
 from chamberlain.mailboxes.models import AcceptedMailbox
-from chamberlain.mailboxes.schema import read_mailbox_order, write_mailbox_order
+from chamberlain.mailboxes.wire import read_mailbox_order, write_mailbox_order
 from tests.databases import Databases
 from tests.estates import (
     ADA,

@@ -14,7 +14,7 @@ from chamberlain.core.errors import BodyInvalid
 from chamberlain.core.ids import TemplateId, TenantId, UserId
 from chamberlain.core.validation import list_faults
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, MailboxType, PermissionLevel, RoomEquipment
-from chamberlain.mailboxes.schema import MAILBOX, MailboxBody, read_mailbox_order, write_mailbox_order
+from chamberlain.mailboxes.wire import MAILBOX, MailboxBody, read_mailbox_order, write_mailbox_order
 from chamberlain.template_admin.documents import read_template
 from chamberlain.templates.models import Audience
 from chamberlain.templates.schema import (

@@ -3,12 +3,13 @@
 import pytest
 
 from chamberlain.core.ids import JobId, RequestId
+from chamberlain.database.notify import Watchers
 from chamberlain.directory.steps import Step
 from chamberlain.queue.models import HELD, NOBODY, JobKind
 from chamberlain.requests.finish import RequestJobHolder
 from chamberlain.requests.models import RequestRecord, RequestState, Waiting
 from chamberlain.requests.steps import EntryKind
-from chamberlain.requests.timeline import Timelines, Watchers
+from chamberlain.requests.timeline import Timelines
 from tests.estates import ADA, ESTATE, Estate, caller_of
 from tests.requests.acts import act, administrator, cancel, job_service, put, watchers
 

@@ -8,13 +8,12 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID, uuid4
 
-from chamberlain.database.notify import Notifier
+from chamberlain.database.notify import REQUESTS_CHANNEL, Notifier
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.lanes import LaneLoop, Places
 from chamberlain.queue.models import Claim, JobKind
 from chamberlain.queue.worker import Handler
 from chamberlain.requests.finish import RequestJobHolder
-from chamberlain.requests.timeline import REQUESTS_CHANNEL
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, open_estate, rows, until
 from tests.queue.test_loop import Clock

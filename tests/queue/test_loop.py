@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from chamberlain.core.ids import TenantId
-from chamberlain.database.notify import JOBS_CHANNEL, Notifier, listen
+from chamberlain.database.notify import JOBS_CHANNEL, REQUESTS_CHANNEL, Notifier, listen
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.embedded import postgres
 from chamberlain.queue import jobs as queue_jobs
@@ -20,7 +20,6 @@ from chamberlain.queue.models import HELD, Claim, JobKind
 from chamberlain.queue.worker import Handler, Loop, Pace
 from chamberlain.requests.finish import RequestJobHolder
 from chamberlain.requests.models import RequestState
-from chamberlain.requests.timeline import REQUESTS_CHANNEL
 from tests.databases import Databases, migrated_database
 from tests.estates import ESTATE, OTHER_GROUP, OTHER_HOUSE, ZOE, caller_of, open_estate, rows, until
 from tests.postgres import connected, named_programs, short_folder

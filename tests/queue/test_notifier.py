@@ -13,12 +13,12 @@ from chamberlain.database.notify import (
     JOBS_CHANNEL,
     LONGEST_INTERVAL,
     MOST_NAMES,
+    REQUESTS_CHANNEL,
     Notifier,
     listen,
     next_interval,
 )
 from chamberlain.database.transactions import connect
-from chamberlain.requests.timeline import REQUESTS_CHANNEL
 from tests.databases import Databases
 from tests.estates import until
 from tests.postgres import connected

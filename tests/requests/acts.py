@@ -8,13 +8,13 @@ from chamberlain.auth.models import ActorType, Caller
 from chamberlain.auth.permissions import ScopePrefixes
 from chamberlain.core.idempotency import Act, IdempotencyKey, KeptAnswer
 from chamberlain.core.ids import RequestId, TenantId, UserId
-from chamberlain.database.notify import Notifier
+from chamberlain.database.notify import REQUESTS_CHANNEL, Notifier, Watchers
 from chamberlain.queue.service import JobService
 from chamberlain.requests.models import RequestState
 from chamberlain.requests.rules import RequestView
 from chamberlain.requests.service import RequestService
 from chamberlain.requests.store import RequestLooks
-from chamberlain.requests.timeline import REQUESTS_CHANNEL, Timelines, Watchers
+from chamberlain.requests.timeline import Timelines
 from tests.estates import ESTATE, TRACE, Estate, caller_of
 
 PREFIX = "https://api.estate.example"

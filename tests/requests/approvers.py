@@ -10,13 +10,14 @@ import msgspec
 from chamberlain.auth.models import Caller
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import RequestId, UserId
+from chamberlain.database.notify import Watchers
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.jobs import RequestJobs
 from chamberlain.requests.models import ApprovalRecord
 from chamberlain.requests.rules import Naming, RequestView
 from chamberlain.requests.service import RequestService
 from chamberlain.requests.steps import Timeline
-from chamberlain.requests.timeline import Timelines, Watchers
+from chamberlain.requests.timeline import Timelines
 from tests.databases import Databases
 from tests.estates import ADA, ESTATE, Estate, caller_of, changed_estate, open_estate
 from tests.requests.acts import ACT, render, request_service, watchers

@@ -10,6 +10,7 @@ import pytest
 
 from chamberlain.core.errors import Conflict
 from chamberlain.core.ids import RequestId
+from chamberlain.database.notify import Watchers
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
 from chamberlain.embedded.directory.faults import (
     AWAY,
@@ -23,10 +24,10 @@ from chamberlain.embedded.directory.faults import (
     Injection,
     Outages,
 )
-from chamberlain.mailboxes.schema import read_mailbox_order
+from chamberlain.mailboxes.wire import read_mailbox_order
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.models import Accepted, RequestState, StepState
-from chamberlain.requests.timeline import Timelines, Watchers
+from chamberlain.requests.timeline import Timelines
 from tests.directory.retries import Clock
 from tests.estates import (
     ADA,

@@ -9,9 +9,8 @@ from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.groups.dry_run import GroupDryRun, has_number, plan_dry_run
-from chamberlain.groups.names import names_of
-from chamberlain.groups.rules import Situation
-from chamberlain.requests.dry_run import NO_REQUEST, LevelDryRun
+from chamberlain.groups.rules import Situation, names_of
+from chamberlain.requests.approvals import NO_REQUEST, LevelDryRun
 from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
 from chamberlain.templates.models import GroupTemplate, compile_group_template
 from tests.groups.group_values import ADA, ANSWER, BEN, CLEO, DARA, GROUP_HEAD, ORDER, TEMPLATE

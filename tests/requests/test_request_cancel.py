@@ -9,12 +9,13 @@ import pytest
 from chamberlain.core.errors import Conflict, Forbidden, KeyReused, NotFound, Rejected, TryAgain
 from chamberlain.core.idempotency import KeptAnswer
 from chamberlain.core.ids import RequestId
+from chamberlain.database.notify import Watchers
 from chamberlain.directory.groups import GroupReference
 from chamberlain.requests.finish import RequestJobHolder
 from chamberlain.requests.models import ApprovalState, RequestState, StepState
 from chamberlain.requests.rules import Action
 from chamberlain.requests.steps import Entry, EntryKind
-from chamberlain.requests.timeline import Timelines, Watchers
+from chamberlain.requests.timeline import Timelines
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, DARA, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of
 from tests.requests.acts import ACT, act, administrator, application, cancel, retry, watchers

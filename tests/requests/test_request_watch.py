@@ -13,15 +13,14 @@ from chamberlain.auth.permissions import ScopePrefixes
 from chamberlain.core.errors import Malformed, NotFound, Rejected, TryAgain
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import RequestId, TenantId
-from chamberlain.database.notify import listen
+from chamberlain.database.notify import REQUESTS_CHANNEL, Watchers, listen
 from chamberlain.database.pool import WatchfulPool
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.requests import finish
-from chamberlain.requests.conflicts import await_result
 from chamberlain.requests.models import ApprovalRecord, RequestRecord, RequestState, StepRecord
 from chamberlain.requests.service import RequestService
 from chamberlain.requests.steps import MOST_ENTRIES, Happening
-from chamberlain.requests.timeline import REQUESTS_CHANNEL, Timelines, Watchers
+from chamberlain.requests.timeline import Timelines, await_result
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, OTHER_HOUSE, PROJECT_TEAM, TRACE, ZOE, Estate, caller_of, until
 from tests.postgres import connected
 from tests.requests.acts import request_service

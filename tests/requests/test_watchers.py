@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.core.ids import RequestId
-from chamberlain.requests.timeline import Watchers
+from chamberlain.database.notify import Watchers
 
 ONE = RequestId(UUID("0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10"))
 OTHER = RequestId(UUID("3b1f0a52-7a0e-4f0b-8a55-0f6f5b7f2f12"))

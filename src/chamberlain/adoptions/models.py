@@ -21,7 +21,7 @@ from chamberlain.core.ids import AdoptionId, MailboxId, RequestId, TemplateId, T
 from chamberlain.core.values import Json
 from chamberlain.directory.models import ObjectType
 from chamberlain.directory.steps import Step
-from chamberlain.mailboxes.names import comparison_form
+from chamberlain.mailboxes.rules import comparison_form
 from chamberlain.requests.models import RequestResult, RequestState, TemplateReference
 from chamberlain.requests.steps import Entry, EntryKind, StateEntry
 from chamberlain.templates.models import TemplateHead, TemplateKind

@@ -19,9 +19,9 @@ from chamberlain.directory.mailboxes import (
 from chamberlain.directory.steps import Step
 from chamberlain.groups.models import GroupOrder
 from chamberlain.guests.subjects.models import SubjectEntry
-from chamberlain.mailboxes.desired_state import wanted_mailbox
-from chamberlain.mailboxes.names import alias_of, comparison_form
-from chamberlain.requests.dry_run import NO_REQUEST
+from chamberlain.mailboxes.models import alias_of, wanted_mailbox
+from chamberlain.mailboxes.rules import comparison_form
+from chamberlain.requests.approvals import NO_REQUEST
 from chamberlain.templates.models import GroupTemplate, MailboxTemplate, TemplateKind
 from chamberlain.templates.naming import local_part
 from chamberlain.tenants.models import Tenant

@@ -21,11 +21,10 @@ from chamberlain.core.ids import MailboxId, TemplateId, UserId
 from chamberlain.core.validation import Reader
 from chamberlain.directory.groups import ObservedGroup
 from chamberlain.directory.mailboxes import MailboxOrder, ObservedMailbox
-from chamberlain.groups.schema import read_group_order, write_group_order
-from chamberlain.mailboxes.models import mailbox_result
-from chamberlain.mailboxes.names import alias_of, comparison_form
-from chamberlain.mailboxes.rules import readers_of
-from chamberlain.mailboxes.schema import read_mailbox_order, write_mailbox_order
+from chamberlain.groups.wire import read_group_order, write_group_order
+from chamberlain.mailboxes.models import alias_of, mailbox_result
+from chamberlain.mailboxes.rules import comparison_form, readers_of
+from chamberlain.mailboxes.wire import read_mailbox_order, write_mailbox_order
 from chamberlain.requests.models import RequestResult
 from chamberlain.templates.models import MailboxTemplate, TemplateKind, completed
 

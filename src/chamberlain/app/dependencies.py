@@ -14,12 +14,12 @@ from chamberlain.app.tracing.traces import Traces
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import ClientNames
 from chamberlain.auth.permissions import ScopePrefixes
-from chamberlain.database.notify import Notifier, listen
+from chamberlain.database.notify import REQUESTS_CHANNEL, Notifier, Watchers, listen
 from chamberlain.database.transactions import Database
 from chamberlain.directory.port import Directory, Guests, People
 from chamberlain.guests.assignments.store import Assigner
 from chamberlain.observability.metrics import submissions_written
-from chamberlain.requests.timeline import REQUESTS_CHANNEL, Timelines, Watchers
+from chamberlain.requests.timeline import Timelines
 from chamberlain.secrets.keyring import Keyring
 from chamberlain.settings import Settings
 from chamberlain.templates.cache import Catalog, Revisions

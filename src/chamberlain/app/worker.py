@@ -20,7 +20,7 @@ from chamberlain.app.tracing.traces import Traces
 from chamberlain.audit import jobs as audit_jobs
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.database.clock import decision_time
-from chamberlain.database.notify import JOBS_CHANNEL, Notifier, listen
+from chamberlain.database.notify import JOBS_CHANNEL, REQUESTS_CHANNEL, Notifier, listen
 from chamberlain.drift import jobs as drift_jobs
 from chamberlain.groups import provision as group_jobs
 from chamberlain.guests.assignments import jobs as assignment_jobs
@@ -38,7 +38,6 @@ from chamberlain.queue.models import PROVISIONING, JobKind
 from chamberlain.queue.worker import Handler, JobLoop, JobTable, Loop, Pace
 from chamberlain.requests import jobs as request_jobs
 from chamberlain.requests.finish import RequestJobHolder
-from chamberlain.requests.timeline import REQUESTS_CHANNEL
 from chamberlain.secrets.keyring import load_keyring
 from chamberlain.settings import Settings
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets

@@ -6,11 +6,13 @@ milliseconds, and each twenty under load. A lost wake-up costs one poll interval
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 from chamberlain.core.errors import Unavailable
+from chamberlain.core.ids import RequestId
 from chamberlain.database.errors import unavailable
 from chamberlain.database.transactions import Connection, connect
 
@@ -56,6 +58,7 @@ async def _until_gone(connection: Connection, look: timedelta) -> None:
 
 
 JOBS_CHANNEL = "chamberlain_jobs"
+REQUESTS_CHANNEL = "chamberlain_requests"
 INTERVAL = timedelta(milliseconds=5)
 # A worker that is woken all the time is busy anyway.
 LONGEST_INTERVAL = timedelta(milliseconds=20)
@@ -152,3 +155,36 @@ def next_interval(interval: timedelta, waiting: int) -> timedelta:
     It grows under load only. A client that sends one request after the other would wait for a long interval each time.
     """
     return min(2 * interval, LONGEST_INTERVAL) if waiting > 1 else INTERVAL
+
+
+class Watchers:
+    """Wakes the watchers of a request, or all for an empty notification."""
+
+    def __init__(self) -> None:
+        self._watching: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+
+    def __len__(self) -> int:
+        """Return the number of watchers."""
+        return sum(map(len, self._watching.values()))
+
+    @contextmanager
+    def watching(self, request_id: RequestId) -> Iterator[asyncio.Event]:
+        """Return an event that is set when the request may change.
+
+        Clear it before you read.
+        """
+        name, changed = str(request_id), asyncio.Event()
+        self._watching[name].add(changed)
+        try:
+            yield changed
+        finally:
+            self._watching[name].discard(changed)
+            if not self._watching[name]:
+                del self._watching[name]
+
+    def heard(self, payload: str) -> None:
+        """Wake the watchers that a notification names. For `listen`."""
+        names = payload.split(",") if payload else list(self._watching)
+        for name in names:
+            for changed in self._watching.get(name, ()):
+                changed.set()

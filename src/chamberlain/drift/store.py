@@ -23,12 +23,12 @@ from chamberlain.drift.models import (
     Position,
 )
 from chamberlain.drift.rules import Place, PropertyState, RepairRecord
-from chamberlain.groups.models import wanted_group
-from chamberlain.groups.schema import read_group_order
+from chamberlain.groups.rules import wanted_group
+from chamberlain.groups.wire import read_group_order
 from chamberlain.guests.assignments.records import to_assigned
 from chamberlain.guests.models import FindingKind, FindingMailbox, FindingSource, FindingSubject
-from chamberlain.mailboxes.desired_state import wanted_of
-from chamberlain.mailboxes.schema import read_mailbox_order
+from chamberlain.mailboxes.models import wanted_of
+from chamberlain.mailboxes.wire import read_mailbox_order
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.finish import prefix_of_request, task_of
 from chamberlain.requests.models import RequestKind, RequestResult

@@ -8,10 +8,9 @@ from chamberlain.core.errors import Fault
 from chamberlain.directory.groups import MemberShipType, WantedGroup
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
-from chamberlain.groups.models import plan_group
-from chamberlain.groups.names import GroupNames, Numbers, address_taken, names_of
-from chamberlain.groups.rules import Situation, wanted_in
-from chamberlain.requests.dry_run import LevelDryRun, levels_of, named, nobody_approves
+from chamberlain.groups.models import GroupNames, Numbers
+from chamberlain.groups.rules import Situation, address_taken, names_of, plan_group, wanted_in
+from chamberlain.requests.approvals import LevelDryRun, levels_of, named, nobody_approves
 from chamberlain.templates.models import TemplateHead
 from chamberlain.templates.naming import NINES
 

@@ -1,43 +1,25 @@
 """Endpoint of groups and teams: create."""
 
-from uuid import UUID
-
-from msgspec import Struct, json
+from msgspec import json
 
 from chamberlain.auth.permissions import Operation
-from chamberlain.groups.schema import GROUP, GroupBody, to_group_order
 from chamberlain.groups.service import GroupService
-from chamberlain.groups.wire import EXAMPLE, RehearsedGroup, rehearsed_group
+from chamberlain.groups.wire import (
+    EXAMPLE,
+    GROUP,
+    AcceptedGroup,
+    CreatedGroup,
+    Group,
+    GroupBody,
+    RehearsedGroup,
+    rehearsed_group,
+    to_group_order,
+)
 from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, HttpContext, Parameter, Success
 from chamberlain.http.request import submission_of, wait_of
 from chamberlain.http.responses import Answer, Headers
 from chamberlain.requests.models import Accepted, RequestResult
 from chamberlain.requests.wire import DRY_RUN
-
-
-class AcceptedGroup(Struct, rename="camel", frozen=True):
-    """A group request that is queued durably. `requestId` identifies it here and in the directory."""
-
-    request_id: UUID
-    tenant_id: UUID
-    approval_required: bool
-
-
-class Group(Struct, rename="camel", frozen=True):
-    """A group or team in the directory."""
-
-    id: UUID
-    display_name: str
-    mail: str | None
-
-
-class CreatedGroup(Struct, rename="camel", frozen=True):
-    """A group request with the group that it created."""
-
-    request_id: UUID
-    tenant_id: UUID
-    approval_required: bool
-    group: Group
 
 
 async def create(groups: GroupService, call: Call[GroupBody]) -> Answer:

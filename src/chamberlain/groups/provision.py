@@ -21,10 +21,15 @@ from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGr
 from chamberlain.directory.models import MailAddress
 from chamberlain.directory.port import Directory, Outcome, People, Work
 from chamberlain.directory.steps import Step
-from chamberlain.groups.models import GroupOrder, wanted_group
-from chamberlain.groups.names import GroupNames
-from chamberlain.groups.rules import faults_in_directory, group_created, people_question, team_license_missing
-from chamberlain.groups.schema import read_group_order
+from chamberlain.groups.models import GroupNames, GroupOrder
+from chamberlain.groups.rules import (
+    faults_in_directory,
+    group_created,
+    people_question,
+    team_license_missing,
+    wanted_group,
+)
+from chamberlain.groups.wire import read_group_order
 from chamberlain.queue.models import Claim, JobKind
 from chamberlain.queue.worker import JobTable
 from chamberlain.requests import finish

@@ -1,26 +1,26 @@
-"""Validate group requests, and draft the rows and events of valid ones."""
+"""Rules of groups: names, desired state, steps, validation, drafts and events."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
 from chamberlain.auth.models import Caller
 from chamberlain.changes.models import Event, EventType, actor_document, shorten_name
-from chamberlain.core.errors import Fault, Forbidden, first_faults
+from chamberlain.core.errors import Conflict, Fault, Forbidden, first_faults
 from chamberlain.core.idempotency import Submission
 from chamberlain.core.ids import EventId, RequestId, TemplateId, UserId
 from chamberlain.core.values import value
-from chamberlain.directory.groups import ObservedGroup, WantedGroup
-from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, Person
-from chamberlain.groups.models import GroupOrder, is_dynamic, label_of, owners_of, plan_order, wanted_group
-from chamberlain.groups.names import GroupNames
+from chamberlain.directory.groups import GUEST_MARKS, MemberShipType, ObservedGroup, WantedGroup
+from chamberlain.directory.models import MailAddress, PeopleAnswer, PeopleQuestion, Person
+from chamberlain.directory.steps import Step
+from chamberlain.groups.models import NO_NUMBERS, GroupNames, GroupOrder, Numbers
 from chamberlain.requests.approvals import approvers_question
 from chamberlain.requests.events import RequestSummary
 from chamberlain.requests.models import ApprovalRule, Draft, RequestKind
 from chamberlain.templates.drafts import Moment, draft_from
 from chamberlain.templates.models import CompiledGroupTemplate, GroupTemplate, TemplateHead, TemplateKind
-from chamberlain.templates.naming import DISPLAY_NAME_LENGTH, LOCAL_PART_LENGTH
+from chamberlain.templates.naming import DISPLAY_NAME_LENGTH, LOCAL_PART_LENGTH, expand, nickname_candidates
 from chamberlain.templates.rules import audience_groups, field_faults, named_users, unknown_user_faults
 from chamberlain.tenants.models import Tenant
 
@@ -92,6 +92,155 @@ def draft_of(
         addresses=names.addresses,
         steps=plan_order(situation.order, situation.template, situation.user, people_checked=answer is not None),
     )
+
+
+def names_of(
+    order: GroupOrder,
+    template: CompiledGroupTemplate,
+    *,
+    request_id: RequestId | None,
+    domain: str,
+    properties: Mapping[str, str],
+    numbers: Numbers = NO_NUMBERS,
+) -> GroupNames:
+    """Expand the naming rules of the template.
+
+    `properties` are those of the caller that the rules need. Without a `request_id`, only the best address is returned.
+    """
+    given, metadata, by_rule = order.display_name, order.metadata or {}, None
+    display_name = expand(template.display_name, given, metadata, properties, number=numbers.display_name)
+    if template.mail_nickname is not None:
+        by_rule = expand(template.mail_nickname, given, metadata, properties, number=numbers.mail_nickname)
+    nicknames = nickname_candidates(display_name, by_rule=by_rule, request_id=request_id)
+    return GroupNames(display_name, tuple([MailAddress(name, f"{name}@{domain}") for name in nicknames]))
+
+
+def free_addresses(names: GroupNames, answer: PeopleAnswer) -> tuple[MailAddress, ...]:
+    """Return the addresses that are free in the directory, best first."""
+    taken = answer.taken_addresses
+    return tuple([address for address in names.addresses if address.mail not in taken]) if taken else names.addresses
+
+
+def address_taken(names: GroupNames, *, is_reserved: bool) -> Conflict:
+    """Return the conflict if no address is free.
+
+    The first one is reserved for a request, or an object in the directory has it.
+    """
+    mail = names.addresses[0].mail
+    if is_reserved:
+        return Conflict("addressTaken", f"The address {mail} is taken. Choose another display name.")
+    holder = f"Something in the directory has the address {mail}, perhaps what a cancelled request has left there."
+    return Conflict("addressTaken", f"{holder} Choose another display name, or have that removed there.")
+
+
+def wanted_group(
+    order: GroupOrder,
+    template: GroupTemplate,
+    *,
+    request_id: RequestId,
+    caller: UserId,
+    display_name: str,
+    address: MailAddress,
+    prefix: str,
+) -> WantedGroup:
+    """Return the desired state of an order: at submission, in a dry run, and on each run of the worker."""
+    owners = owners_of(order, template, caller)
+    follows_rule = is_dynamic(order, template)
+    return WantedGroup(
+        tenant_id=template.head.tenant_id,
+        request_id=request_id,
+        display_name=display_name,
+        mail_nickname=address.mail_nickname,
+        mail=address.mail,
+        description=order.description,
+        member_ship_type=member_ship_type_of(order, template),
+        membership_rule=template.membership_rule if follows_rule else None,
+        owners=owners,
+        members=() if follows_rule else tuple(dict.fromkeys((*owners, *order.members, *template.members))),
+        label_id=label_of(order, template),
+        channels=template.channels if template.head.kind is TemplateKind.TEAM else None,
+        extension=f"{prefix}_group",
+        marks=marks_of(template, request_id),
+    )
+
+
+def owners_of(order: GroupOrder, template: GroupTemplate, caller: UserId) -> tuple[UserId, ...]:
+    """Return the caller, the owners of the order and those of the template, deduplicated."""
+    return tuple(dict.fromkeys((caller, *order.owners, *template.owners)))
+
+
+def member_ship_type_of(order: GroupOrder, template: GroupTemplate) -> MemberShipType:
+    """Return the membership type of the order, else of the template."""
+    sent = order.member_ship_type
+    return MemberShipType(template.member_ship_type) if sent is None else sent
+
+
+def is_dynamic(order: GroupOrder, template: GroupTemplate) -> bool:
+    """Return whether the members follow a rule."""
+    sent = order.member_ship_type
+    return (template.member_ship_type if sent is None else sent) == MemberShipType.DYNAMIC
+
+
+def label_of(order: GroupOrder, template: GroupTemplate) -> str | None:
+    """Return the label of the order, else of the template."""
+    return template.label_id if order.label_id is None else order.label_id
+
+
+def marks_of(template: GroupTemplate, request_id: RequestId) -> Mapping[str, str]:
+    """Return the marks of the group: its request, guest template and guest policy."""
+    marks = {"requestId": str(request_id)}
+    if template.guest_template_id is not None:
+        marks["templateId"] = str(template.guest_template_id)
+    if template.guest_policy_id is not None:
+        marks["policyId"] = str(template.guest_policy_id)
+    return marks
+
+
+def plan_group(wanted: WantedGroup, *, people_checked: bool) -> tuple[Step, ...]:
+    """Return the steps to provision a group or team, in order, for a dry run and the worker.
+
+    `people_checked` is False if the directory did not answer at submission.
+    """
+    has_guest_rules = any(mark in wanted.marks for mark in GUEST_MARKS)
+    steps = _steps(wanted.owners, wanted.members, wanted.label_id, wanted.channels, has_guest_rules=has_guest_rules)
+    return steps if people_checked else (Step.CHECK_PEOPLE, *steps)
+
+
+def plan_order(order: GroupOrder, template: GroupTemplate, caller: UserId, *, people_checked: bool) -> tuple[Step, ...]:
+    """Return the same steps at submission. The order is enough; its desired state is costly to compute."""
+    steps = _steps(
+        owners_of(order, template, caller),
+        () if is_dynamic(order, template) else (*order.members, *template.members),
+        label_of(order, template),
+        template.channels if template.head.kind is TemplateKind.TEAM else None,
+        has_guest_rules=template.guest_template_id is not None or template.guest_policy_id is not None,
+    )
+    return steps if people_checked else (Step.CHECK_PEOPLE, *steps)
+
+
+def _steps(
+    owners: Sequence[UserId],
+    members: Sequence[UserId],
+    label: str | None,
+    channels: Sequence[str] | None,
+    *,
+    has_guest_rules: bool,
+) -> tuple[Step, ...]:
+    """Return the steps in the directory. A group is created with its first owner, the caller."""
+    steps = [Step.CREATE_GROUP]
+    if len(owners) > 1:
+        steps.append(Step.ADD_OWNERS)
+    if not set(members).issubset(owners):
+        steps.append(Step.ADD_MEMBERS)
+    if label is not None:
+        steps.append(Step.SET_LABEL)
+    if channels is not None:
+        steps.append(Step.CREATE_TEAM)
+    if channels:
+        steps.append(Step.CREATE_CHANNELS)
+    if has_guest_rules:
+        steps.append(Step.ASSIGN_GUEST_RULES)
+    return tuple(steps)
 
 
 def team_license_missing(template: GroupTemplate, caller: Person | None) -> Forbidden | None:

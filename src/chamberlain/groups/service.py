@@ -17,24 +17,25 @@ from chamberlain.database.transactions import Database
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.groups.dry_run import GroupDryRun, plan_dry_run
-from chamberlain.groups.models import GroupOrder
-from chamberlain.groups.names import NO_NUMBERS, GroupNames, Numbers, address_taken, free_addresses, names_of
+from chamberlain.groups.models import NO_NUMBERS, GroupNames, GroupOrder, Numbers
 from chamberlain.groups.rules import (
     Situation,
+    address_taken,
     caller_question,
     draft_of,
     faults_in_directory,
     faults_without_directory,
+    free_addresses,
+    names_of,
     people_question,
     team_license_missing,
     unknown_users,
 )
 from chamberlain.requests import records as request_records
-from chamberlain.requests.approvals import approvers_question
-from chamberlain.requests.conflicts import await_result, visible_owner
-from chamberlain.requests.dry_run import NO_REQUEST
+from chamberlain.requests.approvals import NO_REQUEST, approvers_question
 from chamberlain.requests.models import Accepted, AddressTaken, Draft, NameTaken, Replayed, RequestResult, Written
-from chamberlain.requests.timeline import Timelines
+from chamberlain.requests.timeline import Timelines, await_result
+from chamberlain.requests.visibility import visible_owner
 from chamberlain.templates import submission as template_submission
 from chamberlain.templates.cache import Catalog
 from chamberlain.templates.drafts import Moment

@@ -8,10 +8,9 @@ from chamberlain.core.errors import Conflict, Fault
 from chamberlain.directory.mailboxes import TemplateSource, plan_mailbox
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
-from chamberlain.mailboxes.desired_state import wanted_mailbox
-from chamberlain.mailboxes.names import MailboxNames, address_taken, name_taken
-from chamberlain.mailboxes.rules import MailboxSituation, warnings_of
-from chamberlain.requests.dry_run import LevelDryRun, levels_of, named, nobody_approves
+from chamberlain.mailboxes.models import wanted_mailbox
+from chamberlain.mailboxes.rules import MailboxNames, MailboxSituation, address_taken, name_taken, warnings_of
+from chamberlain.requests.approvals import LevelDryRun, levels_of, named, nobody_approves
 from chamberlain.templates.models import TemplateHead
 
 

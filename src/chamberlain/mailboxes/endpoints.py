@@ -14,16 +14,18 @@ from chamberlain.http.request import submission_of, wait_of
 from chamberlain.http.resource import CACHE
 from chamberlain.http.responses import NO_STORE, Answer, Headers
 from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord, ProvisioningState
-from chamberlain.mailboxes.schema import MAILBOX, MailboxBody, to_mailbox_order
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.mailboxes.wire import (
+    MAILBOX,
     MAILBOX_EXAMPLE,
     AcceptedMailbox,
     Mailbox,
+    MailboxBody,
     RehearsedMailbox,
     accepted_mailbox_of,
     mailbox_of,
     rehearsed_mailbox,
+    to_mailbox_order,
 )
 from chamberlain.requests.models import Accepted
 from chamberlain.requests.wire import DRY_RUN

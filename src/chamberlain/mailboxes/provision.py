@@ -26,10 +26,9 @@ from chamberlain.directory.mailboxes import (
 from chamberlain.directory.port import Directory, MailboxOutcome, MailboxWork, People
 from chamberlain.directory.steps import Step
 from chamberlain.mailboxes import records
-from chamberlain.mailboxes.desired_state import wanted_mailbox
-from chamberlain.mailboxes.models import mailbox_result
-from chamberlain.mailboxes.names import MailboxNames
+from chamberlain.mailboxes.models import mailbox_result, wanted_mailbox
 from chamberlain.mailboxes.rules import (
+    MailboxNames,
     MailboxSituation,
     faults_in_directory,
     mailbox_created,
@@ -37,7 +36,7 @@ from chamberlain.mailboxes.rules import (
     people_question,
     situation_of,
 )
-from chamberlain.mailboxes.schema import read_mailbox_order
+from chamberlain.mailboxes.wire import read_mailbox_order
 from chamberlain.queue.models import Claim, JobKind
 from chamberlain.queue.worker import JobTable
 from chamberlain.requests import finish

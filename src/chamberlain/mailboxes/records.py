@@ -14,7 +14,7 @@ from chamberlain.core.ids import MailboxId, RequestId, TemplateId, TenantId
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.mailboxes import MailboxType, TemplateSource
 from chamberlain.mailboxes.models import MailboxRecord, provisioning_state_of
-from chamberlain.mailboxes.schema import read_mailbox_order
+from chamberlain.mailboxes.wire import read_mailbox_order
 from chamberlain.requests.models import RequestError, RequestState
 
 # A mailbox without a request is active: retention deletes failed ones together with their requests.

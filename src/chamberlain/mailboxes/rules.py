@@ -1,5 +1,6 @@
-"""Validate mailbox requests, and draft the rows and events of valid ones."""
+"""Rules of mailboxes: names, validation, drafts and events."""
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -7,7 +8,7 @@ from datetime import datetime
 
 from chamberlain.auth.models import Caller
 from chamberlain.changes.models import Event, EventType, actor_document, shorten_name
-from chamberlain.core.errors import Fault, Forbidden, first_faults
+from chamberlain.core.errors import Conflict, Fault, Forbidden, first_faults
 from chamberlain.core.idempotency import Submission
 from chamberlain.core.ids import EventId, MailboxId, RequestId, TemplateId, UserId
 from chamberlain.core.values import value
@@ -21,9 +22,7 @@ from chamberlain.directory.mailboxes import (
     plan_mailbox,
 )
 from chamberlain.directory.models import MailAddress, PeopleAnswer, PeopleQuestion
-from chamberlain.mailboxes.desired_state import wanted_of
-from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState, provisioning_state_of
-from chamberlain.mailboxes.names import MailboxNames, domain_of
+from chamberlain.mailboxes.models import alias_of, wanted_of
 from chamberlain.requests.approvals import approvers_question
 from chamberlain.requests.events import RequestSummary
 from chamberlain.requests.models import ApprovalRule, Draft, MailboxDraft
@@ -36,9 +35,98 @@ from chamberlain.templates.models import (
     completed,
     template_not_allowed,
 )
-from chamberlain.templates.naming import LOCAL_PART_LENGTH
+from chamberlain.templates.naming import LOCAL_PART_LENGTH, expand, local_part
 from chamberlain.templates.rules import audience_groups, field_faults, named_users, unknown_user_faults
 from chamberlain.tenants.models import Applicability, Tenant
+
+
+@value(frozen=True, slots=True)
+class MailboxNames:
+    """The unique values of a mailbox: comparison form, address and alias.
+
+    `local_part` is None if the name has no usable character. `alias` is None unless it is a second address.
+    """
+
+    name_key: str
+    local_part: str | None
+    domain: str
+    alias: str | None
+
+    @property
+    def mail(self) -> str | None:
+        """Return the primary address."""
+        return None if self.local_part is None else f"{self.local_part}@{self.domain}"
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Return all addresses, the primary one first."""
+        return tuple([address for address in (self.mail, self.alias) if address is not None])
+
+
+def names_of(
+    order: MailboxOrder,
+    template: CompiledMailboxTemplate,
+    *,
+    domain: str,
+    properties: Mapping[str, str],
+    number: int | None = None,
+) -> MailboxNames:
+    """Return the names of a completed order.
+
+    `properties` are those of the caller that the rule needs. `number` is the number that was drawn.
+    """
+    made = expand(
+        template.address, given=order.name, metadata=order.metadata or {}, properties=properties, number=number
+    )
+    local = local_part(made)
+    if made != order.name and local_part(order.name) is None:
+        # All such names would get the text of the rule as their address and conflict with each other.
+        local = None
+    alias = alias_of(order, template.template.type, domain)
+    return MailboxNames(
+        name_key=comparison_form(order.name),
+        local_part=local,
+        domain=domain,
+        # An alias that equals the address is no second address.
+        alias=None if alias == f"{local}@{domain}" else alias,
+    )
+
+
+def domain_of(order: MailboxOrder, template: MailboxTemplate, tenant: Tenant) -> str:
+    """Return the domain of the order, the template or the tenant."""
+    return (order.domain or template.domain or tenant.default_domain).lower()
+
+
+def comparison_form(name: str) -> str:
+    """Return the form in which names are compared.
+
+    Source: compatibility caseless matching, Unicode 3.13, D146.
+    """
+    if name.isascii():
+        return name.lower()
+    folded = unicodedata.normalize("NFD", name).casefold()
+    folded = unicodedata.normalize("NFKD", folded).casefold()
+    return unicodedata.normalize("NFKC", folded)
+
+
+def name_taken(order: MailboxOrder) -> Conflict:
+    """Return the conflict for a name that another mailbox has."""
+    return Conflict("nameTaken", f'There is a mailbox called "{order.name}" already. Choose another name.')
+
+
+def address_taken(names: MailboxNames, taken: AbstractSet[str], *, reserved: AbstractSet[str]) -> Conflict:
+    """Return the conflict for a taken address.
+
+    Reserved addresses belong to requests, all others to objects in the directory.
+    """
+    if names.mail in taken or names.alias is None:
+        address, cure = names.mail, "Choose another name or domain"
+    else:
+        address, cure = names.alias, "Choose another alias, or leave it out"
+    if address is None or address in reserved:
+        return Conflict("addressTaken", f"The address {address} is taken. {cure}.")
+    holder = f"Something in the directory has the address {address}, perhaps what a cancelled request has left there."
+    return Conflict("addressTaken", f"{holder} {cure}, or have that removed there.")
 
 
 @value(frozen=True, slots=True)
@@ -325,36 +413,6 @@ def readers_of(order: MailboxOrder, creator: UserId | None) -> frozenset[UserId]
     permitted = [user for user, level in (order.permissions or {}).items() if level is not PermissionLevel.NONE]
     named = (creator, order.primary_owner, order.secondary_owner, *permitted)
     return frozenset([user for user in named if user is not None])
-
-
-def record_of_draft(draft: Draft, at: datetime) -> MailboxRecord:
-    """Return the mailbox of a request that was written at this time."""
-    mailbox = draft.mailbox
-    if mailbox is None:
-        raise ValueError("This draft is not one of a mailbox.")
-    return MailboxRecord(
-        id=mailbox.id,
-        tenant_id=draft.change.tenant_id,
-        order=mailbox.order,
-        type=MailboxType(draft.kind),
-        mail=draft.addresses[0].mail,
-        template_id=draft.template_id,
-        template_source=mailbox.template_source,
-        provisioning_state=provisioning_state_of(draft.state),
-        request_id=draft.request_id,
-        approval_required=draft.approval_required,
-        error=None,
-        warnings=draft.warnings,
-        created_at=at,
-        created_by=draft.change.actor,
-        updated_at=at,
-    )
-
-
-def at_acceptance(record: MailboxRecord) -> MailboxRecord:
-    """Return the mailbox as it was when its request was accepted."""
-    first = ProvisioningState.PENDING_APPROVAL if record.approval_required else ProvisioningState.QUEUED
-    return replace(record, provisioning_state=first, error=None, updated_at=record.created_at)
 
 
 def mailbox_created(

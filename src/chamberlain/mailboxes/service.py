@@ -30,29 +30,29 @@ from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.mailboxes import records, store
 from chamberlain.mailboxes.dry_run import MailboxDryRun, plan_dry_run
-from chamberlain.mailboxes.models import AcceptedMailbox, MailboxFilter, MailboxRecord
-from chamberlain.mailboxes.names import MailboxNames, address_taken, name_taken, names_of
+from chamberlain.mailboxes.models import AcceptedMailbox, MailboxFilter, MailboxRecord, at_acceptance, record_of_draft
 from chamberlain.mailboxes.rules import (
+    MailboxNames,
     MailboxSituation,
-    at_acceptance,
+    address_taken,
     caller_question,
     faults_in_directory,
     faults_without_directory,
     mailbox_draft_of,
     mailbox_not_allowed,
+    name_taken,
     named_in,
+    names_of,
     people_question,
-    record_of_draft,
     sent_user_faults,
     situation_of,
 )
-from chamberlain.mailboxes.schema import write_mailbox_order
+from chamberlain.mailboxes.wire import write_mailbox_order
 from chamberlain.requests import records as request_records
-from chamberlain.requests.approvals import approvers_question
-from chamberlain.requests.conflicts import await_result, visible_owner
-from chamberlain.requests.dry_run import NO_REQUEST
+from chamberlain.requests.approvals import NO_REQUEST, approvers_question
 from chamberlain.requests.models import Accepted, AddressTaken, Draft, NameTaken, Replayed, RequestResult, Written
-from chamberlain.requests.timeline import Timelines
+from chamberlain.requests.timeline import Timelines, await_result
+from chamberlain.requests.visibility import visible_owner
 from chamberlain.templates import submission as template_submission
 from chamberlain.templates.cache import Catalog, Choice
 from chamberlain.templates.drafts import Moment

@@ -13,8 +13,8 @@ from chamberlain.database.keyset import BEHIND, NEWEST, merged
 from chamberlain.database.transactions import PLANNING, Transaction
 from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord, ProvisioningState, request_states_of
-from chamberlain.mailboxes.names import comparison_form
 from chamberlain.mailboxes.records import COLUMNS, record_of
+from chamberlain.mailboxes.rules import comparison_form
 from chamberlain.queue.jobs import are_few_due
 
 # This many mailboxes are sorted or looked up in a few milliseconds.

@@ -1,15 +1,15 @@
-"""Levels of approval: their approvers, decisions, deadlines and order.
+"""Levels of approval: approvers, decisions, deadlines, order and dry runs.
 
 A level opens when its approvers are found and ends with a decision, which is final. Approvers who have left the
 directory do not block a level while another approver remains or has decided.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from chamberlain.core.ids import GroupId, TenantId, UserId
+from chamberlain.core.ids import GroupId, RequestId, TenantId, UserId
 from chamberlain.directory.models import NamedPerson, PeopleAnswer, PeopleQuestion
 from chamberlain.requests.models import (
     ApprovalLevel,
@@ -181,3 +181,45 @@ def attention_question(
 
 def _ids(approvers: Iterable[Approver], approver_type: ApproverType) -> Iterator[UUID]:
     return (each.id for each in approvers if each.type is approver_type and each.id is not None)
+
+
+# A dry run creates no id.
+NO_REQUEST = RequestId(UUID(int=0))
+
+
+@dataclass(frozen=True, slots=True)
+class LevelDryRun:
+    """One approval level, with the users who could decide now."""
+
+    level: int
+    mode: ApprovalMode
+    approvers: tuple[NamedPerson, ...]
+
+
+def levels_of(
+    rule: ApprovalRule | None, approvers: PeopleAnswer | None, *, requester: UserId
+) -> tuple[LevelDryRun, ...]:
+    """Return the approval levels with the approvers in the directory."""
+    if rule is None:
+        return ()
+    known = PeopleAnswer() if approvers is None else approvers
+    return tuple(
+        [
+            LevelDryRun(number, level.mode, approvers_of(level, known, requester=requester))
+            for number, level in enumerate(rule.levels, start=1)
+        ]
+    )
+
+
+def named(user: UserId, answer: PeopleAnswer | None) -> NamedPerson:
+    """Return the user with the directory's name, empty if unknown."""
+    person = None if answer is None else answer.people.get(user)
+    return NamedPerson(user, "" if person is None else person.display_name)
+
+
+def nobody_approves(levels: Iterable[LevelDryRun]) -> Iterator[str]:
+    """Yield a warning for each level without approvers."""
+    for level in levels:
+        if not level.approvers:
+            nobody = f"No approver was found for level {level.level}."
+            yield f"{nobody} The request would wait there until an approver is named."

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,8 +13,9 @@ from chamberlain.auth.models import Caller
 from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.database.batching import Batcher
+from chamberlain.database.notify import Watchers
 from chamberlain.database.transactions import Database, Record
-from chamberlain.requests.models import RequestRecord, RequestState
+from chamberlain.requests.models import Accepted, RequestRecord, RequestResult, RequestState
 from chamberlain.requests.steps import (
     Entry,
     EntryKind,
@@ -26,42 +27,6 @@ from chamberlain.requests.steps import (
     happenings_of,
 )
 from chamberlain.requests.visibility import concerns
-
-REQUESTS_CHANNEL = "chamberlain_requests"
-
-
-class Watchers:
-    """Wakes the watchers of a request, or all for an empty notification."""
-
-    def __init__(self) -> None:
-        self._watching: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
-
-    def __len__(self) -> int:
-        """How many watch."""
-        return sum(map(len, self._watching.values()))
-
-    @contextmanager
-    def watching(self, request_id: RequestId) -> Iterator[asyncio.Event]:
-        """Return an event that is set when the request may change.
-
-        Clear it before you read.
-        """
-        name, changed = str(request_id), asyncio.Event()
-        self._watching[name].add(changed)
-        try:
-            yield changed
-        finally:
-            self._watching[name].discard(changed)
-            if not self._watching[name]:
-                del self._watching[name]
-
-    def heard(self, payload: str) -> None:
-        """To be called with the text of each notification."""
-        names = payload.split(",") if payload else list(self._watching)
-        for name in names:
-            for changed in self._watching.get(name, ()):
-                changed.set()
-
 
 # One statement reads state and timeline, so a finished request has its last entry.
 FIND = """
@@ -178,3 +143,15 @@ async def follow_while_concerned(timelines: Timelines, caller: Caller, record: R
 
 def _news(record: RequestRecord, timeline: Timeline, after: int) -> tuple[Happening, ...]:
     return happenings_of(replace(record, warnings=timeline.warnings), timeline.after(after))
+
+
+async def await_result(timelines: Timelines, accepted: Accepted) -> RequestResult | None:
+    """Wait until a request has finished, and return its result.
+
+    None if it did not succeed. A caller that gives up cancels the wait.
+    """
+    async with aclosing(timelines.follow(accepted.tenant_id, accepted.request_id, 0)) as followed:
+        async for timeline in followed:
+            if timeline is not None and timeline.has_ended:
+                return timeline.result
+    return None

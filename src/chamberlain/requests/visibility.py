@@ -3,7 +3,7 @@
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller
 from chamberlain.auth.permissions import Extent, Operation
-from chamberlain.core.errors import Forbidden, NotFound
+from chamberlain.core.errors import Forbidden, NotFound, Unavailable
 from chamberlain.requests.approvals import (
     has_decided,
     has_to_decide,
@@ -49,3 +49,17 @@ async def require_requester(
     if record.created_by.id != caller.id and await authorization.extent(caller, operation) is not Extent.ALL:
         detail = "Only the requester and administrators cancel and retry. An approver approves and rejects."
         raise Forbidden("notAdministrator", detail)
+
+
+async def visible_owner(authorization: Authorization, caller: Caller, record: RequestRecord | None) -> str | None:
+    """Return the id of the object that holds the address.
+
+    Before the request has created the object, it is the id of the request. None if there is no such request or the
+    caller may not read it. No transaction may be open: the directory may be asked for administrators.
+    """
+    try:
+        held = await require_visible(authorization, caller, Operation.READ_REQUESTS, record)
+    except (NotFound, Unavailable):
+        # The conflict is reported without the id while the directory does not answer.
+        return None
+    return str(held.request_id if held.result is None else held.result.id)

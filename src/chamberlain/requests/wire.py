@@ -10,7 +10,7 @@ from chamberlain.directory.models import NamedPerson
 from chamberlain.directory.steps import Step, title
 from chamberlain.http.handlers import Parameter
 from chamberlain.http.wire import Actor, Time, _actor, _time_or_none, time_of
-from chamberlain.requests.dry_run import LevelDryRun
+from chamberlain.requests.approvals import LevelDryRun
 from chamberlain.requests.models import (
     ApprovalMode,
     ApprovalRecord,

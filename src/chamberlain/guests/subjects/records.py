@@ -14,7 +14,7 @@ from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.subjects import Sharing, SubjectType
 from chamberlain.guests.models import to_assignment
 from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
-from chamberlain.mailboxes.names import comparison_form
+from chamberlain.mailboxes.rules import comparison_form
 from chamberlain.requests.steps import Effects
 
 # Assigning locks the row too, so that it cannot be deleted.

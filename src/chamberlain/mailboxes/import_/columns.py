@@ -16,7 +16,7 @@ from chamberlain.core.errors import BodyInvalid
 from chamberlain.core.ids import WRITTEN_ID
 from chamberlain.core.text import find_unreadable
 from chamberlain.directory.mailboxes import PermissionLevel
-from chamberlain.mailboxes.schema import MAILBOX
+from chamberlain.mailboxes.wire import MAILBOX
 
 
 class Kind(Enum):
