@@ -3,8 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from chamberlain.app.clock_and_ids import CarriedClock
-from chamberlain.app.clocks import PATIENCE, ClockWatch
+from chamberlain.app.clock_and_ids import PATIENCE, CarriedClock, ClockWatch
 from chamberlain.app.processes import running
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import JobKind

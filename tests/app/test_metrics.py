@@ -27,7 +27,7 @@ async def test_it_works(databases: Databases) -> None:
 
 
 async def test_it_goes_on_counting_while_the_database_is_away() -> None:
-    call_answered("/outage", "GET", 503, seconds=0.1)
+    call_answered("/outage", "GET", 503, 0.1)
 
     async with asked(f"postgresql://chamberlain_worker@127.0.0.1:{free_port()}/chamberlain") as client:
         answer = await client.get("/metrics")

@@ -16,8 +16,8 @@ def test_it_works() -> None:
     total = f"chamberlain_http_request_duration_seconds_sum{{{labels}}}"
     before = _figure(count), _figure(total)
 
-    metrics.call_answered("/collab/v1/groups/", "POST", 202, seconds=0.25)
-    metrics.call_answered("/collab/v1/groups/", "POST", 202, seconds=0.5)
+    metrics.call_answered("/collab/v1/groups/", "POST", 202, 0.25)
+    metrics.call_answered("/collab/v1/groups/", "POST", 202, 0.5)
 
     assert (_figure(count), _figure(total)) == (before[0] + 2, before[1] + 0.75)
 

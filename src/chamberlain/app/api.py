@@ -185,9 +185,7 @@ def make_http_context(
         cursors=Cursors(shared.keyring),
         streams=streams,
         check_readiness=Readiness(shared.database),
-        observe=shared.traces.observe(
-            lambda path, method, status, seconds: call_answered(path, method, status, seconds=seconds)
-        ),
+        observe=shared.traces.observe(call_answered),
         new_trace_id=new_trace_id,
         prefixes=shared.prefixes,
         addresses=Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url),

@@ -21,14 +21,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
-from uvicorn.server import ServerState
 
 from chamberlain.app.processes import running
 from chamberlain.core.errors import CannotStart, Unavailable
 from chamberlain.database.transactions import Database
 from chamberlain.guests import finding_records
-from chamberlain.http.connections import BACKLOG, Connection, ConnectionLimits, Connections
-from chamberlain.http.server_protocol import ServerProtocol
+from chamberlain.http.connections import BACKLOG, ConnectionLimits, Connections
+from chamberlain.http.server_protocol import ServerProtocol, connection_factory
 from chamberlain.observability.metrics import (
     CONTENT_TYPE,
     deliveries_seen,
@@ -153,14 +152,6 @@ def make_server(
     Connections over TLS do their own handshake.
     """
 
-    def begin(
-        config: uvicorn.Config,
-        server_state: ServerState,
-        app_state: dict[str, object],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> Connection:
-        return Connection(connections, protocol(config, server_state, app_state, _loop), listener.context)
-
     config = uvicorn.Config(
         listener.application,
         loop="none",
@@ -175,7 +166,8 @@ def make_server(
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     config.load()
-    config.http_protocol_class = begin  # type: ignore[assignment]  # It is only called.
+    factory = connection_factory(connections, listener.context, protocol)
+    config.http_protocol_class = factory  # type: ignore[assignment]  # It is only called.
     return Server(config)
 
 

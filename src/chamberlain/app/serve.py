@@ -11,7 +11,7 @@ import typer
 import uvloop
 
 from chamberlain.app.api import built_endpoints
-from chamberlain.app.clocks import running_clock_watch
+from chamberlain.app.clock_and_ids import running_clock_watch
 from chamberlain.app.data_folder import DataFolder, open_data_folder
 from chamberlain.app.databases import DatabaseNotReady, Databases, opened_databases
 from chamberlain.app.directory import make_injection

@@ -1,16 +1,22 @@
-"""The HTTP protocol of the server: bounded heads, an orderly stop, and responses in pieces."""
+"""The HTTP protocol of the server, and how it sends responses.
+
+Heads are limited, a stop finishes open calls, and large responses are sent in pieces.
+"""
 
 import asyncio
+import ssl
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from time import monotonic
 
 import httptools
+from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
 
 from chamberlain.fastpath.buffered_response import offer_buffered_call
-from chamberlain.http.connections import Connection, Refused
+from chamberlain.http.connections import Connection, Connections, Refused
 from chamberlain.http.problems import HeadTooLarge, problem_of
 from chamberlain.http.request import echoes, new_trace_id
 
@@ -32,7 +38,7 @@ _END_OF_HEAD = b"\r\n\r\n"
 
 
 class ServerProtocol(HttpToolsProtocol):
-    """The HTTP protocol of one connection: that of uvicorn with limits for heads.
+    """The HTTP protocol of one connection: uvicorn's, with limits for heads.
 
     The parser has no limits and joins an endless header in quadratic time, which blocks all other clients. So bytes are
     counted before they are parsed.
@@ -50,7 +56,7 @@ class ServerProtocol(HttpToolsProtocol):
     connection: Connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server has it
-        """Put the paced transport between protocol and socket, and start the timeout of the first head."""
+        """Insert the paced transport, and start the timeout of the first head."""
         self.paced = PacedTransport(transport, self.connection)
         super().connection_made(self.paced)
         self.connection.is_talking = True
@@ -72,7 +78,10 @@ class ServerProtocol(HttpToolsProtocol):
         return cycle is not None and not cycle.more_body and not cycle.response_complete  # type: ignore[redundant-expr]
 
     def data_received(self, data: bytes) -> None:
-        """Take one call at a time: the next one waits until the client has read the last response."""
+        """Take one call at a time.
+
+        The next one waits until the client has read the last response.
+        """
         if self._held or self._must_wait():
             self._hold(data)
         elif data.count(_END_OF_HEAD) > 1:
@@ -114,7 +123,7 @@ class ServerProtocol(HttpToolsProtocol):
             self._begin_next()
 
     def resume_writing(self) -> None:
-        """Send the next pieces; continue with the next call after the last piece."""
+        """Send the next pieces, and continue with the next call after them."""
         self.paced.send_pieces()
         if self.connection.is_paused:
             return
@@ -145,7 +154,7 @@ class ServerProtocol(HttpToolsProtocol):
         super().timeout_keep_alive_handler()
 
     def _take(self, data: bytes) -> None:
-        """Parse data, never more at once than the limit of the head allows."""
+        """Parse data, in parts of at most the limit of the head."""
         if len(data) > LIMIT - self._unparsed:
             # Without room left the client was refused, and further data is discarded.
             while data and (room := LIMIT - self._unparsed):
@@ -184,7 +193,10 @@ class ServerProtocol(HttpToolsProtocol):
         self.parser.feed_data(b"".join(head))
 
     def on_headers_complete(self) -> None:
-        """Start a call after its head. The server runs it in a later turn of the event loop, with this scope."""
+        """Start a call after its head.
+
+        The server runs it in a later turn of the event loop, with this scope.
+        """
         self._unparsed = 0
         self.connection.progress_at = monotonic()
         self._unset_keepalive_if_required()
@@ -204,7 +216,7 @@ class ServerProtocol(HttpToolsProtocol):
             raise httptools.HttpParserError("No tunnel is offered.")
 
     def on_body(self, body: bytes) -> None:
-        """Receive a part of a body, as uvicorn does for calls without an upgrade."""
+        """Receive a part of a body, as uvicorn does without an upgrade."""
         self._unparsed = 0
         cycle = self.cycle
         if not cycle.response_complete:
@@ -214,7 +226,10 @@ class ServerProtocol(HttpToolsProtocol):
             cycle.message_event.set()
 
     def on_message_complete(self) -> None:
-        """End a call, even one that was answered earlier; uvicorn would leave that incomplete."""
+        """End a call, even one that was answered earlier.
+
+        Uvicorn would leave that incomplete.
+        """
         if not self.parser.should_upgrade():
             self._unparsed = 0
             cycle = self.cycle
@@ -235,7 +250,10 @@ class ServerProtocol(HttpToolsProtocol):
             self.loop.call_later(self.upload_seconds, self._end_upload)
 
     def _end_upload(self) -> None:
-        """Cancel a call whose body is incomplete. Its work has not started, so the client can retry it."""
+        """Cancel a call whose body is incomplete.
+
+        Its work has not started, so the client can retry it.
+        """
         cycle = self.cycle
         if cycle.more_body and not cycle.response_started and not cycle.disconnected:
             cycle.disconnected = True
@@ -252,7 +270,10 @@ class ServerProtocol(HttpToolsProtocol):
         return self.paced.taken()
 
     def ends_after_rest(self) -> bool:
-        """Whether a complete response is still being sent; then the connection closes after it."""
+        """Whether a complete response is still being sent.
+
+        Then the connection closes after it.
+        """
         if self._is_unread:
             self.paced.close()
         return self._is_unread
@@ -274,6 +295,22 @@ class ServerProtocol(HttpToolsProtocol):
     def _close_in(self, seconds: float) -> None:
         self._unset_keepalive_if_required()
         self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+
+def connection_factory(
+    connections: Connections, context: ssl.SSLContext | None, protocol: type[ServerProtocol] = ServerProtocol
+) -> Callable[..., Connection]:
+    """Return the factory of connections that the server calls."""
+
+    def begin(
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, object],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> Connection:
+        return Connection(connections, protocol(config, server_state, app_state, _loop), context)
+
+    return begin
 
 
 def _refusal(default_headers: list[tuple[bytes, bytes]]) -> bytes:
@@ -339,7 +376,10 @@ class PacedTransport(asyncio.Transport):
             self._end()
 
     def taken(self) -> int:
-        """Return the bytes that the kernel has taken. TLS adds to the waiting bytes, so it is slightly less."""
+        """Return the bytes that the kernel has taken.
+
+        TLS adds to the waiting bytes, so it is slightly less.
+        """
         return self._written - self.get_write_buffer_size()
 
     def close(self) -> None:

@@ -113,7 +113,7 @@ def connection_refused(reason: str) -> None:
     _connections_refused.labels(reason).inc()
 
 
-def call_answered(endpoint: str, method: str, status: int, *, seconds: float) -> None:
+def call_answered(endpoint: str, method: str, status: int, seconds: float) -> None:
     """Count one response.
 
     `endpoint` is the path with placeholders, never the called path.
