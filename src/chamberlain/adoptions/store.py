@@ -28,43 +28,12 @@ from chamberlain.directory.models import ObjectType
 from chamberlain.drift.rules import compared_paths
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.models import SubjectEntry
+from chamberlain.queries import load_queries
 from chamberlain.requests.models import RequestKind, TemplateReference
 from chamberlain.templates.models import TemplateKind
 
-_COLUMNS: Final = """
-adoption_id, tenant_id, kind, template_id, template_revision, template_name, filter, state, total, adopted, refused,
-released, client_id, created_by, trace_id, created_at, updated_at, finished_at, extension_prefix, undone_by,
-undone_client_id, undone_trace_id
-"""
-FIND: Final = f"SELECT {_COLUMNS} FROM chamberlain.adoption WHERE tenant_id = $1 AND adoption_id = $2"  # noqa: S608 - text of ours alone.
-# Locks it for a change.
-LOCK: Final = f"{FIND} FOR UPDATE"
-PAGE: Final = f"""
-SELECT {_COLUMNS} FROM chamberlain.adoption
-WHERE tenant_id = $1 AND ($2::timestamptz IS NULL OR (created_at, adoption_id) < ($2, $3::uuid))
-ORDER BY created_at DESC, adoption_id DESC LIMIT $4
-"""  # noqa: S608 - text of ours alone.
-
-INSERT: Final = f"""
-INSERT INTO chamberlain.adoption ({_COLUMNS})
-SELECT $2, $1, $3, $4, $5, $6, $7::text::json, $8, $9, 0, 0, 0, $10, $11::text::json, $12, $13, $13, NULL,
-    t.extension_prefix, NULL, NULL, NULL
-FROM chamberlain.tenant t WHERE t.tenant_id = $1
-"""  # noqa: S608 - text of ours alone.
-
-UNDO: Final = """
-UPDATE chamberlain.adoption SET undone_by = $3::text::json, undone_client_id = $4, undone_trace_id = $5
-WHERE tenant_id = $1 AND adoption_id = $2
-"""
-COUNT: Final = """
-UPDATE chamberlain.adoption SET
-    adopted = adopted + $3, refused = refused + $4, released = released + $5, updated_at = $6
-WHERE tenant_id = $1 AND adoption_id = $2
-"""
-MOVE: Final = """
-UPDATE chamberlain.adoption SET state = $4, updated_at = $5, finished_at = $6
-WHERE tenant_id = $1 AND adoption_id = $2 AND state = $3 RETURNING adoption_id
-"""
+SQL = load_queries(__name__)
+FIND: Final = SQL["find"]
 
 GROUPS: Final = f"""
 SELECT {subject_records.COLUMNS} FROM chamberlain.subject s
@@ -97,14 +66,14 @@ async def find(tx: Transaction, tenant_id: TenantId, adoption_id: AdoptionId) ->
 
 async def lock(tx: Transaction, tenant_id: TenantId, adoption_id: AdoptionId) -> AdoptionRecord | None:
     """Find and lock an adoption."""
-    row = await tx.fetch_row(LOCK, tenant_id, adoption_id)
+    row = await tx.fetch_row(SQL["lock"], tenant_id, adoption_id)
     return _record(row) if row else None
 
 
 async def find_page(tx: Transaction, page: PageWanted) -> Page[AdoptionRecord]:
     """Paginate the adoptions of a tenant, newest first."""
     place = (None, None) if page.after is None else (page.after.created_at, page.after.id)
-    rows = await tx.fetch(PAGE, tx.tenant_id, *place, page.limit + 1)
+    rows = await tx.fetch(SQL["page"], tx.tenant_id, *place, page.limit + 1)
     records = [_record(row) for row in rows[: page.limit]]
     more = len(rows) > page.limit
     return Page(records, Position(records[-1].created_at, records[-1].id) if more else None)
@@ -123,7 +92,7 @@ async def save(tx: Transaction, record: AdoptionRecord) -> None:
     """Save a confirmed adoption."""
     editor, rule = record.editor, record.rule
     await tx.execute(
-        INSERT,
+        SQL["insert"],
         record.tenant_id,
         record.id,
         rule.kind,
@@ -144,14 +113,14 @@ async def count(
     tx: Transaction, record: AdoptionRecord, *, adopted: int = 0, refused: int = 0, released: int = 0, at: datetime
 ) -> None:
     """Add to the counts of an adoption."""
-    await tx.execute(COUNT, record.tenant_id, record.id, adopted, refused, released, at)
+    await tx.execute(SQL["count"], record.tenant_id, record.id, adopted, refused, released, at)
 
 
 async def move(
     tx: Transaction, before: AdoptionRecord, state: AdoptionState, *, at: datetime, finished_at: datetime | None = None
 ) -> AdoptionRecord | None:
     """Change the state of an adoption. Returns None after a concurrent change."""
-    row = await tx.fetch_row(MOVE, before.tenant_id, before.id, before.state, state, at, finished_at)
+    row = await tx.fetch_row(SQL["move"], before.tenant_id, before.id, before.state, state, at, finished_at)
     return None if row is None else replace(before, state=state, updated_at=at, finished_at=finished_at)
 
 
@@ -161,7 +130,7 @@ async def undo(tx: Transaction, before: AdoptionRecord, editor: Editor, *, at: d
     if after is None:
         return None
     actor = _encode(editor.actor).decode()
-    await tx.execute(UNDO, before.tenant_id, before.id, actor, editor.client_id, editor.trace_id)
+    await tx.execute(SQL["undo"], before.tenant_id, before.id, actor, editor.client_id, editor.trace_id)
     return replace(after, undone_by=editor)
 
 
@@ -200,54 +169,8 @@ def _editor(actor: str, client_id: str | None, trace_id: str) -> Editor:
     return Editor(_decode_actor(actor), None if client_id is None else ClientId(client_id), TraceId(trace_id), None)
 
 
-# Rows that others may wait for come in the order of their keys.
-INSERT_ITEMS: Final = """
-INSERT INTO chamberlain.adoption_item (tenant_id, adoption_id, object_id, request_id, display_name, mail, held, state)
-SELECT $1, $2, i.object_id, i.request_id, i.display_name, i.mail, i.held::json, 'pending'
-FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[])
-    AS i (object_id, request_id, display_name, mail, held)
-ORDER BY i.object_id ON CONFLICT DO NOTHING RETURNING object_id
-"""
-RESERVE: Final = """
-INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
-SELECT $1, r.kind, r.value, r.request_id
-FROM unnest($2::text[], $3::text[], $4::uuid[]) AS r (kind, value, request_id)
-ORDER BY r.kind, r.value ON CONFLICT DO NOTHING RETURNING value
-"""
-GIVE_BACK: Final = """
-DELETE FROM chamberlain.reservation v
-USING unnest($2::text[], $3::text[], $4::uuid[]) AS r (kind, value, request_id)
-WHERE v.tenant_id = $1 AND v.kind = r.kind AND v.value = r.value AND v.request_id = r.request_id
-"""
-
-# New items first, then by the longest wait.
-FIND_ITEMS: Final = """
-SELECT object_id, request_id, display_name, mail, held, waits_since FROM chamberlain.adoption_item
-WHERE tenant_id = $1 AND adoption_id = $2 AND state = ANY ($3) AND object_id <> ALL ($5)
-ORDER BY state, waits_since NULLS FIRST, object_id LIMIT $4
-"""
-REFUSED: Final = """
-SELECT object_id, request_id, display_name, mail, held, code, detail, waits_since FROM chamberlain.adoption_item
-WHERE tenant_id = $1 AND adoption_id = $2 AND state IN ('refused', 'released') AND code IS NOT NULL
-ORDER BY object_id LIMIT $3
-"""
-LEFT_OF: Final = """
-SELECT object_id FROM chamberlain.adoption_item
-WHERE tenant_id = $1 AND adoption_id = $2 AND object_id = ANY ($3) AND state = ANY ($4)
-"""
-WAIT: Final = """
-UPDATE chamberlain.adoption_item SET waits_since = coalesce(waits_since, $4)
-WHERE tenant_id = $1 AND adoption_id = $2 AND object_id = ANY ($3)
-"""
-WAIT_ANEW: Final = """
-UPDATE chamberlain.adoption_item SET waits_since = NULL
-WHERE tenant_id = $1 AND adoption_id = $2 AND waits_since IS NOT NULL
-"""
-SETTLE: Final = """
-UPDATE chamberlain.adoption_item t SET state = $3, code = i.code, detail = i.detail
-FROM unnest($4::uuid[], $5::text[], $6::text[]) AS i (object_id, code, detail)
-WHERE t.tenant_id = $1 AND t.adoption_id = $2 AND t.object_id = i.object_id
-"""
+GIVE_BACK: Final = SQL["give_back"]
+REFUSED: Final = SQL["refused"]
 
 _decode_held = msgspec.json.Decoder(frozenset[tuple[str, str]]).decode
 
@@ -257,9 +180,9 @@ async def save_items(tx: Transaction, record: AdoptionRecord, items: Sequence[Ad
 
     Returns False if a value was reserved meanwhile. Then the transaction must be rolled back.
     """
-    got = await tx.fetch(RESERVE, record.tenant_id, *_held(items))
+    got = await tx.fetch(SQL["reserve"], record.tenant_id, *_held(items))
     new = await tx.fetch(
-        INSERT_ITEMS,
+        SQL["insert_items"],
         record.tenant_id,
         record.id,
         [item.id for item in items],
@@ -275,7 +198,7 @@ async def find_items(
     tx: Transaction, record: AdoptionRecord, states: Collection[ItemState], most: int, *, but: Collection[UUID] = ()
 ) -> Sequence[AdoptionItem]:
     """Find items in these states, except for some ids."""
-    rows = await tx.fetch(FIND_ITEMS, record.tenant_id, record.id, list(states), most, list(but))
+    rows = await tx.fetch(SQL["find_items"], record.tenant_id, record.id, list(states), most, list(but))
     return [_item(row) for row in rows]
 
 
@@ -289,14 +212,14 @@ async def lock_items(
     tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], states: Collection[ItemState]
 ) -> frozenset[UUID]:
     """Lock items, and return those that are still in one of these states."""
-    rows = await tx.fetch(LEFT_OF, record.tenant_id, record.id, [item.id for item in items], list(states))
+    rows = await tx.fetch(SQL["left_of"], record.tenant_id, record.id, [item.id for item in items], list(states))
     return frozenset([row["object_id"] for row in rows])
 
 
 async def wait(tx: Transaction, record: AdoptionRecord, ids: Collection[UUID], *, at: datetime) -> None:
     """Save the start of retries of the directory."""
     if ids:
-        await tx.execute(WAIT, record.tenant_id, record.id, list(ids), at)
+        await tx.execute(SQL["wait"], record.tenant_id, record.id, list(ids), at)
 
 
 async def reset_waits(tx: Transaction, record: AdoptionRecord) -> None:
@@ -304,7 +227,7 @@ async def reset_waits(tx: Transaction, record: AdoptionRecord) -> None:
 
     The undo calls the directory for something else.
     """
-    await tx.execute(WAIT_ANEW, record.tenant_id, record.id)
+    await tx.execute(SQL["wait_anew"], record.tenant_id, record.id)
 
 
 async def take(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], *, at: datetime) -> None:
@@ -347,7 +270,7 @@ async def _save_outcomes(
     said: Sequence[tuple[str | None, str | None]] = [(each.code, each.detail) for each in conflicts]
     columns = zip(*(said or [(None, None)] * len(items)), strict=True)
     ids = [item.id for item in items]
-    await tx.execute(SETTLE, record.tenant_id, record.id, state, ids, *map(list, columns))
+    await tx.execute(SQL["settle"], record.tenant_id, record.id, state, ids, *map(list, columns))
 
 
 async def _give_back(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem]) -> None:
@@ -372,45 +295,6 @@ def _item(row: Record) -> AdoptionItem:
     )
 
 
-# As a request of its own would have written it, when it had succeeded. It has no steps: none were taken.
-INSERT_REQUESTS: Final = """
-INSERT INTO chamberlain.request (
-    request_id, tenant_id, kind, state, display_name, mail_nickname, address, template_id, template_revision,
-    template_name, body, approval_required, people_checked, client_id, actor_type, actor_id, actor_name, trace_id,
-    steps, result, finished_at, timeline, extension_prefix
-)
-SELECT o.request_id, $1, $2, 'succeeded', o.display_name, split_part(o.address, '@', 1), o.address, $3, $4, $5,
-    o.body::json, false, true, $6, o.actor_type, o.actor_id, o.actor_name, $7, '[]', o.result::json, now(),
-    o.timeline::jsonb, $17
-FROM unnest($8::uuid[], $9::text[], $10::text[], $11::text[], $12::text[], $13::uuid[], $14::text[], $15::text[],
-    $16::text[])
-    AS o (request_id, display_name, address, body, actor_type, actor_id, actor_name, result, timeline)
-ORDER BY o.request_id ON CONFLICT DO NOTHING
-"""
-INSERT_MAILBOXES: Final = """
-WITH described AS (
-    INSERT INTO chamberlain.mailbox (
-        request_id, mailbox_id, tenant_id, kind, name, name_key, display_name, address, alias, template_id,
-        template_source, content, readers, approval_required, actor_type, actor_id, actor_name
-    )
-    SELECT m.request_id, m.mailbox_id, $1, $2, m.name, m.name_key, m.display_name, m.address, m.alias, $3, 'request',
-        m.content::json, m.readers::uuid[], false, m.actor_type, m.actor_id, m.actor_name
-    FROM unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
-        $12::text[], $13::text[], $14::uuid[], $15::text[])
-        AS m (request_id, mailbox_id, name, name_key, display_name, address, alias, content, readers, actor_type,
-            actor_id, actor_name)
-    ORDER BY m.request_id ON CONFLICT DO NOTHING
-    RETURNING kind, request_id, readers
-)
-INSERT INTO chamberlain.mailbox_reader (tenant_id, user_id, kind, request_id)
-SELECT $1, reader, described.kind, described.request_id FROM described CROSS JOIN unnest(described.readers) reader
-"""
-# Groups are shown with their requests before the next look into the directory, too.
-NAME_REQUESTS: Final = """
-UPDATE chamberlain.subject s SET request_id = i.request_id
-FROM unnest($2::uuid[], $3::uuid[]) AS i (subject_id, request_id)
-WHERE s.tenant_id = $1 AND s.subject_id = i.subject_id
-"""
 FORGET_REQUESTS: Final = (
     "UPDATE chamberlain.subject SET request_id = NULL WHERE tenant_id = $1 AND request_id = ANY ($2)",
     "DELETE FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2)",
@@ -420,28 +304,6 @@ HOLD_OBJECTS: Final = (
     "SELECT FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2) ORDER BY request_id FOR UPDATE",
     "SELECT FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2) ORDER BY request_id FOR UPDATE",
 )
-FORGET_MAILBOXES: Final = """
-WITH gone AS (
-    DELETE FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2)
-    RETURNING mailbox_id, readers, kind, created_at, request_id
-), unread AS (
-    DELETE FROM chamberlain.mailbox_reader d USING gone m, unnest(m.readers) reader
-    WHERE d.tenant_id = $1 AND d.user_id = reader AND d.kind = m.kind AND d.created_at = m.created_at
-    AND d.request_id = m.request_id
-)
-SELECT mailbox_id FROM gone
-"""
-# Findings of guest rules stay, because unmanaged groups can have an assignment too. $5 are the properties of mailboxes
-# and groups, whose drift findings are closed.
-LEAVE: Final = """
-UPDATE chamberlain.finding SET state = 'gone', last_seen_at = $4
-WHERE tenant_id = $1 AND subject_id = ANY ($2) AND kind = ANY ($3) AND about = ANY ($5)
-AND state IN ('open', 'accepted')
-"""
-# The id is not used again.
-FORGET_REPAIRS: Final = """
-DELETE FROM chamberlain.drift_repair WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
-"""
 _OF_DRIFT: Final = ("drift", "repairDoesNotHold")
 
 
@@ -451,7 +313,7 @@ async def adopt(tx: Transaction, record: AdoptionRecord, objects: Sequence[Adopt
         return
     rule, editor = record.rule, record.editor
     await tx.execute(
-        INSERT_REQUESTS,
+        SQL["insert_requests"],
         record.tenant_id,
         rule.kind,
         rule.template_id,
@@ -474,7 +336,7 @@ async def adopt(tx: Transaction, record: AdoptionRecord, objects: Sequence[Adopt
     await _insert_mailboxes(tx, record, objects)
     if object_type_of(rule.kind) is ObjectType.GROUP:
         ids = [each.item.id for each in objects]
-        await tx.execute(NAME_REQUESTS, record.tenant_id, ids, [each.item.request_id for each in objects])
+        await tx.execute(SQL["name_requests"], record.tenant_id, ids, [each.item.request_id for each in objects])
     await take(tx, record, [each.item for each in objects], at=at)
 
 
@@ -487,14 +349,14 @@ async def release_objects(
     request_ids = [item.request_id for item in items]
     for statement in HOLD_OBJECTS:
         await tx.execute(statement, record.tenant_id, request_ids)
-    mailboxes = await tx.fetch(FORGET_MAILBOXES, record.tenant_id, request_ids)
+    mailboxes = await tx.fetch(SQL["forget_mailboxes"], record.tenant_id, request_ids)
     for statement in FORGET_REQUESTS:
         await tx.execute(statement, record.tenant_id, request_ids)
     mailbox_ids = [row["mailbox_id"] for row in mailboxes]
     subject_ids = [*mailbox_ids, *[item.id for item in items]]
     paths = list(compared_paths(RequestKind(record.rule.kind)))
-    await tx.execute(LEAVE, record.tenant_id, subject_ids, list(_OF_DRIFT), at, paths)
-    await tx.execute(FORGET_REPAIRS, record.tenant_id, subject_ids, paths)
+    await tx.execute(SQL["leave"], record.tenant_id, subject_ids, list(_OF_DRIFT), at, paths)
+    await tx.execute(SQL["forget_repairs"], record.tenant_id, subject_ids, paths)
     await release(tx, record, items, at=at)
 
 
@@ -502,7 +364,7 @@ async def _insert_mailboxes(tx: Transaction, record: AdoptionRecord, objects: Se
     rows = [(each, each.mailbox) for each in objects if each.mailbox is not None]
     if rows:
         await tx.execute(
-            INSERT_MAILBOXES,
+            SQL["insert_mailboxes"],
             record.tenant_id,
             record.rule.kind,
             record.rule.template_id,

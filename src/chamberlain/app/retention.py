@@ -21,6 +21,7 @@ from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import PLANNING, Database, Record, Transaction
 from chamberlain.drift.rules import HOLDS_AFTER
 from chamberlain.http import idempotency
+from chamberlain.queries import load_queries
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind, Postponed
 from chamberlain.queue.worker import JobTable
@@ -31,118 +32,13 @@ from chamberlain.requests.rules import Action, Deed, change_of
 from chamberlain.template_admin import webhook_secrets
 from chamberlain.webhooks import store as webhook_store
 
-FAILED = """
-SELECT tenant_id, request_id FROM chamberlain.request_by_state
-WHERE state = 'failed' AND since < $1 AND NOT chamberlain.is_of_clock_fault(since, $1) ORDER BY since LIMIT $2
-"""
-
-# An index on the creation time finds finished requests, because no request finishes before its creation. Rows that
-# belong only to the request are deleted with it. Audit rows and events stay. A mailbox that exists stays, and keeps its
-# name and addresses.
-REMOVE_FINISHED = """
-WITH old AS MATERIALIZED (
-    SELECT oldest.request_id FROM chamberlain.tenant t CROSS JOIN LATERAL (
-        SELECT r.request_id FROM chamberlain.request r
-        WHERE r.tenant_id = t.tenant_id AND r.created_at < $1 AND r.finished_at < $1
-        AND r.state IN ('succeeded', 'rejected', 'cancelled', 'expired')
-        AND NOT chamberlain.is_of_clock_fault(r.finished_at, $1)
-        ORDER BY r.created_at LIMIT $2
-    ) oldest
-    LIMIT $2
-), gone AS (
-    DELETE FROM chamberlain.request r USING old WHERE r.request_id = old.request_id
-    RETURNING r.tenant_id, r.request_id, r.kind, r.state, r.address, r.updated_at
-), given_back AS (
-    DELETE FROM chamberlain.reservation v USING gone
-    WHERE v.tenant_id = gone.tenant_id AND v.kind = 'address' AND v.value = lower(gone.address)
-    AND v.request_id = gone.request_id AND gone.kind NOT IN ('shared', 'equipment', 'room')
-), remembered AS (
-    UPDATE chamberlain.mailbox m SET updated_at = gone.updated_at FROM gone
-    WHERE m.request_id = gone.request_id AND gone.state = 'succeeded'
-), never_made AS (
-    DELETE FROM chamberlain.mailbox m USING gone WHERE m.request_id = gone.request_id AND gone.state <> 'succeeded'
-    RETURNING m.tenant_id, m.readers, m.kind, m.created_at, m.request_id
-), unread AS (
-    DELETE FROM chamberlain.mailbox_reader d USING never_made m, unnest(m.readers) reader
-    WHERE d.tenant_id = m.tenant_id AND d.user_id = reader AND d.kind = m.kind AND d.created_at = m.created_at
-    AND d.request_id = m.request_id
-)
-SELECT count(*) AS removed FROM gone
-"""
-
-# The oldest events of each tenant with expired ones. Rows that another transaction reads or erases are skipped.
-# Sequences and times have nearly the same order, so an event stays a moment longer at most.
-REMOVE_EVENTS = """
-WITH old AS MATERIALIZED (
-    SELECT oldest.tenant_id, oldest.sequence FROM chamberlain.tenant t CROSS JOIN LATERAL (
-        SELECT e.tenant_id, e.sequence, e.at FROM chamberlain.event e
-        WHERE e.tenant_id = t.tenant_id ORDER BY e.sequence LIMIT $2 FOR UPDATE SKIP LOCKED
-    ) oldest
-    WHERE oldest.at < $1 AND NOT chamberlain.is_of_clock_fault(oldest.at, $1) AND (
-        SELECT e.at FROM chamberlain.event e WHERE e.tenant_id = t.tenant_id ORDER BY e.sequence LIMIT 1
-    ) < $1
-    LIMIT $2
-), gone AS (
-    DELETE FROM chamberlain.event e USING old WHERE e.tenant_id = old.tenant_id AND e.sequence = old.sequence
-    RETURNING e.sequence
-)
-SELECT count(*) AS removed FROM gone
-"""
-
-# Open and accepted findings stay. Locked ones are skipped.
-REMOVE_FINDINGS = """
-WITH old AS MATERIALIZED (
-    SELECT f.tenant_id, f.finding_id FROM chamberlain.finding f
-    WHERE f.state IN ('gone', 'repaired') AND f.last_seen_at < $1
-    AND NOT chamberlain.is_of_clock_fault(f.last_seen_at, $1)
-    ORDER BY f.last_seen_at LIMIT $2 FOR UPDATE SKIP LOCKED
-), gone AS (
-    DELETE FROM chamberlain.finding f USING old WHERE f.tenant_id = old.tenant_id AND f.finding_id = old.finding_id
-    RETURNING f.finding_id
-)
-SELECT count(*) AS removed FROM gone
-"""
-
-# Repairs without a difference since this time.
-REMOVE_REPAIRS = """
-WITH old AS MATERIALIZED (
-    SELECT d.tenant_id, d.subject_id, d.about FROM chamberlain.drift_repair d
-    WHERE d.found_at < $1 AND NOT chamberlain.is_of_clock_fault(d.found_at, $1)
-    ORDER BY d.found_at LIMIT $2 FOR UPDATE SKIP LOCKED
-), gone AS (
-    DELETE FROM chamberlain.drift_repair d USING old
-    WHERE d.tenant_id = old.tenant_id AND d.subject_id = old.subject_id AND d.about = old.about
-    RETURNING d.about
-)
-SELECT count(*) AS removed FROM gone
-"""
-
-# The items of an adoption come first, because there may be many. The adoption follows when none is left.
-REMOVE_ADOPTIONS = """
-WITH old AS MATERIALIZED (
-    SELECT a.tenant_id, a.adoption_id FROM chamberlain.adoption a
-    WHERE a.state = 'undone' AND a.finished_at < $1
-    AND NOT chamberlain.is_of_clock_fault(a.finished_at, $1)
-    ORDER BY a.finished_at LIMIT 10
-), items AS MATERIALIZED (
-    SELECT item.tenant_id, item.adoption_id, item.object_id FROM old CROSS JOIN LATERAL (
-        SELECT i.tenant_id, i.adoption_id, i.object_id FROM chamberlain.adoption_item i
-        WHERE i.tenant_id = old.tenant_id AND i.adoption_id = old.adoption_id LIMIT $2
-    ) item
-    LIMIT $2
-), released AS (
-    DELETE FROM chamberlain.adoption_item i USING items
-    WHERE i.tenant_id = items.tenant_id AND i.adoption_id = items.adoption_id AND i.object_id = items.object_id
-    RETURNING i.object_id
-), gone AS (
-    DELETE FROM chamberlain.adoption a USING old
-    WHERE a.tenant_id = old.tenant_id AND a.adoption_id = old.adoption_id AND NOT EXISTS (
-        SELECT FROM chamberlain.adoption_item i WHERE i.tenant_id = a.tenant_id AND i.adoption_id = a.adoption_id
-    )
-    RETURNING a.adoption_id
-)
-SELECT (SELECT count(*) FROM released) + (SELECT count(*) FROM gone) AS removed
-"""
+SQL = load_queries(__name__)
+FAILED = SQL["failed"]
+REMOVE_FINISHED = SQL["remove_finished"]
+REMOVE_EVENTS = SQL["remove_events"]
+REMOVE_FINDINGS = SQL["remove_findings"]
+REMOVE_REPAIRS = SQL["remove_repairs"]
+REMOVE_ADOPTIONS = SQL["remove_adoptions"]
 
 
 async def failed_before(tx: Transaction, before: datetime, most: int) -> Sequence[tuple[TenantId, RequestId]]:

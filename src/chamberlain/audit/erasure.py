@@ -20,6 +20,9 @@ from chamberlain.core.errors import NotFound
 from chamberlain.core.ids import TenantId, TraceId, UserId
 from chamberlain.core.values import Json
 from chamberlain.database.transactions import Database, Record, Transaction
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 # Properties beside the id of a user in the API and in rows, and their values after the erasure.
 _NAMES: Mapping[str, str | None] = {"displayName": "", "display_name": "", "mail": None}
@@ -88,9 +91,6 @@ def without_names(value: Json, user_id: UserId) -> Json:
         for name, each in value.items()
     }
 
-
-# Blocks the sealing: a seal must not restore the columns of lists (sql/seals.sql).
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('audit of ' || $1::uuid::text, 0))"
 
 # Characters of an id. JSON may contain each as an escape.
 _OF_IDS: Final = "-0123456789abcdefABCDEF"
@@ -166,16 +166,6 @@ WITH forgotten AS (
 SELECT count(*) AS number FROM forgotten
 """  # noqa: S608 - text of ours alone.
 
-# Members of a group are imported again.
-FORGET_CLOCKS = """
-WITH forgotten AS (
-    UPDATE chamberlain.policy_clock SET
-        guest_mail = NULL, guest_name = '', trouble = CASE WHEN trouble IS NOT NULL THEN '' END
-    WHERE tenant_id = $1 AND guest_id = $2::uuid AND guest_name <> ''
-    RETURNING guest_id
-)
-SELECT count(*) AS number FROM forgotten
-"""
 
 # The answer of a receiver to a call about a user may name the user, too.
 EMPTY_ANSWERS = f"""
@@ -189,13 +179,6 @@ WITH emptied AS (
 )
 SELECT count(*) AS number FROM emptied
 """  # noqa: S608 - text of ours alone.
-
-REMOVE_KEYS = """
-WITH removed AS (
-    DELETE FROM chamberlain.idempotency_key WHERE tenant_id = $1 AND caller_id = $2::uuid RETURNING key
-)
-SELECT count(*) AS number FROM removed
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +229,7 @@ async def erase(tx: Transaction, tenant_id: TenantId, user_id: UserId, trace_id:
     Emptied rows of the audit trail name this trace.
     """
     values = (tenant_id, str(user_id))
-    await tx.execute(LOCK, tenant_id)
+    await tx.execute(SQL["lock"], tenant_id)
     emptied = [row["sequence"] for row in await _fetch(tx, EMPTY_AUDIT, *values, trace_id)]
     return Erasure(
         tenant_id=tenant_id,
@@ -259,11 +242,11 @@ async def erase(tx: Transaction, tenant_id: TenantId, user_id: UserId, trace_id:
         events=await _take_names(tx, EVENTS, tenant_id, user_id),
         # Groups, their timers, their findings: policies lock them in this order.
         others=sum([await _take_names(tx, place, tenant_id, user_id) for place in PLACES])
-        + await _number(tx, FORGET_CLOCKS, *values)
+        + await _number(tx, SQL["forget_clocks"], *values)
         + await _take_names(tx, ACCEPTANCES, tenant_id, user_id)
         + await _number(tx, FORGET_FINDINGS, *values)
         + await _number(tx, EMPTY_ANSWERS, *values)
-        + await _number(tx, REMOVE_KEYS, *values),
+        + await _number(tx, SQL["remove_keys"], *values),
     )
 
 

@@ -10,14 +10,11 @@ from typing import Final
 from chamberlain.audit.rules import AuditFacts, ErasureRecord, Head, Link, UnsealedRow
 from chamberlain.core.ids import RequestId, TenantId, TraceId
 from chamberlain.database.transactions import PLANNING, Record, Transaction
+from chamberlain.queries import load_queries
 from chamberlain.queue.models import JobKind
 
-# A tenant gets its job at the next look; a held one counts.
-QUEUE = """
-INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
-SELECT t.tenant_id, $1, t.tenant_id, $2 FROM chamberlain.tenant t
-WHERE NOT EXISTS (SELECT FROM chamberlain.job j WHERE j.tenant_id = t.tenant_id AND j.kind = $1)
-"""
+SQL = load_queries(__name__)
+QUEUE = SQL["queue"]
 
 
 def _tenants_in(table: str) -> str:
@@ -43,77 +40,6 @@ UNION {_tenants_in("chamberlain.audit_seal")} UNION {_tenants_in("chamberlain.au
 ORDER BY tenant_id
 """  # noqa: S608 - as above.
 
-IS_THERE = "SELECT FROM chamberlain.tenant WHERE tenant_id = $1"
-
-SEAL = "SELECT chamberlain.seal_audit($1, $2) AS number"
-
-# The head, unless it or another one was logged within the period.
-NOTE_LOGGED = """
-UPDATE chamberlain.audit_head SET logged_position = position, logged_at = $2
-WHERE tenant_id = $1 AND position > logged_position AND logged_at <= $3
-RETURNING position, digest
-"""
-
-FIND_HEAD = "SELECT position, digest FROM chamberlain.audit_head WHERE tenant_id = $1"
-
-FIND_DIGEST = "SELECT digest FROM chamberlain.audit_seal WHERE tenant_id = $1 AND position = $2"
-
-# The trace of the erasure that emptied a row. The payload contains exactly that; the record of an erasure is never
-# emptied.
-_ERASURE: Final = """CASE
-        WHEN a.action <> 'user.erase'
-            AND a.payload::text = json_build_object('erased', chamberlain.readable(a.payload) ->> 'erased')::text
-        THEN chamberlain.readable(a.payload) ->> 'erased'
-    END AS erasure"""
-
-# Compares the columns of lists here; the caller validates the rest. OFFSET 0 fixes the join order.
-LINKS = f"""
-SELECT s.position, s.sequence, s.previous, s.digest, s.payload_digest, s.is_suspect, a.sequence IS NOT NULL AS is_there,
-    a.at, a.action, a.request_id, a.trace_id, sha256(convert_to(a.payload::text, 'UTF8')) AS payload_digest_now,
-    {_ERASURE}, chamberlain.readable(a.payload) IS NOT NULL AS is_readable,
-    (s.at, s.action, s.actor_id, s.subject_id) IS NOT DISTINCT FROM (
-        a.at, a.action, chamberlain.readable(a.payload) -> 'actor' ->> 'id',
-        chamberlain.readable(a.payload) -> 'subject' ->> 'id'
-    ) AS agrees
-FROM (
-    SELECT position, sequence, previous, digest, payload_digest, is_suspect, at, action, actor_id, subject_id
-    FROM chamberlain.audit_seal WHERE tenant_id = $1 AND position > $2 ORDER BY position LIMIT $3
-) s LEFT JOIN LATERAL (
-    SELECT a.sequence, a.at, a.action, a.request_id, a.trace_id, a.payload FROM chamberlain.audit a
-    WHERE a.tenant_id = $1 AND a.sequence = s.sequence OFFSET 0
-) a ON true
-ORDER BY s.position
-"""  # noqa: S608 - text of ours alone.
-
-# The end of the next rows after a sequence, or null.
-WINDOW = """
-SELECT max(sequence) AS last FROM (
-    SELECT sequence FROM chamberlain.audit WHERE tenant_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3
-) next
-"""
-
-# Rows without a seal. One that existed at the last look should have one.
-UNSEALED = f"""
-SELECT a.sequence, a.at, coalesce(
-    pg_visible_in_snapshot(a.written_in, h.snapshot)
-    OR chamberlain.is_suspect(a.written_in, a.written_by, a.sequence, a.at, h.horizon, h.newest, h.looked_at), false
-) AS is_suspect, {_ERASURE}
-FROM chamberlain.audit a LEFT JOIN chamberlain.audit_head h USING (tenant_id)
-WHERE a.tenant_id = $1 AND a.sequence > $2 AND a.sequence <= $3 AND (
-    SELECT s.position FROM chamberlain.audit_seal s WHERE s.tenant_id = $1 AND s.sequence = a.sequence
-) IS NULL
-ORDER BY a.sequence
-"""  # noqa: S608 - text of ours alone.
-
-ERASURES = """
-SELECT sequence, trace_id, chamberlain.readable(payload) -> 'after' ->> 'auditSequences' AS sequences
-FROM chamberlain.audit WHERE tenant_id = $1 AND action = 'user.erase'
-"""
-
-FIND_HELD = "SELECT held_reason FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NOT NULL"
-
-# One snapshot, so that nothing is sealed meanwhile.
-FROZEN = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 PAGE = 5_000
 
@@ -128,13 +54,13 @@ async def seal(tx: Transaction, tenant_id: TenantId, most: int) -> int:
 
     Returns their number, which is `most` if there may be more.
     """
-    (row,) = await tx.fetch(SEAL, tenant_id, most)
+    (row,) = await tx.fetch(SQL["seal"], tenant_id, most)
     return int(row["number"])
 
 
 async def is_there(tx: Transaction, tenant_id: TenantId) -> bool:
     """Return whether the tenant exists."""
-    return await tx.fetch_row(IS_THERE, tenant_id) is not None
+    return await tx.fetch_row(SQL["is_there"], tenant_id) is not None
 
 
 async def note_logged(tx: Transaction, tenant_id: TenantId, *, now: datetime, before: datetime) -> Head | None:
@@ -142,7 +68,7 @@ async def note_logged(tx: Transaction, tenant_id: TenantId, *, now: datetime, be
 
     It is due if it has moved, and the last one was logged before that time. The head counts as logged then.
     """
-    row = await tx.fetch_row(NOTE_LOGGED, tenant_id, now, before)
+    row = await tx.fetch_row(SQL["note_logged"], tenant_id, now, before)
     return None if row is None else _head(row)
 
 
@@ -157,26 +83,26 @@ async def freeze(tx: Transaction) -> None:
 
     Has to be called first.
     """
-    await tx.execute(FROZEN)
+    await tx.execute(SQL["frozen"])
     await tx.execute(PLANNING)
 
 
 async def find_head(tx: Transaction, tenant_id: TenantId) -> Head | None:
     """Find the stored head."""
-    row = await tx.fetch_row(FIND_HEAD, tenant_id)
+    row = await tx.fetch_row(SQL["find_head"], tenant_id)
     return None if row is None else _head(row)
 
 
 async def find_digest(tx: Transaction, tenant_id: TenantId, position: int) -> bytes | None:
     """Find the digest at a position of the chain."""
-    row = await tx.fetch_row(FIND_DIGEST, tenant_id, position)
+    row = await tx.fetch_row(SQL["find_digest"], tenant_id, position)
     return None if row is None else bytes(row["digest"])
 
 
 async def links(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[Link]:
     """Read the chain from its beginning, in pages."""
     position = 0
-    while rows := await tx.fetch(LINKS, tenant_id, position, PAGE):
+    while rows := await tx.fetch(SQL["links"], tenant_id, position, PAGE):
         for row in rows:
             yield _link(row)
         position = rows[-1]["position"]
@@ -186,13 +112,13 @@ async def unsealed(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[Unseal
     """Read the rows without a seal, in pages."""
     sequence = -(2**63)
     while (last := await _window(tx, tenant_id, sequence)) is not None:
-        for row in await tx.fetch(UNSEALED, tenant_id, sequence, last):
+        for row in await tx.fetch(SQL["unsealed"], tenant_id, sequence, last):
             yield UnsealedRow(row["sequence"], row["at"], row["is_suspect"], _erasure(row))
         sequence = last
 
 
 async def _window(tx: Transaction, tenant_id: TenantId, after: int) -> int | None:
-    (row,) = await tx.fetch(WINDOW, tenant_id, after, PAGE)
+    (row,) = await tx.fetch(SQL["window"], tenant_id, after, PAGE)
     return None if row["last"] is None else int(row["last"])
 
 
@@ -200,13 +126,13 @@ async def erasures(tx: Transaction, tenant_id: TenantId) -> Sequence[ErasureReco
     """List the erasures on record, valid or not."""
     return [
         ErasureRecord(row["sequence"], TraceId(row["trace_id"]), row["sequences"] or "")
-        for row in await tx.fetch(ERASURES, tenant_id)
+        for row in await tx.fetch(SQL["erasures"], tenant_id)
     ]
 
 
 async def find_held_reason(tx: Transaction, tenant_id: TenantId, kind: JobKind) -> str | None:
     """Return why the tenant's job of this kind is held, or None."""
-    row = await tx.fetch_row(FIND_HELD, tenant_id, kind)
+    row = await tx.fetch_row(SQL["find_held"], tenant_id, kind)
     return None if row is None else str(row["held_reason"])
 
 

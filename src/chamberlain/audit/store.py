@@ -16,6 +16,9 @@ from chamberlain.changes.models import Subject
 from chamberlain.core.ids import ClientId, RequestId, TenantId, TraceId
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Record, Transaction
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 actor, $5 subject, $6 action, $7 and $8 the times, $9
 # number of rows. Null matches everything; each call is planned for its own values.
@@ -94,21 +97,6 @@ BY_ACTION: Final = _page_of(_merged("true"))
 BY_ACTOR: Final = _page_of(_merged(_OF_ACTOR))
 BY_SUBJECT: Final = _page_of(_newest(_OF_SUBJECT, _OF_ANY_ACTOR, _OF_ANY_ACTION))
 
-# Rows of a tenant that was never sealed count as unsealed.
-FIND_LOOK: Final = """
-SELECT coalesce(max(low), 0) AS low, coalesce(max(snapshot::text), '3:3:') AS snapshot
-FROM chamberlain.audit_head WHERE tenant_id = $1
-"""
-
-# $1 tenant, $2 the sequence to start after, $3 the last one, $4 number of rows.
-FIND_WINDOW: Final = """
-SELECT max(sequence) AS last, count(*) AS number FROM (
-    SELECT sequence FROM chamberlain.audit WHERE tenant_id = $1 AND sequence > $2 AND sequence <= $3
-    ORDER BY sequence LIMIT $4
-) next
-"""
-
-FIND_LAST: Final = "SELECT max(sequence) AS last FROM chamberlain.audit WHERE tenant_id = $1"
 
 # The matching rows of a window. $2 and $3 are its ends; the other parameters are those above.
 FIND_ROWS: Final = f"""
@@ -142,7 +130,7 @@ async def find_page(tx: Transaction, wanted: AuditFilter, page: PageWanted) -> P
 
 async def page_statement(tx: Transaction, wanted: AuditFilter, page: PageWanted) -> tuple[str, tuple[object, ...]]:
     """Return the statement and values for a page plus one row."""
-    (look,) = await tx.fetch(FIND_LOOK, tx.tenant_id)
+    (look,) = await tx.fetch(SQL["find_look"], tx.tenant_id)
     after = page.after
     # A cursor contains an id: the sequence as a number of 128 bits.
     place = (None, None) if after is None else (after.created_at, after.id.int)
@@ -152,7 +140,7 @@ async def page_statement(tx: Transaction, wanted: AuditFilter, page: PageWanted)
 
 async def find_last(tx: Transaction) -> int | None:
     """Find the highest sequence."""
-    (row,) = await tx.fetch(FIND_LAST, tx.tenant_id)
+    (row,) = await tx.fetch(SQL["find_last"], tx.tenant_id)
     return None if row["last"] is None else int(row["last"])
 
 
@@ -164,7 +152,7 @@ async def find_window(
     The end is None for the last window.
     """
     await tx.execute(PLANNING)
-    (window,) = await tx.fetch(FIND_WINDOW, tx.tenant_id, after, last, WINDOW)
+    (window,) = await tx.fetch(SQL["find_window"], tx.tenant_id, after, last, WINDOW)
     if not window["number"]:
         return (), None
     rows = await tx.fetch(FIND_ROWS, tx.tenant_id, after, window["last"], *_conditions(wanted))

@@ -19,10 +19,9 @@ from chamberlain.core.ids import ClientId, GroupId, TenantId, UserId
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
+from chamberlain.queries import load_queries
 
-FIND_ADMINISTRATORS = """
-SELECT administrator_users, administrator_groups FROM chamberlain.tenant WHERE tenant_id = $1
-"""
+SQL = load_queries(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Administrators:
 
 async def find_administrators(tx: Transaction, tenant_id: TenantId) -> Administrators | None:
     """Find the administrators of a tenant; None for an unknown tenant."""
-    row = await tx.fetch_row(FIND_ADMINISTRATORS, tenant_id)
+    row = await tx.fetch_row(SQL["find_administrators"], tenant_id)
     if row is None:
         return None
     return Administrators(

@@ -1,27 +1,22 @@
 """Record a change and its event in the transaction of the change."""
 
 from collections.abc import Sequence
-from typing import Final
 
 import msgspec
 
 from chamberlain.auth.models import Actor, ActorType
 from chamberlain.changes.models import Change, Event
 from chamberlain.database.transactions import Record, Transaction
+from chamberlain.queries import load_queries
 
-APPEND: Final = """
-INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)
-SELECT event_id, tenant_id, type, request_id, at, data::json
-FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::timestamptz[], $6::text[])
-    AS e (event_id, tenant_id, type, request_id, at, data)
-"""
+SQL = load_queries(__name__)
 
 
 async def append_events(tx: Transaction, events: Sequence[Event]) -> None:
     """Append events in this order."""
     if events:
         await tx.execute(
-            APPEND,
+            SQL["append"],
             [each.id for each in events],
             [each.tenant_id for each in events],
             [each.type for each in events],
@@ -36,23 +31,7 @@ def event_data(event: Event) -> str:
     return _encode(event.data).decode()
 
 
-# The transaction gets its id before the row gets its sequence, even if this row is its first write: the sealing
-# relies on that (sql/seals.sql). The condition forces the evaluation.
-RECORD_AUDIT = """
-INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
-SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::json
-FROM (SELECT pg_current_xact_id() AS number OFFSET 0) begun WHERE begun.number IS NOT NULL
-"""
-
-# The same for many rows, in order.
-RECORD_AUDITS = """
-INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
-SELECT a.tenant_id, a.action, a.request_id, a.trace_id, a.payload::json
-FROM (SELECT pg_current_xact_id() AS number OFFSET 0) begun
-CROSS JOIN unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[]) WITH ORDINALITY
-    AS a (tenant_id, action, request_id, trace_id, payload, place)
-WHERE begun.number IS NOT NULL ORDER BY a.place
-"""
+RECORD_AUDIT = SQL["record_audit"]
 
 _encode = msgspec.json.Encoder().encode
 
@@ -70,7 +49,7 @@ async def record_changes(tx: Transaction, changes: Sequence[Change]) -> None:
     """Record many changes in their transaction."""
     if changes:
         await tx.execute(
-            RECORD_AUDITS,
+            SQL["record_audits"],
             [change.tenant_id for change in changes],
             [change.action for change in changes],
             [change.request_id for change in changes],

@@ -24,19 +24,9 @@ from datetime import timedelta
 import asyncpg
 
 from chamberlain.core.errors import Conflict
+from chamberlain.queries import load_queries
 
-DOMAINS = """
-SELECT tenant_id, domain FROM chamberlain.tenant CROSS JOIN LATERAL unnest(domains) domain
-WHERE domains && $1 AND domain = ANY ($1) AND tenant_id <> ALL ($2)
-"""
-
-ASSIGNED = """
-SELECT t.tenant_id, t.template_id AS id FROM chamberlain.template t WHERE t.tenant_id = ANY ($1)
-AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id)
-UNION ALL
-SELECT p.tenant_id, p.policy_id FROM chamberlain.policy p WHERE p.tenant_id = ANY ($1)
-AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = p.tenant_id AND s.policy_id = p.policy_id)
-"""
+SQL = load_queries(__name__)
 
 
 async def find(tx: Transaction, tenant_ids: Collection[TenantId] | None = None) -> Mapping[TenantId, Configured]:
@@ -70,24 +60,18 @@ async def find_in_use(
     """Find conflicts with other tenants, and assigned templates and policies."""
     ids = list(tenant_ids)
     return InUse(
-        domains={row["domain"]: TenantId(row["tenant_id"]) for row in await tx.fetch(DOMAINS, list(domains), ids)},
+        domains={
+            row["domain"]: TenantId(row["tenant_id"]) for row in await tx.fetch(SQL["domains"], list(domains), ids)
+        },
         issuers={(each.issuer, each.tid): each.tenant_id for each in await tenant_records.holders_of(tx, issuers)},
-        assigned=frozenset((TenantId(row["tenant_id"]), UUID(str(row["id"]))) for row in await tx.fetch(ASSIGNED, ids)),
+        assigned=frozenset(
+            (TenantId(row["tenant_id"]), UUID(str(row["id"]))) for row in await tx.fetch(SQL["assigned"], ids)
+        ),
     )
-
-
-# A plan needs one snapshot.
-SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
 # Timeout of the locks. It is less than the driver's timeout of a statement.
 PATIENCE = timedelta(seconds=20)
-
-
-WAIT = "SELECT set_config('lock_timeout', $1, true)"
-
-
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.configuration', 0))"
 
 
 # Changes over HTTP and assignments wait, so that the plan stays valid.
@@ -103,7 +87,7 @@ async def look(tx: Transaction) -> None:
 
     The transaction writes nothing. Has to be called first.
     """
-    await tx.execute(SNAPSHOT)
+    await tx.execute(SQL["snapshot"])
 
 
 async def hold(tx: Transaction, tenant_ids: Collection[TenantId], *, patience: timedelta = PATIENCE) -> None:
@@ -112,13 +96,13 @@ async def hold(tx: Transaction, tenant_ids: Collection[TenantId], *, patience: t
     Raises Conflict after a timeout.
     """
     try:
-        await tx.execute(WAIT, str(round(patience.total_seconds() * 1000)))
-        await tx.execute(LOCK)
+        await tx.execute(SQL["wait"], str(round(patience.total_seconds() * 1000)))
+        await tx.execute(SQL["lock"])
         for tenant_id in sorted(tenant_ids):
             await template_records.lock(tx, tenant_id)
         for statement in LOCK_ROWS:
             await tx.execute(statement, list(tenant_ids))
-        await tx.execute(WAIT, "0")
+        await tx.execute(SQL["wait"], "0")
     except asyncpg.LockNotAvailableError as error:
         detail = "Another process is applying configuration files. Nothing was changed; try again when they are done."
         raise Conflict("stateDoesNotAllow", detail) from error

@@ -6,10 +6,13 @@ Runs in the worker's role.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 
 from chamberlain.database.transactions import Connection, Transaction
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 # Beyond this difference a process does not rely on its clock: the API is not ready and a worker claims nothing.
 MOST_CLOCK_DIFFERENCE = timedelta(seconds=30)
@@ -107,85 +110,16 @@ PAUSE = timedelta(hours=1)
 ReadTime: TypeAlias = Callable[[Transaction], Awaitable[datetime]]
 ReadClock: TypeAlias = Callable[[Transaction], Awaitable[ClockReading]]
 
-NOW: Final = "SELECT clock_timestamp()"
-
-READ: Final = """
-SELECT now() AS now, c.seen_at, c.trusted_at,
-    EXISTS (SELECT FROM chamberlain.clock_fault f WHERE f.resumed_at IS NULL) AS has_open_fault
-FROM chamberlain.clock c
-"""
-
-# Before the first reading, the newest event, audit row or sweep is the last sign of work. A fresh installation has
-# none of these. The sweep waits for an hour after each run.
-FIRST: Final = """
-INSERT INTO chamberlain.clock (seen_at, trusted_at)
-SELECT now(), coalesce(least(now(), greatest(
-    (SELECT max(a.at) FROM chamberlain.tenant t CROSS JOIN LATERAL (
-        SELECT a.at FROM chamberlain.audit a WHERE a.tenant_id = t.tenant_id ORDER BY a.sequence DESC LIMIT 1
-    ) a),
-    (SELECT max(e.at) FROM chamberlain.tenant t CROSS JOIN LATERAL (
-        SELECT e.at FROM chamberlain.event e WHERE e.tenant_id = t.tenant_id ORDER BY e.sequence DESC LIMIT 1
-    ) e),
-    (SELECT max(j.run_at) - $1::interval FROM chamberlain.job j WHERE j.kind = 'retentionSweep')
-)), now())
-ON CONFLICT DO NOTHING
-"""
-
-HOLD: Final = "SELECT FROM chamberlain.clock FOR UPDATE"
-
-CONFIRM: Final = "UPDATE chamberlain.clock SET confirmed_at = now(), confirmed_by = $1"
-
-STORE: Final = "UPDATE chamberlain.clock SET seen_at = $1, trusted_at = $2"
-
-BEGIN_FAULT: Final = "INSERT INTO chamberlain.clock_fault (from_at) VALUES ($1)"
-
-EXTEND_FAULT: Final = "UPDATE chamberlain.clock_fault SET from_at = least(from_at, $1) WHERE resumed_at IS NULL"
-
-END_FAULT: Final = """
-UPDATE chamberlain.clock_fault SET until_at = $1, resumed_at = $2 WHERE resumed_at IS NULL
-"""
-
-# A clock that was ahead by $1 queued, postponed and leased jobs. A worker that still runs one renews its lease every
-# three seconds. A job that is due early checks its time itself.
-BRING_JOBS_BACK: Final = """
-UPDATE chamberlain.job SET
-    run_at = least(run_at, greatest(now(), run_at - $1::interval)), queued_at = least(queued_at, now()),
-    lease_until = CASE
-        WHEN lease_until > now() + interval '1 minute' THEN now() + interval '10 seconds' ELSE lease_until
-    END
-WHERE run_at > now() OR queued_at > now() OR lease_until > now() + interval '1 minute'
-"""
-
-DECISION_TIME: Final = """
-SELECT coalesce(
-    (SELECT CASE WHEN now() > c.trusted_at + $1::interval THEN c.trusted_at END FROM chamberlain.clock c), now()
-) AS moment
-"""
-
-REPORT: Final = """
-INSERT INTO chamberlain.clock_report (process_id, host, is_worker, difference) VALUES ($1, $2, $3, $4)
-ON CONFLICT (process_id) DO UPDATE SET difference = excluded.difference, reported_at = excluded.reported_at
-"""
-
-WITHDRAW_REPORT: Final = """
-DELETE FROM chamberlain.clock_report WHERE process_id = $1 OR reported_at < now() - $2::interval
-"""
-
-REPORTS: Final = """
-SELECT host, is_worker, difference FROM chamberlain.clock_report
-WHERE reported_at >= now() - $1::interval ORDER BY host, is_worker
-"""
-
 
 async def read_time(connection: Connection) -> datetime:
     """Read the database's clock."""
-    moment: datetime = await connection.fetchval(NOW)
+    moment: datetime = await connection.fetchval(SQL["now"])
     return moment
 
 
 async def read(tx: Transaction) -> ClockReading | None:
     """Read the clock in this transaction; None before the first reading."""
-    row = await tx.fetch_row(READ)
+    row = await tx.fetch_row(SQL["read"])
     if row is None:
         return None
     return ClockReading(row["now"], ClockRecord(row["seen_at"], row["trusted_at"], row["has_open_fault"]))
@@ -199,12 +133,12 @@ async def observe(tx: Transaction) -> ClockReading:
     reading = await _first(tx) if (known := await read(tx)) is None else known
     if not reading.is_news:
         return reading
-    await tx.execute(HOLD)
+    await tx.execute(SQL["hold"])
     reading = await _known(tx)
     if reading.is_news:
         await _store(tx, reading, reading.stored())
         if reading.step_back:
-            await tx.execute(BRING_JOBS_BACK, reading.step_back)
+            await tx.execute(SQL["bring_jobs_back"], reading.step_back)
     return reading
 
 
@@ -214,10 +148,10 @@ async def confirm(tx: Transaction, *, by: str) -> ClockReading:
     Returns the previous reading.
     """
     await observe(tx)
-    await tx.execute(HOLD)
+    await tx.execute(SQL["hold"])
     reading = await _known(tx)
     await _store(tx, reading, confirmed(reading))
-    await tx.execute(CONFIRM, by)
+    await tx.execute(SQL["confirm"], by)
     return reading
 
 
@@ -226,29 +160,29 @@ async def decision_time(tx: Transaction) -> datetime:
 
     A doubted clock returns the last trusted time, so that nothing ends early.
     """
-    (row,) = await tx.fetch(DECISION_TIME, MOST_GAP)
+    (row,) = await tx.fetch(SQL["decision_time"], MOST_GAP)
     moment: datetime = row["moment"]
     return moment
 
 
 async def report(tx: Transaction, process_id: UUID, report: ClockReport) -> None:
     """Store that the clock of a process is wrong."""
-    await tx.execute(REPORT, process_id, report.host, report.is_worker, report.difference)
+    await tx.execute(SQL["report"], process_id, report.host, report.is_worker, report.difference)
 
 
 async def withdraw_report(tx: Transaction, process_id: UUID) -> None:
     """Remove the report of a process, and those that are too old."""
-    await tx.execute(WITHDRAW_REPORT, process_id, REPORTED_FOR)
+    await tx.execute(SQL["withdraw_report"], process_id, REPORTED_FOR)
 
 
 async def reports(tx: Transaction) -> Sequence[ClockReport]:
     """Read which processes have a wrong clock at present."""
-    rows = await tx.fetch(REPORTS, REPORTED_FOR)
+    rows = await tx.fetch(SQL["reports"], REPORTED_FOR)
     return [ClockReport(row["host"], row["is_worker"], row["difference"]) for row in rows]
 
 
 async def _first(tx: Transaction) -> ClockReading:
-    await tx.execute(FIRST, PAUSE)
+    await tx.execute(SQL["first"], PAUSE)
     return await _known(tx)
 
 
@@ -260,9 +194,9 @@ async def _known(tx: Transaction) -> ClockReading:
 
 
 async def _store(tx: Transaction, reading: ClockReading, record: ClockRecord) -> None:
-    await tx.execute(STORE, record.seen_at, record.trusted_at)
+    await tx.execute(SQL["store"], record.seen_at, record.trusted_at)
     if record.has_open_fault:
-        statement = EXTEND_FAULT if reading.record.has_open_fault else BEGIN_FAULT
+        statement = SQL["extend_fault"] if reading.record.has_open_fault else SQL["begin_fault"]
         await tx.execute(statement, reading.now - FAULT_MARGIN)
     if reading.record.has_open_fault and not record.has_open_fault:
-        await tx.execute(END_FAULT, reading.record.seen_at + FAULT_MARGIN, reading.now)
+        await tx.execute(SQL["end_fault"], reading.record.seen_at + FAULT_MARGIN, reading.now)

@@ -19,6 +19,9 @@ from chamberlain.core.outages import Outage
 from chamberlain.database.connection import Hosts, LeanConnection
 from chamberlain.database.errors import UNREACHABLE, OutageRecord, Report, connecting, raise_if_unreachable, unavailable
 from chamberlain.database.pool import RELEASED_WITHIN, LentConnection, WatchfulPool
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 Answer = TypeVar("Answer")
 Record: TypeAlias = asyncpg.Record
@@ -265,8 +268,4 @@ async def repeat_if_deadlocked(work: Callable[[], Awaitable[Answer]]) -> Answer:
     raise Overtaken
 
 
-# Walk an index in its order and stop when the page is full, whatever the statistics say.
-PLANNING: Final = """
-SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_sort', 'off', true),
-    set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)
-"""
+PLANNING: Final = SQL["planning"]

@@ -29,74 +29,15 @@ from chamberlain.guests.assignments.records import to_assigned
 from chamberlain.guests.models import FindingKind, FindingMailbox, FindingSource, FindingSubject
 from chamberlain.mailboxes.models import wanted_of
 from chamberlain.mailboxes.wire import read_mailbox_order
+from chamberlain.queries import load_queries
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.finish import prefix_of_request, task_of
 from chamberlain.requests.models import RequestKind, RequestResult
 from chamberlain.templates.cache import Revisions
 
-LIST_UNSCHEDULED: Final = """
-SELECT t.tenant_id FROM chamberlain.tenant t
-WHERE NOT EXISTS (SELECT FROM chamberlain.drift_check d WHERE d.tenant_id = t.tenant_id)
-"""
-# A tenant has a row here from the moment on when it has its job.
-SCHEDULE: Final = """
-WITH met AS (
-    INSERT INTO chamberlain.drift_check (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING tenant_id
-)
-INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, run_at)
-SELECT tenant_id, $2, tenant_id, $3, $4 FROM met
-"""
-# A concurrent request for a check waits, so that it is due after the running check.
-LOCK_CHECK: Final = """
-SELECT phase, position_at, position_id, asked_at, began_at, finished_at FROM chamberlain.drift_check
-WHERE tenant_id = $1 FOR UPDATE
-"""
-SAVE_CHECK: Final = """
-UPDATE chamberlain.drift_check SET
-    phase = $2, position_at = $3, position_id = $4, began_at = $5, finished_at = $6
-WHERE tenant_id = $1
-"""
-DELETE_CHECK: Final = "DELETE FROM chamberlain.drift_check WHERE tenant_id = $1"
-REQUEST_CHECK: Final = """
-INSERT INTO chamberlain.drift_check (tenant_id, asked_at) VALUES ($1, $2)
-ON CONFLICT (tenant_id) DO UPDATE SET asked_at = excluded.asked_at
-RETURNING xmax = 0 AS is_first, phase, position_at, position_id, asked_at, began_at, finished_at
-"""
-QUEUE: Final = "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, $2, $1, $3)"
-RUN_NOW: Final = """
-UPDATE chamberlain.job SET run_at = now()
-WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NULL AND run_at > now()
-"""
-READ_REPAIRS: Final = """
-SELECT subject_id, about, repairs, digest, found_at, has_given_up, is_under_way FROM chamberlain.drift_repair
-WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
-"""
-# Same lock order as in the writes of findings. Acceptance waits until the repair is announced.
-LOCK_FINDINGS: Final = """
-SELECT FROM chamberlain.finding
-WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'accepted') AND source = $3 AND about = ANY ($4)
-ORDER BY subject_id, kind, about FOR NO KEY UPDATE
-"""
-ACCEPTED: Final = """
-SELECT subject_id, about, kind FROM chamberlain.finding
-WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state = 'accepted' AND source = $3 AND about = ANY ($4)
-"""
-SAVE_REPAIRS: Final = """
-INSERT INTO chamberlain.drift_repair (
-    tenant_id, subject_id, about, repairs, digest, found_at, has_given_up, is_under_way
-)
-SELECT $1, subject_id, about, repairs, digest, found_at, has_given_up, is_under_way
-FROM unnest($2::uuid[], $3::text[], $4::integer[], $5::text[], $6::timestamptz[], $7::boolean[], $8::boolean[])
-    AS r (subject_id, about, repairs, digest, found_at, has_given_up, is_under_way)
-ORDER BY subject_id, about
-ON CONFLICT (tenant_id, subject_id, about) DO UPDATE SET
-    repairs = excluded.repairs, digest = excluded.digest, found_at = excluded.found_at,
-    has_given_up = excluded.has_given_up, is_under_way = excluded.is_under_way
-"""
-DELETE_REPAIRS: Final = """
-DELETE FROM chamberlain.drift_repair d USING unnest($2::uuid[], $3::text[]) AS r (subject_id, about)
-WHERE d.tenant_id = $1 AND d.subject_id = r.subject_id AND d.about = r.about
-"""
+SQL = load_queries(__name__)
+QUEUE: Final = SQL["queue"]
+ACCEPTED: Final = SQL["accepted"]
 # $1 tenant, $2 source, $3 properties of assignments, $4 now, $5 kinds. Assignments that were cleared, failed or
 # cancelled, and groups without a stored request, are no longer compared. Queued ones will be compared again. Findings
 # of old versions do not name their request, so all requests are searched for these.
@@ -167,39 +108,24 @@ LEFT JOIN chamberlain.template_revision v
 WHERE s.tenant_id = $1 AND s.subject_id > $2 AND s.is_assigned AND coalesce(r.state, 'succeeded') = 'succeeded'
 ORDER BY s.subject_id LIMIT $3
 """  # noqa: S608 - text of ours alone.
-# Guests who were removed by a policy or template, or are about to be.
-REMOVED: Final = """
-SELECT subject_id, about FROM chamberlain.finding
-WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'repaired') AND kind = ANY ($3)
-AND action = 'remove'
-"""
 _GUEST_KINDS = (
     FindingKind.GUEST_AGAINST_RULE,
     FindingKind.GUEST_EXPIRED,
     FindingKind.GUEST_INACTIVE,
     FindingKind.REVIEW_DUE,
 )
-# Lock in a fixed order to avoid deadlocks. These rows cannot be deleted until the transaction ends.
-LOCK_MAILBOXES: Final = """
-SELECT request_id FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2)
-ORDER BY request_id FOR KEY SHARE
-"""
-LOCK_REQUESTS: Final = """
-SELECT request_id FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2)
-ORDER BY request_id FOR KEY SHARE
-"""
 _GROUP_KINDS = frozenset({RequestKind.GROUP, RequestKind.TEAM})
 _decode_result = msgspec.json.Decoder(RequestResult).decode
 
 
 async def list_unscheduled(tx: Transaction) -> Sequence[TenantId]:
     """The tenants that have no job yet."""
-    return [TenantId(row["tenant_id"]) for row in await tx.fetch(LIST_UNSCHEDULED)]
+    return [TenantId(row["tenant_id"]) for row in await tx.fetch(SQL["list_unscheduled"])]
 
 
 async def schedule_check(tx: Transaction, tenant_id: TenantId, at: datetime, trace_id: TraceId) -> None:
     """Give a tenant its job, for the first time at this moment."""
-    await tx.execute(SCHEDULE, tenant_id, JobKind.DRIFT_CHECK, trace_id, at)
+    await tx.execute(SQL["schedule"], tenant_id, JobKind.DRIFT_CHECK, trace_id, at)
 
 
 async def lock_check(tx: Transaction, tenant_id: TenantId) -> DriftCheck:
@@ -207,7 +133,7 @@ async def lock_check(tx: Transaction, tenant_id: TenantId) -> DriftCheck:
 
     New requests wait for the transaction.
     """
-    row = await tx.fetch_row(LOCK_CHECK, tenant_id)
+    row = await tx.fetch_row(SQL["lock_check"], tenant_id)
     return DriftCheck() if row is None else _check(row)
 
 
@@ -215,12 +141,12 @@ async def save_check(tx: Transaction, tenant_id: TenantId, check: DriftCheck) ->
     """Keep how far they have come."""
     at = check.position
     place = (None, None, None) if at is None else (at.phase, at.at, at.id)
-    await tx.execute(SAVE_CHECK, tenant_id, *place, check.began_at, check.finished_at)
+    await tx.execute(SQL["save_check"], tenant_id, *place, check.began_at, check.finished_at)
 
 
 async def delete_check(tx: Transaction, tenant_id: TenantId) -> None:
     """The tenant is gone, and so is its job."""
-    await tx.execute(DELETE_CHECK, tenant_id)
+    await tx.execute(SQL["delete_check"], tenant_id)
 
 
 async def request_check(tx: Transaction, trace_id: TraceId, *, at: datetime) -> DriftCheck:
@@ -228,11 +154,11 @@ async def request_check(tx: Transaction, trace_id: TraceId, *, at: datetime) -> 
 
     It runs at once, or after the one that is running.
     """
-    (row,) = await tx.fetch(REQUEST_CHECK, tx.tenant_id, at)
+    (row,) = await tx.fetch(SQL["request_check"], tx.tenant_id, at)
     if row["is_first"]:
         await tx.execute(QUEUE, tx.tenant_id, JobKind.DRIFT_CHECK, trace_id)
     else:
-        await tx.execute(RUN_NOW, tx.tenant_id, JobKind.DRIFT_CHECK)
+        await tx.execute(SQL["run_now"], tx.tenant_id, JobKind.DRIFT_CHECK)
     return _check(row)
 
 
@@ -240,7 +166,7 @@ async def lock_states(
     tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[UUID], abouts: Collection[str]
 ) -> Mapping[Place, PropertyState]:
     """Read the states of properties and lock their findings against acceptance."""
-    await tx.fetch(LOCK_FINDINGS, tenant_id, subject_ids, FindingSource.DRIFT, list(abouts))
+    await tx.fetch(SQL["lock_findings"], tenant_id, subject_ids, FindingSource.DRIFT, list(abouts))
     return await read_states(tx, tenant_id, subject_ids, abouts)
 
 
@@ -250,7 +176,7 @@ async def read_states(
     """Read the states of these properties of these objects."""
     records = {
         (row["subject_id"], row["about"]): _record(row)
-        for row in await tx.fetch(READ_REPAIRS, tenant_id, subject_ids, list(abouts))
+        for row in await tx.fetch(SQL["read_repairs"], tenant_id, subject_ids, list(abouts))
     }
     accepted = {
         (row["subject_id"], FindingKind(row["kind"]), row["about"])
@@ -272,7 +198,7 @@ async def save_records(tx: Transaction, tenant_id: TenantId, records: Mapping[Pl
     kept = [(*place, record) for place, record in records.items() if record is not None]
     if kept:
         await tx.execute(
-            SAVE_REPAIRS,
+            SQL["save_repairs"],
             tenant_id,
             [subject_id for subject_id, _, _ in kept],
             [about for _, about, _ in kept],
@@ -284,7 +210,7 @@ async def save_records(tx: Transaction, tenant_id: TenantId, records: Mapping[Pl
         )
     gone = [place for place, record in records.items() if record is None]
     if gone:
-        await tx.execute(DELETE_REPAIRS, tenant_id, [place[0] for place in gone], [place[1] for place in gone])
+        await tx.execute(SQL["delete_repairs"], tenant_id, [place[0] for place in gone], [place[1] for place in gone])
 
 
 async def close_unmanaged(tx: Transaction, tenant_id: TenantId, abouts: Collection[str], *, at: datetime) -> None:
@@ -322,7 +248,9 @@ async def find_unmanaged(tx: Transaction, tenant_id: TenantId, managed: Sequence
     """
     mailboxes = [each for each in managed if isinstance(each, ManagedMailbox)]
     groups = [each for each in managed if isinstance(each, ManagedGroup)]
-    held = await _lock(tx, LOCK_MAILBOXES, tenant_id, mailboxes) | await _lock(tx, LOCK_REQUESTS, tenant_id, groups)
+    held = await _lock(tx, SQL["lock_mailboxes"], tenant_id, mailboxes) | await _lock(
+        tx, SQL["lock_requests"], tenant_id, groups
+    )
     gone = [each.subject.id for each in mailboxes if each.wanted.request_id not in held]
     return frozenset([*gone, *[each.subject.id for each in groups if each.wanted.request_id not in held]])
 
@@ -354,7 +282,7 @@ def _position(phase: RequestKind, row: Record) -> Position:
 async def _with_removed_guests(tx: Transaction, tenant_id: TenantId, batch: Batch) -> Batch:
     """Add to each group the guests whom a policy or template removed."""
     removed: dict[UUID, set[UserId]] = {}
-    for row in await tx.fetch(REMOVED, tenant_id, [each.subject.id for each in batch.objects], _GUEST_KINDS):
+    for row in await tx.fetch(SQL["removed"], tenant_id, [each.subject.id for each in batch.objects], _GUEST_KINDS):
         removed.setdefault(row["subject_id"], set()).add(UserId(UUID(row["about"])))
     return replace(
         batch,

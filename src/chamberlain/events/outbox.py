@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import msgspec
 
 from chamberlain.changes.models import Document, Event, EventType, format_time
 from chamberlain.core.ids import TemplateId, TenantId, TraceId
 from chamberlain.database.transactions import Transaction
+from chamberlain.queries import load_queries
 from chamberlain.queue.models import JobKind
+
+SQL = load_queries(__name__)
 
 # The events that webhooks of templates receive.
 TOLD = frozenset({EventType.MAILBOX_CREATED, EventType.GROUP_CREATED, EventType.TEAM_CREATED})
@@ -56,56 +58,6 @@ def without_metadata(payload: Document) -> Document:
     return {**payload, "data": {**data, "metadata": {}}} if isinstance(data, Mapping) else payload
 
 
-# Active webhooks of these templates; most templates have none.
-HOOKS: Final = """
-SELECT t.tenant_id, t.template_id, chamberlain.clean(r.content) #>> '{webhook,url}' AS url
-FROM unnest($1::uuid[], $2::uuid[]) AS asked (tenant_id, template_id)
-JOIN chamberlain.template t USING (tenant_id, template_id)
-JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-WHERE chamberlain.clean(r.content) #>> '{webhook,active}' = 'true' AND NOT EXISTS (
-    SELECT FROM chamberlain.webhook_state s
-    WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id AND s.disabled_at IS NOT NULL
-)
-"""
-
-
-ACCEPT: Final = """
-WITH told AS MATERIALIZED (
-    SELECT chamberlain.new_delivery_id(now()) AS delivery_id, e.tenant_id, e.event_id, e.type, e.request_id,
-        e.template_id, e.url, e.payload, e.trace_id, e.place
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[])
-        WITH ORDINALITY AS e (tenant_id, event_id, type, request_id, template_id, url, payload, trace_id, place)
-), queued AS (
-    INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, lane)
-    SELECT tenant_id, $9, delivery_id, trace_id, template_id FROM told ORDER BY place
-    RETURNING job_id, subject
-)
-INSERT INTO chamberlain.delivery (
-    tenant_id, delivery_id, event_id, type, request_id, template_id, url, job_id, payload, trace_id
-)
-SELECT told.tenant_id, told.delivery_id, told.event_id, told.type, told.request_id, told.template_id, told.url,
-    queued.job_id, told.payload, told.trace_id
-FROM told JOIN queued ON queued.subject = told.delivery_id
-"""
-
-
-# Running deliveries are skipped and notice it themselves. Deliveries are locked before their jobs, as in a
-# redelivery.
-CANCEL: Final = """
-WITH pending AS MATERIALIZED (
-    SELECT delivery_id, job_id FROM chamberlain.delivery
-    WHERE tenant_id = $1 AND template_id = $2 AND state = 'pending' AND state <> 'succeeded' FOR UPDATE SKIP LOCKED
-), withdrawn AS (
-    DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
-        SELECT j.job_id FROM chamberlain.job j
-        WHERE j.tenant_id = $1 AND j.job_id IN (SELECT job_id FROM pending)
-        AND (j.lease_until IS NULL OR j.lease_until < now()) FOR UPDATE SKIP LOCKED
-    )) RETURNING subject
-)
-UPDATE chamberlain.delivery d SET state = 'cancelled', job_id = NULL FROM withdrawn w
-WHERE d.tenant_id = $1 AND d.delivery_id = w.subject
-"""
-
 _encode = msgspec.json.Encoder().encode
 
 
@@ -116,11 +68,13 @@ async def accept(tx: Transaction, tellings: Sequence[Telling]) -> None:
         return
     # Look up each template once for any number of requests.
     tenants, templates = zip(*{each.place for each in worth_telling}, strict=True)
-    hooks = {(row["tenant_id"], row["template_id"]): row["url"] for row in await tx.fetch(HOOKS, tenants, templates)}
+    hooks = {
+        (row["tenant_id"], row["template_id"]): row["url"] for row in await tx.fetch(SQL["hooks"], tenants, templates)
+    }
     told = [each for each in worth_telling if each.place in hooks]
     if told:
         await tx.execute(
-            ACCEPT,
+            SQL["accept"],
             [each.event.tenant_id for each in told],
             [each.event.id for each in told],
             [each.event.type for each in told],
@@ -144,4 +98,4 @@ def payload_of(event: Event) -> str:
 
 async def cancel_pending(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
     """Cancel the pending deliveries of a template."""
-    await tx.execute(CANCEL, tenant_id, template_id)
+    await tx.execute(SQL["cancel"], tenant_id, template_id)

@@ -12,6 +12,9 @@ from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import EventId, RequestId, TenantId
 from chamberlain.core.paging import FeedPage, FeedPosition, FeedWanted
 from chamberlain.database.transactions import PLANNING, Database, Record, Transaction
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +32,8 @@ class EventRecord:
     data: bytes
 
 
-# $1 tenant, $2 the position to start after, $3 number of events.
-PAGE = """
-SELECT e.event_id, e.type, e.at, e.request_id, e.tenant_id, e.data, e.position FROM chamberlain.event e
-WHERE e.tenant_id = $1 AND e.position > $2 ORDER BY e.position, e.sequence LIMIT $3
-"""
-
-PLACE = "SELECT chamberlain.place_events($1, $2)"
+PAGE = SQL["page"]
+PLACE = SQL["place"]
 
 # Events that get a position at once: more than a page has, and few enough to keep the next reader from waiting.
 PLACED = 500

@@ -9,33 +9,15 @@ from chamberlain.auth.models import Caller
 from chamberlain.core.errors import Conflict, KeyReused
 from chamberlain.core.idempotency import IdempotencyKey, KeptAnswer
 from chamberlain.database.transactions import Record, Transaction
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 # How long a second call waits for the first (docs/reference/api.md, "Headers").
 WAIT = timedelta(seconds=10)
 
-# A second call waits here until the row of the first is committed or rolled back.
-CLAIM = """
-INSERT INTO chamberlain.idempotency_key (tenant_id, client_id, caller_id, key, digest) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT DO NOTHING RETURNING key
-"""
 
-FIND = """
-SELECT digest, answer FROM chamberlain.idempotency_key
-WHERE tenant_id = $1 AND client_id = $2 AND caller_id = $3 AND key = $4
-"""
-
-KEEP = """
-UPDATE chamberlain.idempotency_key SET answer = $5
-WHERE tenant_id = $1 AND client_id = $2 AND caller_id = $3 AND key = $4
-"""
-
-SWEEP = """
-DELETE FROM chamberlain.idempotency_key WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM chamberlain.idempotency_key
-    WHERE created_at < $1 AND NOT chamberlain.is_of_clock_fault(created_at, $1)
-    ORDER BY created_at LIMIT $2
-)) RETURNING key
-"""
+SWEEP = SQL["sweep"]
 
 
 async def once(
@@ -74,7 +56,7 @@ async def find(tx: Transaction, caller: Caller, idempotency: IdempotencyKey | No
     """
     if idempotency is None:
         return None
-    row = await tx.fetch_row(FIND, *_key(caller, idempotency))
+    row = await tx.fetch_row(SQL["find"], *_key(caller, idempotency))
     return None if row is None else KeptAnswer(_stored(row, idempotency), replayed=True)
 
 
@@ -88,18 +70,18 @@ async def claim(
     # Other locks are held briefly and keep their shorter timeout.
     await tx.execute("SELECT set_config('lock_timeout', $1, true)", f"{wait // timedelta(milliseconds=1)}ms")
     try:
-        claimed = await tx.fetch_row(CLAIM, *_key(caller, idempotency), idempotency.digest)
+        claimed = await tx.fetch_row(SQL["claim"], *_key(caller, idempotency), idempotency.digest)
     except asyncpg.LockNotAvailableError as error:
         raise Conflict.in_progress() from error
     await tx.execute("SET LOCAL lock_timeout = DEFAULT")
     if claimed is not None:
         return None
-    return _stored(await tx.fetch_row(FIND, *_key(caller, idempotency)), idempotency)
+    return _stored(await tx.fetch_row(SQL["find"], *_key(caller, idempotency)), idempotency)
 
 
 async def keep(tx: Transaction, caller: Caller, idempotency: IdempotencyKey, answer: bytes) -> None:
     """Store the response under the key."""
-    await tx.execute(KEEP, *_key(caller, idempotency), answer.decode())
+    await tx.execute(SQL["keep"], *_key(caller, idempotency), answer.decode())
 
 
 def _key(caller: Caller, idempotency: IdempotencyKey) -> tuple[object, ...]:

@@ -15,7 +15,10 @@ from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.mailboxes import MailboxType, TemplateSource
 from chamberlain.mailboxes.models import MailboxRecord, provisioning_state_of
 from chamberlain.mailboxes.wire import read_mailbox_order
+from chamberlain.queries import load_queries
 from chamberlain.requests.models import RequestError, RequestState
+
+SQL = load_queries(__name__)
 
 # A mailbox without a request is active: retention deletes failed ones together with their requests.
 _KNOWN: Final = """m.mailbox_id, m.tenant_id, m.request_id, m.kind, m.address, m.template_id, m.template_source,
@@ -35,17 +38,6 @@ SELECT {_KNOWN}, m.warnings FROM chamberlain.mailbox m LEFT JOIN chamberlain.req
 WHERE m.tenant_id = $1 AND m.request_id = $2
 """  # noqa: S608 - as above.
 
-FIND_IDS: Final = "SELECT request_id, mailbox_id FROM chamberlain.mailbox WHERE request_id = ANY ($1)"
-
-FIND_RESERVED: Final = """
-SELECT value FROM chamberlain.reservation WHERE tenant_id = $1 AND kind = $2 AND value = ANY ($3)
-"""
-
-FIND_HOLDER: Final = """
-SELECT m.mailbox_id FROM chamberlain.reservation v JOIN chamberlain.mailbox m USING (request_id)
-WHERE v.tenant_id = $1 AND v.kind = $2 AND v.value = $3 AND ($4::uuid IS NULL OR $4 = ANY (m.readers))
-"""
-
 
 async def find(tx: Transaction, mailbox_id: MailboxId, *, reader: UUID | None) -> MailboxRecord | None:
     """Read a mailbox if the reader may see it.
@@ -64,13 +56,13 @@ async def find_of_request(tx: Transaction, request_id: RequestId) -> MailboxReco
 
 async def ids_of_requests(tx: Transaction, request_ids: Sequence[RequestId]) -> Mapping[RequestId, MailboxId]:
     """Return the ids of the mailboxes of these requests."""
-    rows = await tx.fetch(FIND_IDS, request_ids)
+    rows = await tx.fetch(SQL["find_ids"], request_ids)
     return {RequestId(row["request_id"]): MailboxId(row["mailbox_id"]) for row in rows}
 
 
 async def reserved(tx: Transaction, kind: str, values: Sequence[str]) -> frozenset[str]:
     """Return the names (in comparison form) or addresses that are reserved."""
-    rows = await tx.fetch(FIND_RESERVED, tx.tenant_id, kind, values)
+    rows = await tx.fetch(SQL["find_reserved"], tx.tenant_id, kind, values)
     return frozenset([row["value"] for row in rows])
 
 
@@ -79,7 +71,7 @@ async def find_holder(tx: Transaction, kind: str, value: str, *, reader: UUID | 
 
     Returns None if the reader may not see it.
     """
-    row = await tx.fetch_row(FIND_HOLDER, tx.tenant_id, kind, value, reader)
+    row = await tx.fetch_row(SQL["find_holder"], tx.tenant_id, kind, value, reader)
     return MailboxId(row["mailbox_id"]) if row else None
 
 

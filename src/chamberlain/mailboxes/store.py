@@ -15,7 +15,10 @@ from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord, ProvisioningState, request_states_of
 from chamberlain.mailboxes.records import COLUMNS, record_of
 from chamberlain.mailboxes.rules import comparison_form
+from chamberlain.queries import load_queries
 from chamberlain.queue.jobs import are_few_due
+
+SQL = load_queries(__name__)
 
 # This many mailboxes are sorted or looked up in a few milliseconds.
 FEW: Final = 1_000
@@ -124,12 +127,6 @@ CROSS JOIN LATERAL (
 ) m
 ORDER BY place.number
 """  # noqa: S608 - text of ours alone.
-SPANS_READY: Final = """
-SELECT count(*) = 3 AS ready FROM pg_index i WHERE i.indisvalid AND i.indexrelid IN (
-    to_regclass('chamberlain.mailbox_span_name'), to_regclass('chamberlain.mailbox_span_address'),
-    to_regclass('chamberlain.mailbox_span_alias')
-)
-"""
 
 
 class Route(Enum):
@@ -173,7 +170,7 @@ async def find_route(tx: Transaction, wanted: MailboxFilter, reader: UUID | None
         return Route.ELSEWHERE
     if wanted.prefix is None:
         return Route.WALK
-    (row,) = await tx.fetch(SPANS_READY)
+    (row,) = await tx.fetch(SQL["spans_ready"])
     if row["ready"]:
         return Route.SPANS
     return Route.FEW_BEGINNING if await _few_begin(tx, wanted.prefix) else Route.WALK

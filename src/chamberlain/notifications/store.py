@@ -9,16 +9,10 @@ from typing import Final
 from chamberlain.core.ids import GroupId, NoticeId, RequestId, TenantId, UserId
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.notifications.models import AboutRequest, AboutSubject, Notice, NoticeKind
+from chamberlain.queries import load_queries
 
-FIND: Final = """
-SELECT tenant_id, notice_id, kind, request_id, level, subject_id, at, attempts, told FROM chamberlain.notice
-WHERE tenant_id = $1 AND notice_id = $2
-"""
-SAVE_NOTIFIED: Final = """
-UPDATE chamberlain.notice SET told = told || $3::uuid[] WHERE tenant_id = $1 AND notice_id = $2
-"""
-COUNT_ATTEMPT: Final = "UPDATE chamberlain.notice SET attempts = attempts + 1 WHERE tenant_id = $1 AND notice_id = $2"
-DELETE: Final = "DELETE FROM chamberlain.notice WHERE tenant_id = $1 AND notice_id = $2"
+SQL = load_queries(__name__)
+FIND: Final = SQL["find"]
 
 
 async def find(tx: Transaction, notice_id: NoticeId) -> Notice | None:
@@ -38,17 +32,17 @@ async def find(tx: Transaction, notice_id: NoticeId) -> Notice | None:
 
 async def save_notified(tx: Transaction, notice_id: NoticeId, users: Iterable[UserId]) -> None:
     """Save recipients who got the notice or never can."""
-    await tx.execute(SAVE_NOTIFIED, tx.tenant_id, notice_id, list(users))
+    await tx.execute(SQL["save_notified"], tx.tenant_id, notice_id, list(users))
 
 
 async def count_attempt(tx: Transaction, notice_id: NoticeId) -> None:
     """Count an incomplete attempt."""
-    await tx.execute(COUNT_ATTEMPT, tx.tenant_id, notice_id)
+    await tx.execute(SQL["count_attempt"], tx.tenant_id, notice_id)
 
 
 async def delete(tx: Transaction, notice_id: NoticeId) -> None:
     """Delete a notice that was sent or given up."""
-    await tx.execute(DELETE, tx.tenant_id, notice_id)
+    await tx.execute(SQL["delete"], tx.tenant_id, notice_id)
 
 
 def _about(row: Record) -> AboutRequest | AboutSubject:

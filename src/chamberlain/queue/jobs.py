@@ -11,6 +11,7 @@ from uuid import UUID
 from chamberlain.core.ids import JobId, TenantId, TraceId
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Record, Transaction
+from chamberlain.queries import load_queries
 from chamberlain.queue.models import (
     MOST_COUNTED,
     NOBODY,
@@ -25,90 +26,11 @@ from chamberlain.queue.models import (
     job_id_of,
 )
 
-# Claim due jobs of every tenant, the oldest first. The walk over tenants costs one index probe each, for any number
-# of jobs. Shares are even. A tenant with as many leases as its limit, or that of all tenants, gets nothing. With more
-# tenants than jobs to claim the choice is random, so that none starves. An expired lease means that a run was cut
-# short, and counts as an attempt. Kinds that only newer workers know are left to them, and jobs with a lane to
-# lanes.py. Jobs of a suspended tenant are idle, except the one that seals its audit trail, which has its own index.
-CLAIM = """
-WITH RECURSIVE tenant AS (
-    (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL AND lane IS NULL ORDER BY tenant_id LIMIT 1)
-    UNION ALL
-    SELECT (
-        SELECT j.tenant_id FROM chamberlain.job j
-        WHERE j.held_reason IS NULL AND j.lane IS NULL AND j.tenant_id > tenant.tenant_id
-        ORDER BY j.tenant_id LIMIT 1
-    )
-    FROM tenant WHERE tenant.tenant_id IS NOT NULL
-), due AS (
-    SELECT tenant.tenant_id, least($4, t.running_jobs) AS most_running
-    FROM tenant LEFT JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
-        SELECT FROM chamberlain.job j
-        WHERE j.tenant_id = tenant.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
-        AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
-        ORDER BY j.run_at LIMIT 1
-    ) oldest
-    WHERE t.suspended IS NOT TRUE
-    ORDER BY random() LIMIT $2
-), share AS (
-    SELECT due.tenant_id, least(
-        ceil($2::numeric / count(*) OVER ()),
-        due.most_running - (
-            SELECT count(*) FROM (
-                SELECT j.lease_until FROM chamberlain.job j
-                WHERE j.tenant_id = due.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
-                ORDER BY j.run_at LIMIT due.most_running
-            ) front WHERE front.lease_until >= now()
-        )
-    )::integer AS most
-    FROM due
-), picked AS (
-    SELECT next.job_id FROM share CROSS JOIN LATERAL (
-        SELECT j.job_id FROM chamberlain.job j
-        WHERE j.tenant_id = share.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
-        AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
-        ORDER BY j.run_at LIMIT greatest(share.most, 0)
-        FOR UPDATE SKIP LOCKED
-    ) next
-    LIMIT $2
-), sealing AS (
-    SELECT seal.job_id FROM tenant JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
-        SELECT j.job_id FROM chamberlain.job j
-        WHERE j.tenant_id = tenant.tenant_id AND j.kind = 'auditSeal' AND j.held_reason IS NULL AND j.run_at <= now()
-        AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
-        FOR UPDATE SKIP LOCKED
-    ) seal
-    WHERE t.suspended
-    LIMIT $2
-)
-UPDATE chamberlain.job SET
-    lease_id = $1, lease_until = now() + $3, attempts = attempts + (lease_until IS NOT NULL)::integer
-WHERE job_id = ANY (ARRAY(
-    SELECT sealing.job_id FROM sealing UNION ALL SELECT picked.job_id FROM picked LIMIT $2
-))
-RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at
-"""
-
-QUEUE = "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, $2, $3, $4)"
-
-QUEUE_AT = """
-INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, run_at) VALUES ($1, $2, $3, $4, $5)
-"""
-
-QUEUE_THE_ONE = """
-INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) SELECT $1, $2, $1, $3
-WHERE NOT EXISTS (SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2)
-"""
-
-# Locked rows are being finished. Waiting for them could deadlock.
-RENEW = """
-UPDATE chamberlain.job SET lease_until = now() + $3
-WHERE job_id = ANY (ARRAY(
-    SELECT job_id FROM chamberlain.job WHERE job_id = ANY ($2) AND lease_id = ANY ($1) FOR UPDATE SKIP LOCKED
-))
-"""
-
-COMPLETE = "DELETE FROM chamberlain.job WHERE lease_id = $1 AND job_id = ANY ($2) RETURNING job_id"
+SQL = load_queries(__name__)
+CLAIM = SQL["claim"]
+QUEUE = SQL["queue"]
+RENEW = SQL["renew"]
+COMPLETE = SQL["complete"]
 
 # A cancelled request needs no job. A running one ends by itself, so it is not waited for. The kind is part of the
 # text, so that every plan uses the index of that kind (migration 0033).
@@ -123,12 +45,6 @@ DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
     for kind in JobKind
 }
 
-POSTPONE = """
-UPDATE chamberlain.job SET run_at = now() + later.after, lease_id = NULL, lease_until = NULL, attempts = 0
-FROM unnest($2::bigint[], $3::interval[]) AS later (job_id, after)
-WHERE job.job_id = later.job_id AND job.lease_id = $1
-RETURNING job.job_id
-"""
 
 NEWER = {
     kind: f"""
@@ -137,10 +53,7 @@ SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = '{kind}' AND subject
     for kind in JobKind
 }
 
-GIVE_BACK = """
-UPDATE chamberlain.job SET lease_id = NULL, lease_until = NULL WHERE job_id = ANY ($2) AND lease_id = ANY ($1)
-RETURNING job_id
-"""
+GIVE_BACK = SQL["give_back"]
 
 _DUE: Final = """
 FROM looked CROSS JOIN LATERAL (
@@ -193,7 +106,7 @@ async def queue(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId
 
 async def queue_at(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId, *, at: datetime) -> None:
     """Queue a job of the tenant for a later time."""
-    await tx.execute(QUEUE_AT, tx.tenant_id, kind, subject, trace_id, at)
+    await tx.execute(SQL["queue_at"], tx.tenant_id, kind, subject, trace_id, at)
 
 
 async def queue_the_one(tx: Transaction, kind: JobKind, trace_id: TraceId) -> None:
@@ -203,7 +116,7 @@ async def queue_the_one(tx: Transaction, kind: JobKind, trace_id: TraceId) -> No
     """
     # Serialize processes that start together, so that each sees the job of the other.
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('job ' || $1, 0))", kind)
-    await tx.execute(QUEUE_THE_ONE, NOBODY, kind, trace_id)
+    await tx.execute(SQL["queue_the_one"], NOBODY, kind, trace_id)
 
 
 async def claim(
@@ -243,7 +156,7 @@ async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postpone
     """
     if not postponed:
         return frozenset()
-    rows = await tx.fetch(POSTPONE, lease_id, [p.job_id for p in postponed], [p.after for p in postponed])
+    rows = await tx.fetch(SQL["postpone"], lease_id, [p.job_id for p in postponed], [p.after for p in postponed])
     return frozenset(JobId(row["job_id"]) for row in rows)
 
 
@@ -302,37 +215,7 @@ async def are_few_due(tx: Transaction) -> bool:
     return int(row["number"]) <= FEW_DUE
 
 
-HOLD: Final = """
-UPDATE chamberlain.job SET held_reason = $3, lease_id = NULL, lease_until = NULL
-WHERE lease_id = $1 AND job_id = $2 RETURNING job_id
-"""
-
-HELD: Final = """
-SELECT job_id, tenant_id, kind, subject, held_reason, attempts, trace_id, queued_at FROM chamberlain.job
-WHERE tenant_id = $1 AND held_reason IS NOT NULL
-AND ($2::timestamptz IS NULL OR (queued_at, job_id) < ($2, $3::bigint))
-ORDER BY queued_at DESC, job_id DESC LIMIT $4
-"""
-
-HELD_OF_ALL: Final = """
-SELECT job_id, tenant_id, kind, subject, held_reason, attempts, trace_id, queued_at FROM chamberlain.job
-WHERE held_reason IS NOT NULL ORDER BY queued_at, job_id
-"""
-
-# $2 is null for a job of any tenant.
-RELEASE: Final = """
-WITH held AS (
-    SELECT job_id, held_reason, attempts FROM chamberlain.job
-    WHERE job_id = $1 AND ($2::uuid IS NULL OR tenant_id = $2) AND held_reason IS NOT NULL FOR UPDATE
-)
-UPDATE chamberlain.job j SET held_reason = NULL, attempts = 0, run_at = now() FROM held WHERE j.job_id = held.job_id
-RETURNING j.job_id, j.tenant_id, j.kind, j.subject, held.held_reason, held.attempts, j.trace_id, j.queued_at
-"""
-
-RELEASE_OF: Final = """
-UPDATE chamberlain.job SET held_reason = NULL, attempts = 0, run_at = now()
-WHERE tenant_id = $1 AND kind = $2 AND subject = $3 AND held_reason IS NOT NULL
-"""
+HELD: Final = SQL["held"]
 
 
 async def hold(tx: Transaction, lease_id: UUID, job_id: JobId, reason: str) -> bool:
@@ -340,7 +223,7 @@ async def hold(tx: Transaction, lease_id: UUID, job_id: JobId, reason: str) -> b
 
     Returns False if another worker has claimed it.
     """
-    return await tx.fetch_row(HOLD, lease_id, job_id, reason) is not None
+    return await tx.fetch_row(SQL["hold"], lease_id, job_id, reason) is not None
 
 
 async def find_page(tx: Transaction, page: PageWanted) -> Page[HeldJob]:
@@ -356,7 +239,7 @@ async def find_page(tx: Transaction, page: PageWanted) -> Page[HeldJob]:
 
 async def find_all(tx: Transaction) -> Sequence[HeldJob]:
     """Find the held jobs of all tenants, oldest first."""
-    return [_held(row) for row in await tx.fetch(HELD_OF_ALL)]
+    return [_held(row) for row in await tx.fetch(SQL["held_of_all"])]
 
 
 async def release(tx: Transaction, job_id: JobId) -> HeldJob | None:
@@ -364,19 +247,19 @@ async def release(tx: Transaction, job_id: JobId) -> HeldJob | None:
 
     Returns it as it was held, or None if there is no such job.
     """
-    row = await tx.fetch_row(RELEASE, job_id, tx.tenant_id)
+    row = await tx.fetch_row(SQL["release"], job_id, tx.tenant_id)
     return _held(row) if row else None
 
 
 async def release_of_any(tx: Transaction, job_id: JobId) -> HeldJob | None:
     """Release a held job of any tenant, for the command line."""
-    row = await tx.fetch_row(RELEASE, job_id, None)
+    row = await tx.fetch_row(SQL["release"], job_id, None)
     return _held(row) if row else None
 
 
 async def release_of(tx: Transaction, kind: JobKind, subject: UUID) -> None:
     """Release the tenant's job with this subject, if it is held."""
-    await tx.execute(RELEASE_OF, tx.tenant_id, kind, subject)
+    await tx.execute(SQL["release_of"], tx.tenant_id, kind, subject)
 
 
 def _held(row: Record) -> HeldJob:

@@ -18,11 +18,14 @@ from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Record, Transaction
 from chamberlain.events import outbox
 from chamberlain.events.outbox import Telling
+from chamberlain.queries import load_queries
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import HELD, PROVISIONING, Claim, Job, Postponed
 from chamberlain.requests.models import RequestKind, StepRecord
 from chamberlain.requests.records import shorten
 from chamberlain.requests.steps import Settlement, Task
+
+SQL = load_queries(__name__)
 
 
 def prefix_of_request(request: str, at: str) -> str:
@@ -58,53 +61,6 @@ r.trace_id, r.created_at, r.extension_prefix,
         = jsonb_build_array(jsonb_build_object('state', 'running', 'at', now())) AS is_new
 """  # noqa: S608 - text of ours alone.
 
-# The job of a request is held: the request waits for an administrator at its first unfinished step, and can be
-# cancelled. A queued request gets a running entry as well. The steps are not decoded, so that a request that cannot run
-# can be held in any case.
-HOLD_UP = """
-WITH held AS (
-    SELECT q.request_id, (
-        SELECT jsonb_build_object(
-            'step', s.step ->> 'step', 'reason', $3::text, 'attempt', coalesce((s.step ->> 'attempts')::integer, 0) + 1,
-            'next_attempt_at', NULL, 'ends_at', NULL
-        )
-        FROM json_array_elements(q.steps) WITH ORDINALITY AS s (step, place)
-        WHERE s.step ->> 'state' NOT IN ('succeeded', 'warning') ORDER BY s.place LIMIT 1
-    ) AS waiting
-    FROM chamberlain.request q WHERE q.tenant_id = $1 AND q.request_id = $2
-)
-UPDATE chamberlain.request r SET
-    state = 'waiting', updated_at = now(), waiting = held.waiting,
-    timeline = timeline || CASE WHEN r.state = 'queued' THEN jsonb_build_array(
-        jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
-    ) ELSE '[]' END || jsonb_build_array(jsonb_build_object(
-        'kind', 'state', 'state', jsonb_build_object('state', 'waiting', 'at', now(), 'waiting', held.waiting)
-    ))
-FROM held
-WHERE r.tenant_id = $1 AND r.request_id = held.request_id AND r.state IN ('queued', 'running', 'waiting')
-"""
-
-PUT_DOWN: Final = """
-UPDATE chamberlain.request r SET
-    state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
-    people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at,
-    timeline = r.timeline || p.timeline::jsonb, made = coalesce(p.made::json, r.made),
-    warnings = CASE WHEN p.warnings IS NULL THEN r.warnings
-        ELSE (coalesce(r.warnings::jsonb, '[]') || p.warnings::jsonb)::json END
-FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[],
-    $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::text[])
-    AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline, made, warnings)
-WHERE r.request_id = p.request_id AND r.state = 'running'
-"""
-
-# A request that was accepted while the directory was unavailable has a caller without a name.
-NAME_CALLERS = """
-WITH named AS (
-    UPDATE chamberlain.request r SET actor_name = n.name FROM unnest($1::uuid[], $2::text[]) AS n (request_id, name)
-    WHERE r.request_id = n.request_id RETURNING r.request_id, r.actor_name
-)
-UPDATE chamberlain.mailbox m SET actor_name = named.actor_name FROM named WHERE m.request_id = named.request_id
-"""
 
 _encode = msgspec.json.Encoder().encode
 _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
@@ -123,13 +79,13 @@ async def hold_up(tx: Transaction, tenant_id: TenantId, request_id: RequestId, r
 
     Finished requests stay unchanged.
     """
-    await tx.execute(HOLD_UP, tenant_id, request_id, reason)
+    await tx.execute(SQL["hold_up"], tenant_id, request_id, reason)
 
 
 async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
     """Write the progress of running requests."""
     await tx.execute(
-        PUT_DOWN,
+        SQL["put_down"],
         [each.request_id for each in settlements],
         [each.progress.state for each in settlements],
         [_encode(each.progress.steps).decode() for each in settlements],
@@ -144,7 +100,7 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
         [_json(each.warnings or None) for each in settlements],
     )
     if named := {each.request_id: each.caller_name for each in settlements if each.caller_name}:
-        await tx.execute(NAME_CALLERS, list(named), list(named.values()))
+        await tx.execute(SQL["name_callers"], list(named), list(named.values()))
     if growing := [each.request_id for each in settlements if each.may_come_again]:
         await shorten(tx, growing)
 

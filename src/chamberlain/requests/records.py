@@ -15,6 +15,7 @@ from chamberlain.changes.records import actor_of
 from chamberlain.core.idempotency import IdempotencyKey
 from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId
 from chamberlain.database.transactions import Record, Transaction
+from chamberlain.queries import load_queries
 from chamberlain.requests.models import (
     ApprovalRecord,
     Replayed,
@@ -31,54 +32,8 @@ from chamberlain.requests.models import (
 from chamberlain.requests.rules import TARGETS, Action, left_behind
 from chamberlain.requests.steps import MOST_ENTRIES, abandon, entries_of_move, restart
 
-# The columns that `record_of` reads. A FROM clause follows.
-SELECT = """
-SELECT request_id, tenant_id, approval_required, kind, state, display_name, template_id, template_name, body, waiting,
-blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
-finished_at, approvals, made"""
-FIND = f"{SELECT} FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2"
-
-# Locks the request until the end of the transaction.
-HOLD = f"{FIND} FOR UPDATE"
-
-FIND_HOLDER = """
-SELECT request_id FROM chamberlain.reservation WHERE tenant_id = $1 AND kind = 'address' AND value = lower($2)
-"""
-
-FIND_BY_KEY = """
-SELECT k.digest, r.request_id, r.approval_required
-FROM chamberlain.idempotency_key k JOIN chamberlain.request r USING (tenant_id, request_id)
-WHERE k.tenant_id = $1 AND k.client_id = $2 AND k.caller_id = $3 AND k.key = $4
-"""
-
-# Cuts a long timeline to half of the limit. The numbers of its entries do not change.
-SHORTEN = """
-UPDATE chamberlain.request r SET
-    timeline_start = r.timeline_start + jsonb_array_length(r.timeline) - $2 / 2,
-    timeline = jsonb_path_query_array(r.timeline, format('$[last - %s to last]', $2 / 2 - 1)::jsonpath)
-WHERE r.request_id = ANY ($1) AND jsonb_array_length(r.timeline) > $2
-"""
-
-# A compare-and-swap from the state that was read.
-MOVE = """
-UPDATE chamberlain.request SET
-    state = $3, steps = $4::text::json, approvals = $5::text::json, error = $6::text::json, warnings = $7::text::json,
-    waiting = NULL, blocked = $12, updated_at = $8, finished_at = $9, timeline = timeline || $10::text::jsonb
-WHERE tenant_id = $1 AND request_id = $2 AND state = $11
-RETURNING request_id
-"""
-
-GIVE_BACK = """
-WITH held AS (
-    SELECT 'address' AS kind, lower(address) AS value FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
-    UNION ALL
-    SELECT 'address', alias FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = $2
-    UNION ALL
-    SELECT 'name', name_key FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = $2
-)
-DELETE FROM chamberlain.reservation v USING held
-WHERE v.tenant_id = $1 AND v.kind = held.kind AND v.value = held.value AND v.request_id = $2
-"""
+SQL = load_queries(__name__)
+SELECT = SQL["select"]
 
 Shape = TypeVar("Shape")
 
@@ -88,19 +43,19 @@ _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
 
 async def find(tx: Transaction, request_id: RequestId) -> RequestRecord | None:
     """Read a request."""
-    row = await tx.fetch_row(FIND, tx.tenant_id, request_id)
+    row = await tx.fetch_row(SQL["find"], tx.tenant_id, request_id)
     return record_of(row) if row else None
 
 
 async def hold(tx: Transaction, request_id: RequestId) -> RequestRecord | None:
     """Read a request and lock it until the transaction ends."""
-    row = await tx.fetch_row(HOLD, tx.tenant_id, request_id)
+    row = await tx.fetch_row(SQL["hold"], tx.tenant_id, request_id)
     return record_of(row) if row else None
 
 
 async def find_by_address(tx: Transaction, address: str) -> RequestRecord | None:
     """Find the request that has reserved an address."""
-    row = await tx.fetch_row(FIND_HOLDER, tx.tenant_id, address)
+    row = await tx.fetch_row(SQL["find_holder"], tx.tenant_id, address)
     return await find(tx, RequestId(row["request_id"])) if row else None
 
 
@@ -111,7 +66,7 @@ async def find_by_key(
 
     Returns whether its body was the same as well.
     """
-    row = await tx.fetch_row(FIND_BY_KEY, tx.tenant_id, client_id, caller_id, idempotency.key)
+    row = await tx.fetch_row(SQL["find_by_key"], tx.tenant_id, client_id, caller_id, idempotency.key)
     if row is None:
         return None
     return Replayed(RequestId(row["request_id"]), row["approval_required"]), row["digest"] == idempotency.digest
@@ -150,12 +105,12 @@ async def retry(tx: Transaction, before: RequestRecord, *, at: datetime) -> Requ
 
 async def give_back(tx: Transaction, request_id: RequestId) -> None:
     """Release the name and the addresses of a request."""
-    await tx.execute(GIVE_BACK, tx.tenant_id, request_id)
+    await tx.execute(SQL["give_back"], tx.tenant_id, request_id)
 
 
 async def shorten(tx: Transaction, request_ids: Sequence[RequestId]) -> None:
     """Shorten long timelines to their newest entries."""
-    await tx.execute(SHORTEN, request_ids, MOST_ENTRIES)
+    await tx.execute(SQL["shorten"], request_ids, MOST_ENTRIES)
 
 
 async def move(tx: Transaction, before: RequestRecord, after: RequestRecord) -> bool:
@@ -164,7 +119,7 @@ async def move(tx: Transaction, before: RequestRecord, after: RequestRecord) -> 
     Returns False if the state has changed meanwhile.
     """
     row = await tx.fetch_row(
-        MOVE,
+        SQL["move"],
         tx.tenant_id,
         before.request_id,
         after.state,

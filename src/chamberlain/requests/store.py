@@ -21,6 +21,7 @@ from chamberlain.database.batching import Batcher
 from chamberlain.database.errors import no_database
 from chamberlain.database.keyset import BEHIND, NEWEST, merged, newest
 from chamberlain.database.transactions import ACQUIRED_WITHIN, PLANNING, Database, Record, Transaction
+from chamberlain.queries import load_queries
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.jobs import are_few_due
 from chamberlain.requests import records
@@ -37,6 +38,8 @@ from chamberlain.requests.models import (
 from chamberlain.requests.records import SELECT, record_of
 from chamberlain.requests.schema import ApprovalShape, to_approval_rule
 from chamberlain.tenants import records as tenant_records
+
+SQL = load_queries(__name__)
 
 _IN_ANY_STATE: Final = "($6::text IS NULL OR r.state = $6)"
 _IN_STATE: Final = "r.state = $6"
@@ -95,12 +98,6 @@ UNDER_WAY: Final = _page_of(f"""
 """)  # noqa: S608 - as above.
 
 
-TURN: Final = """
-SELECT a.request_id FROM chamberlain.request_approver a
-WHERE a.tenant_id = $1 AND a.user_id = $2 AND a.request_id = ANY ($3)
-"""
-
-
 async def find_page(
     tx: Transaction, wanted: RequestFilter, *, owner: UUID | None, page: PageWanted
 ) -> Page[RequestRecord]:
@@ -121,7 +118,7 @@ async def find_page(
 async def to_decide(tx: Transaction, user: UserId, records: Sequence[RequestRecord]) -> frozenset[RequestId]:
     """Return the requests that wait for the user's decision."""
     waiting = [each.request_id for each in records if each.state is RequestState.PENDING_APPROVAL]
-    rows = await tx.fetch(TURN, tx.tenant_id, user, waiting) if waiting else ()
+    rows = await tx.fetch(SQL["turn"], tx.tenant_id, user, waiting) if waiting else ()
     return frozenset(RequestId(row["request_id"]) for row in rows)
 
 
@@ -221,35 +218,6 @@ class RequestLooks:
         return [found.get(place) for place in places]
 
 
-# The revision of the template at submission, and the trace of the submission.
-FIND_ORIGIN = """
-SELECT r.template_id, r.trace_id, v.content
-FROM chamberlain.request r LEFT JOIN chamberlain.template_revision v
-    ON v.tenant_id = r.tenant_id AND v.template_id = r.template_id AND v.revision = r.template_revision
-WHERE r.tenant_id = $1 AND r.request_id = $2
-"""
-
-# A request that an older version accepted may have no such job yet.
-HURRY = """
-WITH hurried AS (
-    UPDATE chamberlain.job SET run_at = now()
-    WHERE tenant_id = $1 AND subject = $2 AND kind = 'approvalAttend'
-    RETURNING job_id
-)
-INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
-SELECT $1, 'approvalAttend', $2, $3 WHERE NOT EXISTS (SELECT FROM hurried)
-"""
-
-# A claimed job ends by itself.
-WITHDRAW = """
-DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
-    SELECT job_id FROM chamberlain.job
-    WHERE tenant_id = $1 AND subject = $2 AND kind = 'approvalAttend' AND (lease_until IS NULL OR lease_until < now())
-    FOR UPDATE SKIP LOCKED
-))
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The approval rule of a request at submission, and its trace."""
@@ -260,7 +228,7 @@ class Origin:
 
 async def find_origin(tx: Transaction, request_id: RequestId) -> Origin | None:
     """Read the approval rule of a request, None if there is none."""
-    row = await tx.fetch_row(FIND_ORIGIN, tx.tenant_id, request_id)
+    row = await tx.fetch_row(SQL["find_origin"], tx.tenant_id, request_id)
     if row is None or row["template_id"] is None:
         return None
     if row["content"] is None:
@@ -300,7 +268,7 @@ async def move(tx: Transaction, before: RequestRecord, after: RequestRecord, tra
         await records.shorten(tx, [after.request_id])
         current = current_level(after.approvals)
         if current is None or current.state is ApprovalState.NOT_REACHED:
-            await tx.execute(HURRY, tx.tenant_id, after.request_id, trace_id)
+            await tx.execute(SQL["hurry"], tx.tenant_id, after.request_id, trace_id)
         return
     await withdraw(tx, after.request_id)
     if after.state is RequestState.QUEUED:
@@ -311,4 +279,4 @@ async def move(tx: Transaction, before: RequestRecord, after: RequestRecord, tra
 
 async def withdraw(tx: Transaction, request_id: RequestId) -> None:
     """Delete the approval job of a request."""
-    await tx.execute(WITHDRAW, tx.tenant_id, request_id)
+    await tx.execute(SQL["withdraw"], tx.tenant_id, request_id)

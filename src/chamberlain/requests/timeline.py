@@ -15,6 +15,7 @@ from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.database.batching import Batcher
 from chamberlain.database.notify import Watchers
 from chamberlain.database.transactions import Database, Record
+from chamberlain.queries import load_queries
 from chamberlain.requests.models import Accepted, RequestRecord, RequestResult, RequestState
 from chamberlain.requests.steps import (
     Entry,
@@ -28,11 +29,7 @@ from chamberlain.requests.steps import (
 )
 from chamberlain.requests.visibility import concerns
 
-# One statement reads state and timeline, so a finished request has its last entry.
-FIND = """
-SELECT request_id, state, approval_required, created_at, timeline, timeline_start, warnings FROM chamberlain.request
-WHERE tenant_id = $1 AND request_id = ANY ($2)
-"""
+SQL = load_queries(__name__)
 
 # The interval of heartbeats, which keep proxies from closing the connection. A lost notification delays by as much.
 QUIET = timedelta(seconds=15)
@@ -106,7 +103,7 @@ class Timelines:
         found: dict[_Place, Timeline] = {}
         for tenant_id, request_ids in asked.items():
             async with self._database.transaction(tenant_id) as tx:
-                rows = await tx.fetch(FIND, tenant_id, list(request_ids))
+                rows = await tx.fetch(SQL["find_steps"], tenant_id, list(request_ids))
             found |= {(tenant_id, RequestId(row["request_id"])): _timeline(row) for row in rows}
         return [found.get(place) for place in places]
 

@@ -8,48 +8,19 @@ from chamberlain.auth.models import Actor
 from chamberlain.core.ids import GroupId, TemplateId, TenantId, UserId
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import Record, Transaction
+from chamberlain.queries import load_queries
 from chamberlain.template_admin.models import TemplateRecord
 from chamberlain.templates.models import StoredTemplate, TemplateHead, TemplateKind
 
-_SELECT = """
-SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
-    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content,
-    t.created_at, t.created_by, greatest(t.updated_at, s.updated_at, w.disabled_at) AS updated_at,
-    s.number AS secret_number, w.disabled_reason
-FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-LEFT JOIN chamberlain.webhook_secret s ON s.tenant_id = t.tenant_id AND s.template_id = t.template_id
-LEFT JOIN chamberlain.webhook_state w ON w.tenant_id = t.tenant_id AND w.template_id = t.template_id
-"""
-FIND = f"{_SELECT} WHERE t.tenant_id = $1 AND t.template_id = $2"
-
-# $1 tenant, $2 kinds, $3 and $4 the position (null at the beginning), $5 number of rows.
-_PLACES = f"""{_SELECT} WHERE t.tenant_id = $1 AND t.kind = ANY ($2)
-    AND ($3::timestamptz IS NULL OR (t.created_at, t.template_id) < ($3, $4::uuid))"""
-_NEWEST = "ORDER BY t.created_at DESC, t.template_id DESC LIMIT $5"
-PAGE = f"{_PLACES} {_NEWEST}"
-
-# $6 the user (null for an application, which no audience restricts), $7 the audience groups that the user is in. The
-# content has ids in lower case.
-OFFERED = f"""{_PLACES} AND t.active AND (
-    $6::text IS NULL
-    OR chamberlain.clean(r.content) #> '{{audience,users}}' IS NULL
-    OR (chamberlain.clean(r.content) #> '{{audience,users}}')::jsonb ? $6
-    OR (chamberlain.clean(r.content) #> '{{audience,groups}}')::jsonb ?| $7::text[]
-) {_NEWEST}"""
-
-AUDIENCES = """
-SELECT DISTINCT named.id::uuid AS id
-FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-CROSS JOIN LATERAL json_array_elements_text(chamberlain.clean(r.content) #> '{audience,groups}') AS named (id)
-WHERE t.tenant_id = $1 AND t.kind = ANY ($2) AND t.active
-"""
+SQL = load_queries(__name__)
+PAGE = SQL["page"]
 
 _decode_actor = msgspec.json.Decoder(Actor).decode
 
 
 async def find(tx: Transaction, template_id: TemplateId) -> TemplateRecord | None:
     """Read the current revision of a template of the transaction's tenant."""
-    row = await tx.fetch_row(FIND, tx.tenant_id, template_id)
+    row = await tx.fetch_row(SQL["find"], tx.tenant_id, template_id)
     return _record(row) if row else None
 
 
@@ -69,12 +40,12 @@ async def find_offered(
     """Read a page of the active templates that a user may use. An application (None) may use all."""
     groups = [str(group) for group in member_of]
     values = (*_values(tx, kinds, page), None if user is None else str(user), groups)
-    return _page(await tx.fetch(OFFERED, *values), page)
+    return _page(await tx.fetch(SQL["offered"], *values), page)
 
 
 async def audience_groups(tx: Transaction, kinds: Collection[TemplateKind]) -> frozenset[GroupId]:
     """Read the audience groups of all active templates of these kinds."""
-    rows = await tx.fetch(AUDIENCES, tx.tenant_id, sorted(kinds))
+    rows = await tx.fetch(SQL["audiences"], tx.tenant_id, sorted(kinds))
     return frozenset(GroupId(row["id"]) for row in rows)
 
 

@@ -9,6 +9,7 @@ from chamberlain.changes.records import encode_actor
 from chamberlain.core.ids import PolicyId, TemplateId, TenantId
 from chamberlain.core.json import StoredDecoder
 from chamberlain.database.transactions import Record, Transaction
+from chamberlain.queries import load_queries
 from chamberlain.templates.models import (
     GROUP_KINDS,
     MAILBOX_KINDS,
@@ -27,70 +28,7 @@ from chamberlain.templates.schema import (
     to_mailbox_template,
 )
 
-FIND = """
-SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
-    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
-FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-WHERE t.tenant_id = $1 AND t.template_id = $2
-"""
-
-FIND_OF = """
-SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
-    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
-FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-WHERE t.tenant_id = ANY ($1) ORDER BY t.tenant_id, t.created_at, t.template_id
-"""
-
-FIND_DEFAULT = """
-SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
-    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
-FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-WHERE t.tenant_id = $1 AND t.kind = $2 AND t.is_default
-"""
-
-# The revision of a request. The template may be deleted or inactive now.
-FIND_REVISION = """
-SELECT r.tenant_id, r.template_id, r.revision, chamberlain.clean(r.content) ->> 'kind' AS kind, true AS active,
-    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
-FROM chamberlain.template_revision r
-WHERE r.tenant_id = $1 AND r.template_id = $2 AND r.revision = $3
-"""
-
-# One of the templates that name this guest template ($3) or guest policy ($4).
-FIND_NAMING = """
-SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
-    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
-FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-WHERE t.tenant_id = $1 AND t.kind = ANY ($2)
-    AND (chamberlain.clean(r.content) ->> 'guestTemplateId' = $3
-        OR chamberlain.clean(r.content) ->> 'guestPolicyId' = $4)
-ORDER BY t.created_at, t.template_id LIMIT 1
-"""
-
-# Serializes writes of templates of a tenant. Templates that were read do not change until the commit.
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.template ' || $1::uuid::text, 0))"
-
-# A deleted template leaves its revisions. A new one with the same id continues their numbers.
-PUT = """
-WITH current AS (
-    INSERT INTO chamberlain.template AS t (tenant_id, template_id, revision, kind, active, is_default, created_by)
-    SELECT $1, $2, 1 + coalesce(max(r.revision), 0), $3, $4, $7, $5
-    FROM chamberlain.template_revision r WHERE r.tenant_id = $1 AND r.template_id = $2
-    ON CONFLICT (tenant_id, template_id) DO UPDATE SET
-        revision = t.revision + 1, active = excluded.active, is_default = excluded.is_default, updated_at = now()
-    WHERE t.kind = excluded.kind AND NOT EXISTS (
-        SELECT FROM chamberlain.template_revision r
-        WHERE r.tenant_id = t.tenant_id AND r.template_id = t.template_id AND r.revision = t.revision
-        AND r.content::text = $6::text
-    )
-    RETURNING revision
-)
-INSERT INTO chamberlain.template_revision (tenant_id, template_id, revision, content)
-SELECT $1, $2, revision, $6::text::json FROM current
-RETURNING revision
-"""
-
-DELETE = "DELETE FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2"
+SQL = load_queries(__name__)
 
 _decode_group = StoredDecoder(GroupTemplateShape).decode
 _decode_mailbox = StoredDecoder(MailboxTemplateShape).decode
@@ -100,18 +38,18 @@ NOBODY = Actor(ActorType.SYSTEM, None, "")
 
 async def find(tx: Transaction, template_id: TemplateId) -> StoredTemplate | None:
     """Read the current revision of a template of the transaction's tenant."""
-    row = await tx.fetch_row(FIND, tx.tenant_id, template_id)
+    row = await tx.fetch_row(SQL["find"], tx.tenant_id, template_id)
     return _stored(row) if row else None
 
 
 async def find_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[StoredTemplate]:
     """Read all templates of these tenants, oldest first, as the worker's role."""
-    return [_stored(row) for row in await tx.fetch(FIND_OF, list(tenant_ids))]
+    return [_stored(row) for row in await tx.fetch(SQL["find_of"], list(tenant_ids))]
 
 
 async def find_default(tx: Transaction, tenant_id: TenantId, kind: TemplateKind) -> StoredTemplate | None:
     """Read the active default template of a mailbox kind, if there is one."""
-    row = await tx.fetch_row(FIND_DEFAULT, tenant_id, kind)
+    row = await tx.fetch_row(SQL["find_default"], tenant_id, kind)
     return _stored(row) if row else None
 
 
@@ -119,7 +57,7 @@ async def find_revision(
     tx: Transaction, tenant_id: TenantId, template_id: TemplateId, revision: int
 ) -> StoredTemplate | None:
     """Read a revision of a template."""
-    row = await tx.fetch_row(FIND_REVISION, tenant_id, template_id, revision)
+    row = await tx.fetch_row(SQL["find_revision"], tenant_id, template_id, revision)
     return _stored(row) if row else None
 
 
@@ -132,13 +70,13 @@ async def find_naming(
 ) -> StoredTemplate | None:
     """Find a template, active or not, that names this guest template or guest policy."""
     ids = (None if each is None else str(each) for each in (guest_template_id, guest_policy_id))
-    row = await tx.fetch_row(FIND_NAMING, tenant_id, sorted(GROUP_KINDS), *ids)
+    row = await tx.fetch_row(SQL["find_naming"], tenant_id, sorted(GROUP_KINDS), *ids)
     return _stored(row) if row else None
 
 
 async def lock(tx: Transaction, tenant_id: TenantId) -> None:
     """Block other writes of templates and policies of this tenant until the transaction ends."""
-    await tx.execute(LOCK, tenant_id)
+    await tx.execute(SQL["lock"], tenant_id)
 
 
 async def put(tx: Transaction, template: StoredTemplate, *, created_by: Actor) -> bool:
@@ -152,7 +90,7 @@ async def put(tx: Transaction, template: StoredTemplate, *, created_by: Actor) -
     if (holder := await losing_default(tx, template)) is not None:
         await put(tx, without_default(holder), created_by=NOBODY)
     row = await tx.fetch_row(
-        PUT,
+        SQL["put"],
         head.tenant_id,
         head.id,
         head.kind,
@@ -166,7 +104,7 @@ async def put(tx: Transaction, template: StoredTemplate, *, created_by: Actor) -
 
 async def remove(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
     """Delete a template. Its revisions stay for requests that name them."""
-    await tx.execute(DELETE, tenant_id, template_id)
+    await tx.execute(SQL["delete"], tenant_id, template_id)
 
 
 async def losing_default(tx: Transaction, template: StoredTemplate) -> StoredTemplate | None:

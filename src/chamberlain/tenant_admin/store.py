@@ -12,7 +12,10 @@ from chamberlain.audit.rules import Head
 from chamberlain.auth.models import Actor
 from chamberlain.core.ids import TenantId, TraceId
 from chamberlain.database.transactions import Transaction
+from chamberlain.queries import load_queries
 from chamberlain.tenants.models import Tenant
+
+SQL = load_queries(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +48,9 @@ class RemovedRows:
     count: int
 
 
-ADD = """
-INSERT INTO chamberlain.deleted_tenant (id, name, deleted_by, trace_id, head_position, head_digest)
-VALUES ($1, $2, $3, $4, $5, $6)
-"""
-
-FIND_ALL = """
-SELECT id, name, deleted_at, deleted_by, head_position, head_digest FROM chamberlain.deleted_tenant ORDER BY number
-"""
-
-
 async def add(tx: Transaction, tenant: Tenant, *, actor: Actor, trace_id: TraceId, head: Head) -> None:
     """Record a deletion in its transaction."""
-    await tx.execute(ADD, tenant.id, tenant.name, actor.display_name, trace_id, head.position, head.digest)
+    await tx.execute(SQL["add"], tenant.id, tenant.name, actor.display_name, trace_id, head.position, head.digest)
 
 
 async def find_all(tx: Transaction) -> Sequence[DeletedTenant]:
@@ -70,29 +63,12 @@ async def find_all(tx: Transaction) -> Sequence[DeletedTenant]:
             deleted_by=row["deleted_by"],
             head=Head(row["head_position"], bytes(row["head_digest"])),
         )
-        for row in await tx.fetch(FIND_ALL)
+        for row in await tx.fetch(SQL["find_all"])
     ]
 
 
-# Tables of tenants with their key columns. Secrets are never exported: neither encrypted ones nor their proofs.
-TABLES = """
-SELECT format('%I.%I', n.nspname, c.relname) AS name,
-    (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY array_position(i.indkey::smallint[], a.attnum))
-        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
-        WHERE i.indrelid = c.oid AND i.indisprimary) AS key,
-    (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
-        WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-        AND NOT (a.attname ~ 'secret' OR a.attname = 'sealed')) AS shown,
-    ARRAY(SELECT format('%I.%I', fn.nspname, f.relname) FROM pg_constraint k
-        JOIN pg_class f ON f.oid = k.confrelid JOIN pg_namespace fn ON fn.oid = f.relnamespace
-        WHERE k.conrelid = c.oid AND k.contype = 'f' AND k.confrelid <> c.oid) AS parents
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_attribute t ON t.attrelid = c.oid AND t.attname = 'tenant_id' AND NOT t.attisdropped
-WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND has_table_privilege(c.oid, 'DELETE')
-ORDER BY 1
-"""
-
-RUNNING = "SELECT count(*) AS running FROM chamberlain.job WHERE tenant_id = $1 AND lease_until > now()"
+TABLES = SQL["tables"]
+RUNNING = SQL["running"]
 
 # A tenant may have millions of rows in one table.
 PATIENCE = timedelta(hours=1)

@@ -8,71 +8,17 @@ from chamberlain.auth.models import Issuer
 from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.database.transactions import Database, Record, Transaction
 from chamberlain.directory.properties import DriftProperty, Treatment
+from chamberlain.queries import load_queries
 from chamberlain.tenants.models import Applicability, Limits, Tenant, TenantRecord
 
-FIND = """
-SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
-    open_requests, running_jobs, requests_per_minute, applicability, repair_drift, repair_properties, former_prefixes
-FROM chamberlain.tenant WHERE tenant_id = $1
-"""
-
-FIND_ALL = """
-SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
-    open_requests, running_jobs, requests_per_minute, applicability, repair_drift, repair_properties, former_prefixes
-FROM chamberlain.tenant WHERE $1::uuid[] IS NULL OR tenant_id = ANY ($1) ORDER BY created_at, tenant_id
-"""
-
-# The revision grows only if a value changes.
-PUT = """
-INSERT INTO chamberlain.tenant AS t (tenant_id, name, domains, administrator_users, administrator_groups,
-extension_prefix, open_requests, running_jobs, requests_per_minute, applicability, repair_drift,
-repair_properties)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-ON CONFLICT (tenant_id) DO UPDATE SET
-    revision = t.revision + 1, updated_at = now(), name = excluded.name, domains = excluded.domains,
-    administrator_users = excluded.administrator_users, administrator_groups = excluded.administrator_groups,
-    extension_prefix = excluded.extension_prefix, open_requests = excluded.open_requests,
-    running_jobs = excluded.running_jobs, requests_per_minute = excluded.requests_per_minute,
-    applicability = excluded.applicability, repair_drift = excluded.repair_drift,
-    repair_properties = excluded.repair_properties
-WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.extension_prefix, t.open_requests,
-    t.running_jobs, t.requests_per_minute, t.applicability, t.repair_drift, t.repair_properties) IS DISTINCT FROM
-    (excluded.name, excluded.domains, excluded.administrator_users, excluded.administrator_groups,
-    excluded.extension_prefix, excluded.open_requests, excluded.running_jobs, excluded.requests_per_minute,
-    excluded.applicability, excluded.repair_drift, excluded.repair_properties)
-RETURNING revision
-"""
-
-# Processes with a cached tenant notice it at the next commit.
-SUSPEND = """
-UPDATE chamberlain.tenant SET suspended = $2, revision = revision + 1, updated_at = now()
-WHERE tenant_id = $1 AND suspended <> $2
-RETURNING tenant_id
-"""
-
-PUT_ISSUER = """
-INSERT INTO chamberlain.issuer (tenant_id, issuer, tid, audiences) VALUES ($1, $2, $3, $4)
-ON CONFLICT (issuer, tid) DO UPDATE SET audiences = excluded.audiences WHERE issuer.tenant_id = excluded.tenant_id
-"""
-
-REMOVE_ISSUER = "DELETE FROM chamberlain.issuer WHERE tenant_id = $1 AND issuer = $2 AND tid IS NOT DISTINCT FROM $3"
-
-ISSUERS = """
-SELECT tenant_id, issuer, tid, audiences FROM chamberlain.issuer
-WHERE tenant_id = ANY ($1) ORDER BY tenant_id, issuer, tid NULLS FIRST
-"""
-
-HOLDERS = """
-SELECT i.tenant_id, i.issuer, i.tid, i.audiences FROM chamberlain.issuer i
-JOIN unnest($1::text[], $2::text[]) AS w (issuer, tid) ON i.issuer = w.issuer AND i.tid IS NOT DISTINCT FROM w.tid
-"""
+SQL = load_queries(__name__)
 
 _decode_treatments = msgspec.json.Decoder(dict[DriftProperty, Treatment]).decode
 
 
 async def find(tx: Transaction, tenant_id: TenantId) -> Tenant | None:
     """Find a tenant."""
-    row = await tx.fetch_row(FIND, tenant_id)
+    row = await tx.fetch_row(SQL["find"], tenant_id)
     return _tenant(row) if row else None
 
 
@@ -81,7 +27,7 @@ async def find_all(tx: Transaction, tenant_ids: Collection[TenantId] | None = No
 
     Without ids it finds all.
     """
-    rows = await tx.fetch(FIND_ALL, None if tenant_ids is None else list(tenant_ids))
+    rows = await tx.fetch(SQL["find_all"], None if tenant_ids is None else list(tenant_ids))
     return [_tenant(row) for row in rows]
 
 
@@ -91,7 +37,7 @@ async def put(tx: Transaction, tenant: Tenant) -> bool:
     Returns whether anything changed.
     """
     row = await tx.fetch_row(
-        PUT,
+        SQL["put"],
         tenant.id,
         tenant.name,
         list(tenant.domains),
@@ -110,28 +56,28 @@ async def put(tx: Transaction, tenant: Tenant) -> bool:
 
 async def suspend(tx: Transaction, tenant_id: TenantId, *, suspended: bool) -> bool:
     """Suspend or resume a tenant. Returns whether that changed it."""
-    return await tx.fetch_row(SUSPEND, tenant_id, suspended) is not None
+    return await tx.fetch_row(SQL["suspend"], tenant_id, suspended) is not None
 
 
 async def put_issuer(tx: Transaction, issuer: Issuer) -> None:
     """Register an issuer, unless another tenant has it."""
     audiences = msgspec.json.encode(issuer.audiences).decode()
-    await tx.execute(PUT_ISSUER, issuer.tenant_id, issuer.issuer, issuer.tid, audiences)
+    await tx.execute(SQL["put_issuer"], issuer.tenant_id, issuer.issuer, issuer.tid, audiences)
 
 
 async def remove_issuer(tx: Transaction, issuer: Issuer) -> None:
     """Remove an issuer."""
-    await tx.execute(REMOVE_ISSUER, issuer.tenant_id, issuer.issuer, issuer.tid)
+    await tx.execute(SQL["remove_issuer"], issuer.tenant_id, issuer.issuer, issuer.tid)
 
 
 async def issuers_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[Issuer]:
     """Find the issuers of tenants."""
-    return [_issuer(row) for row in await tx.fetch(ISSUERS, list(tenant_ids))]
+    return [_issuer(row) for row in await tx.fetch(SQL["issuers"], list(tenant_ids))]
 
 
 async def holders_of(tx: Transaction, issuers: Sequence[tuple[str, str | None]]) -> Sequence[Issuer]:
     """Find the owners of issuers, each given with its tid; in the worker's role."""
-    rows = await tx.fetch(HOLDERS, [issuer for issuer, _ in issuers], [tid for _, tid in issuers])
+    rows = await tx.fetch(SQL["holders"], [issuer for issuer, _ in issuers], [tid for _, tid in issuers])
     return [_issuer(row) for row in rows]
 
 
@@ -182,15 +128,9 @@ def _tenant(row: Record) -> Tenant:
     )
 
 
-TIMES = "SELECT created_at, updated_at FROM chamberlain.tenant WHERE tenant_id = $1"
-
-# Locks only the row of the tenant; inserts of its other rows continue.
-LOCK = "SELECT FROM chamberlain.tenant WHERE tenant_id = $1 FOR NO KEY UPDATE"
-
-
 async def find_record(tx: Transaction, tenant_id: TenantId) -> TenantRecord | None:
     """Find a tenant with its issuers."""
-    tenant, times = await find(tx, tenant_id), await tx.fetch_row(TIMES, tenant_id)
+    tenant, times = await find(tx, tenant_id), await tx.fetch_row(SQL["times"], tenant_id)
     if tenant is None or times is None:
         return None
     issuers = tuple(await issuers_of(tx, (tenant_id,)))
@@ -199,4 +139,4 @@ async def find_record(tx: Transaction, tenant_id: TenantId) -> TenantRecord | No
 
 async def lock(tx: Transaction, tenant_id: TenantId) -> None:
     """Lock a tenant against other changes until the end of the transaction."""
-    await tx.execute(LOCK, tenant_id)
+    await tx.execute(SQL["lock"], tenant_id)

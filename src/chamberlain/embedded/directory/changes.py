@@ -14,6 +14,9 @@ import msgspec
 from chamberlain.embedded.directory.database import Pool, database_errors
 from chamberlain.embedded.directory.errors import CursorUnknown
 from chamberlain.embedded.directory.guests import SubjectShown, decode_subject
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +51,6 @@ class _Cursor(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
 _cursors = msgspec.json.Decoder(_Cursor)
 
-# The outer join returns one row even without changes, because the snapshot is always needed.
-_CHANGES = """
-SELECT d.system_identifier::text AS database, pg_current_snapshot()::text AS snapshot, c.change, c.id, c.shown
-FROM pg_control_system() AS d
-LEFT JOIN directory.group_changes(
-    $1, $2, $3::text::pg_snapshot, $4::text::pg_snapshot, $5::text::xid8, $6, $7) AS c ON true
-"""
 
 _UNKNOWN = "The directory does not know this cursor. Read all groups again."
 
@@ -97,7 +93,7 @@ class Changes:
         start = (None,) * 4 if place is None else (place.since, place.until, place.after_change, place.after_id)
         try:
             with database_errors():
-                return await self._pool.fetch(_CHANGES, tenant_id, extension, *start, most)
+                return await self._pool.fetch(SQL["changes"], tenant_id, extension, *start, most)
         except asyncpg.DataError as error:
             # A forged cursor, with texts that are no snapshots.
             raise CursorUnknown(_UNKNOWN) from error

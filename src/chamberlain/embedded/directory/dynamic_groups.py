@@ -12,6 +12,9 @@ from chamberlain.embedded.directory.database import Connection, Queryable
 from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.expressions import Translator
 from chamberlain.embedded.directory.membership_rules import Comparison, Kind, Operator, Rule, kind_of, read_rule
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 # The database plans this many rules in one statement without delay; each has some of the 32,767 parameters.
 _RULES_PER_STATEMENT = 50
@@ -19,45 +22,17 @@ _RULES_PER_STATEMENT = 50
 # A group and a member.
 _Pair: TypeAlias = tuple[UUID, UUID]
 
-_RULES = """
-SELECT g.id, g.membership_rule FROM directory.groups g
-WHERE g.tenant_id = $1 AND g.membership_rule IS NOT NULL ORDER BY g.id
-"""
-_MEMBERS = """
-SELECT m.group_id, m.member_id FROM directory.memberships m
-WHERE m.tenant_id = $1 AND m.group_id = $2 AND m.is_member
-"""
-_MEMBERSHIPS = """
-SELECT m.group_id, m.member_id FROM directory.memberships m
-WHERE m.tenant_id = $1 AND m.group_id = ANY ($2) AND m.member_id = ANY ($3) AND m.is_member
-"""
-_JOIN = """
-INSERT INTO directory.memberships AS m (tenant_id, group_id, member_id, is_owner, is_member, is_group)
-SELECT $1, p.group_id, p.member_id, false, true, false FROM unnest($2::uuid[], $3::uuid[]) AS p (group_id, member_id)
-ON CONFLICT (tenant_id, group_id, member_id) DO UPDATE SET is_member = true WHERE NOT m.is_member
-"""
-# Members who also own the group remain owners.
-_LEAVE = """
-UPDATE directory.memberships m SET is_member = false
-FROM unnest($2::uuid[], $3::uuid[]) AS p (group_id, member_id)
-WHERE m.tenant_id = $1 AND m.group_id = p.group_id AND m.member_id = p.member_id AND m.is_owner
-"""
-_GO = """
-DELETE FROM directory.memberships m USING unnest($2::uuid[], $3::uuid[]) AS p (group_id, member_id)
-WHERE m.tenant_id = $1 AND m.group_id = p.group_id AND m.member_id = p.member_id AND NOT m.is_owner
-"""
-
 
 async def follow_all(connection: Connection, tenants: Sequence[UUID]) -> None:
     """Update the members of all dynamic groups of the tenants."""
     for tenant_id in tenants:
-        for group_id, rule in await connection.fetch(_RULES, tenant_id):
+        for group_id, rule in await connection.fetch(SQL["rules"], tenant_id):
             try:
                 selected = {(group_id, user) for user in await users_by_rule(connection, tenant_id, rule)}
             except BadRule:
                 # The group keeps its members if its rule is no longer valid.
                 continue
-            before = {(row[0], row[1]) for row in await connection.fetch(_MEMBERS, tenant_id, group_id)}
+            before = {(row[0], row[1]) for row in await connection.fetch(SQL["members"], tenant_id, group_id)}
             await _change(connection, tenant_id, before, selected)
 
 
@@ -71,7 +46,7 @@ async def follow_changed(connection: Connection, users: Sequence[tuple[UUID, UUI
         by_tenant.setdefault(tenant_id, []).append(user_id)
     for tenant_id, changed in by_tenant.items():
         rules: dict[UUID, Rule] = {}
-        for row in await connection.fetch(_RULES, tenant_id):
+        for row in await connection.fetch(SQL["rules"], tenant_id):
             try:
                 rules[row["id"]] = read_rule(row["membership_rule"])
             except BadRule:
@@ -79,7 +54,7 @@ async def follow_changed(connection: Connection, users: Sequence[tuple[UUID, UUI
         if rules:
             groups = list(rules)
             found = await rules_by_user(connection, tenant_id, changed, list(rules.values()))
-            rows = await connection.fetch(_MEMBERSHIPS, tenant_id, groups, changed)
+            rows = await connection.fetch(SQL["memberships"], tenant_id, groups, changed)
             before = {(row[0], row[1]) for row in rows}
             await _change(connection, tenant_id, before, {(groups[at], user) for at, user in found})
 
@@ -89,10 +64,10 @@ async def _change(connection: Connection, tenant_id: UUID, before: set[_Pair], a
     joining, leaving = sorted(after - before), sorted(before - after)
     if leaving:
         groups, members = [pair[0] for pair in leaving], [pair[1] for pair in leaving]
-        await connection.execute(_LEAVE, tenant_id, groups, members)
-        await connection.execute(_GO, tenant_id, groups, members)
+        await connection.execute(SQL["leave"], tenant_id, groups, members)
+        await connection.execute(SQL["go"], tenant_id, groups, members)
     if joining:
-        await connection.execute(_JOIN, tenant_id, [pair[0] for pair in joining], [pair[1] for pair in joining])
+        await connection.execute(SQL["join"], tenant_id, [pair[0] for pair in joining], [pair[1] for pair in joining])
 
 
 async def users_by_rule(database: Queryable, tenant_id: UUID, rule: str) -> list[UUID]:

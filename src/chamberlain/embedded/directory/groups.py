@@ -21,6 +21,9 @@ from chamberlain.embedded.directory.entries import (
     mark_columns,
 )
 from chamberlain.embedded.directory.errors import BadRule
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +74,6 @@ _RuleOfTenant: TypeAlias = tuple[UUID, str | None]
 
 _OBSERVE = "SELECT item, shown FROM directory.observe_groups($1, $2, $3, $4)"
 
-_ENSURE = """
-SELECT group_ids, made, faults, culprits FROM directory.ensure_groups(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
-"""
-
-_DESCRIBE = """
-UPDATE directory.groups g SET
-    display_name = i.display_name, description = i.description, visibility = i.visibility
-FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
-    AS i (tenant_id, name, key, display_name, description, visibility)
-JOIN directory.extension_values v
-    ON v.tenant_id = i.tenant_id AND v.name = i.name AND v.member = $1 AND v.value = lower(i.key)
-WHERE g.tenant_id = i.tenant_id AND g.id = v.group_id
-AND (g.display_name, g.description, g.visibility) IS DISTINCT FROM (i.display_name, i.description, i.visibility)
-"""
 
 _MADE_AT = """
 SELECT i.item, g.created_at
@@ -108,7 +96,7 @@ class Groups(MarkedObjects[GroupEntry, GroupShown]):
             return
         with database_errors():
             await self._database.fetch(
-                _DESCRIBE,
+                SQL["describe_groups"],
                 self._key_member,
                 *mark_columns([entry.mark for entry in entries]),
                 [entry.display_name for entry in entries],
@@ -152,7 +140,7 @@ class Groups(MarkedObjects[GroupEntry, GroupShown]):
 
     async def _ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured[GroupShown]]:
         with database_errors():
-            [row] = await self._database.fetch(_ENSURE, self._key_member, *_columns(entries))
+            [row] = await self._database.fetch(SQL["ensure_groups"], self._key_member, *_columns(entries))
         return await self._results(entries, row)
 
 
@@ -220,7 +208,6 @@ _KIND = Kind(
 
 Row: TypeAlias = asyncpg.Record
 
-_FIND = "SELECT * FROM directory.groups_by_values($1, $2, $3, $4, $5, $6)"
 # No group has this id.
 _BEFORE_ALL = UUID(int=0)
 
@@ -252,7 +239,7 @@ async def find_groups(database: Queryable, queries: Sequence[GroupQuery]) -> Seq
     """
     with database_errors():
         rows = await database.fetch(
-            _FIND,
+            SQL["find"],
             [query.tenant_id for query in queries],
             [query.extension for query in queries],
             [query.member for query in queries],

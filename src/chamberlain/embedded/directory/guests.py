@@ -11,6 +11,9 @@ from chamberlain.embedded.directory.database import Queryable, database_errors, 
 from chamberlain.embedded.directory.dynamic_groups import follow_changed
 from chamberlain.embedded.directory.entries import Columns, Ensured, ensure_storable, in_order, item_columns
 from chamberlain.embedded.directory.errors import Refused
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +99,6 @@ class GuestEntry:
 
 decode_subject = msgspec.json.Decoder(SubjectShown).decode
 
-_OBSERVE = "SELECT item, shown FROM directory.observe_subjects($1, $2, $3)"
-_ENSURE = """
-SELECT directory.ensure_guest_rules($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-"""
-_MADE_AT = """
-SELECT i.item, g.created_at FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS i (tenant_id, id, item)
-JOIN directory.groups g ON g.tenant_id = i.tenant_id AND g.id = i.id
-"""
-# Sorted by id, to avoid deadlocks.
-_LOCK_USERS = """
-SELECT u.tenant_id, u.id, u.user_type, u.account_enabled FROM directory.users u
-JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, id) ON u.tenant_id = i.tenant_id AND u.id = i.id
-ORDER BY u.tenant_id, u.id FOR NO KEY UPDATE OF u
-"""
-_DISABLE = """
-UPDATE directory.users u SET account_enabled = false
-FROM unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, id) WHERE u.tenant_id = i.tenant_id AND u.id = i.id
-"""
 _SENTENCES = {
     "groupUnknown": "The directory has no group {}. It may have been removed meanwhile.",
     "notAGuest": "The user {} is no longer a guest and was not disabled.",
@@ -134,7 +119,7 @@ class Guests:
         if not names:
             return []
         with database_errors():
-            rows = await self._database.fetch(_OBSERVE, *_name_columns(names))
+            rows = await self._database.fetch(SQL["observe_subjects"], *_name_columns(names))
         return in_order({item: decode_subject(text) for item, text in rows}, len(names))
 
     async def made_at(self, names: Sequence[SubjectName]) -> Sequence[datetime | None]:
@@ -144,7 +129,7 @@ class Guests:
         """
         tenants, ids, _ = _name_columns(names)
         with database_errors():
-            rows = await self._database.fetch(_MADE_AT, tenants, ids)
+            rows = await self._database.fetch(SQL["guest_rule_created_at"], tenants, ids)
         return in_order({row["item"]: row["created_at"] for row in rows}, len(names))
 
     async def ensure(self, entries: Sequence[GuestEntry]) -> Sequence[Ensured[SubjectShown]]:
@@ -163,18 +148,18 @@ class Guests:
         if not users:
             return []
         async with one_transaction(self._database) as connection:
-            rows = await connection.fetch(_LOCK_USERS, *_user_columns(users))
+            rows = await connection.fetch(SQL["lock_users"], *_user_columns(users))
             others = {(row["tenant_id"], row["id"]) for row in rows if row["user_type"] != "Guest"}
             enabled = sorted({(row["tenant_id"], row["id"]) for row in rows if row["account_enabled"]} - others)
             if enabled:
-                await connection.execute(_DISABLE, *_user_columns(enabled))
+                await connection.execute(SQL["disable"], *_user_columns(enabled))
                 await follow_changed(connection, enabled)
         refusals = {user: Refused("notAGuest", _SENTENCES["notAGuest"].format(user[1])) for user in others}
         return [refusals.get(user) for user in users]
 
     async def _ensure(self, entries: Sequence[GuestEntry]) -> Sequence[Ensured[SubjectShown]]:
         with database_errors():
-            [[faults]] = await self._database.fetch(_ENSURE, *_columns(entries))
+            [[faults]] = await self._database.fetch(SQL["ensure_guest_rules"], *_columns(entries))
         shown = await self.observe([entry.name for entry in entries])
         return [
             Ensured(one, None if code is None else Refused(code, _SENTENCES[code].format(entry.name.id)))

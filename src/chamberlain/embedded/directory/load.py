@@ -23,6 +23,9 @@ from chamberlain.embedded.directory.estate import (
     read_estate,
 )
 from chamberlain.embedded.directory.membership_rules import FURTHER, read_rule
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 
 async def load(pool: Pool, section: Mapping[str, object]) -> None:
@@ -42,32 +45,15 @@ async def load(pool: Pool, section: Mapping[str, object]) -> None:
         await follow_all(connection, sorted(tenants))
 
 
-_USER = """
-INSERT INTO directory.users (
-    tenant_id, id, display_name, user_principal_name, mail, user_type, account_enabled, manager_id, properties,
-    last_seen_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10)
-ON CONFLICT (tenant_id, id) DO UPDATE SET
-    display_name = excluded.display_name, user_principal_name = excluded.user_principal_name, mail = excluded.mail,
-    user_type = excluded.user_type, account_enabled = excluded.account_enabled, manager_id = excluded.manager_id,
-    properties = excluded.properties, last_seen_at = excluded.last_seen_at
-"""
-_LICENSE = "INSERT INTO directory.licenses (tenant_id, user_id, sku_part_number) VALUES ($1, $2, $3)"
-_SERVICE_PLAN = """
-INSERT INTO directory.service_plans (tenant_id, user_id, sku_part_number, service_plan_name, provisioning_status)
-VALUES ($1, $2, $3, $4, $5)
-"""
-
-
 async def _load_users(connection: Connection, users: Sequence[User]) -> None:
-    await connection.executemany(_USER, [_user_row(user) for user in users])
+    await connection.executemany(SQL["user"], [_user_row(user) for user in users])
     keys = [(user.tenant, user.id) for user in users]
     for table in ("licenses", "service_plans"):
         await connection.executemany(f"DELETE FROM directory.{table} WHERE tenant_id = $1 AND user_id = $2", keys)  # noqa: S608 - fixed names.
     held = [(user.tenant, user.id, one) for user in users for one in user.licenses]
-    await connection.executemany(_LICENSE, [(tenant, user, one.sku_part_number) for tenant, user, one in held])
+    await connection.executemany(SQL["license"], [(tenant, user, one.sku_part_number) for tenant, user, one in held])
     await connection.executemany(
-        _SERVICE_PLAN,
+        SQL["service_plan"],
         [
             (tenant, user, one.sku_part_number, plan.service_plan_name, plan.provisioning_status)
             for tenant, user, one in held
@@ -101,21 +87,6 @@ async def _load_labels(connection: Connection, estate: Estate) -> None:
     )
 
 
-_GROUP = """
-INSERT INTO directory.groups (
-    tenant_id, id, display_name, mail_nickname, mail, description, visibility, group_types, membership_rule,
-    mail_enabled, security_enabled, label_id, extensions, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::jsonb, now())
-"""
-_TEAM = "INSERT INTO directory.teams (tenant_id, group_id, created_at) VALUES ($1, $2, now())"
-_CHANNEL = """
-INSERT INTO directory.channels (tenant_id, group_id, display_name, position, created_at) VALUES ($1, $2, $3, $4, now())
-"""
-_EXTENSION_VALUE = """
-INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id) VALUES ($1, $2, $3, lower($4), $5)
-"""
-
-
 async def _load_groups(connection: Connection, groups: Sequence[Group]) -> Sequence[Group]:
     """Create the missing groups and return them."""
     rows = await connection.fetch(
@@ -127,12 +98,12 @@ async def _load_groups(connection: Connection, groups: Sequence[Group]) -> Seque
     existing = {(tenant, group) for tenant, group in rows}
     new = [group for group in groups if (group.tenant, group.id) not in existing]
     _check_rules(new)
-    await connection.executemany(_GROUP, [_group_row(group) for group in new])
-    await connection.executemany(_EXTENSION_VALUE, list(_extension_rows(new)))
+    await connection.executemany(SQL["group"], [_group_row(group) for group in new])
+    await connection.executemany(SQL["extension_value"], list(_extension_rows(new)))
     teams = [group for group in new if group.channels is not None]
-    await connection.executemany(_TEAM, [(group.tenant, group.id) for group in teams])
+    await connection.executemany(SQL["team"], [(group.tenant, group.id) for group in teams])
     await connection.executemany(
-        _CHANNEL,
+        SQL["channel"],
         [(group.tenant, group.id, name, at) for group in teams for at, name in enumerate(group.channels or (), 1)],
     )
     return new
@@ -172,21 +143,9 @@ def _extension_rows(groups: Sequence[Group]) -> Iterator[tuple[object, ...]]:
                 yield (group.tenant, name, member, value, group.id)
 
 
-_MEMBERSHIP = """
-INSERT INTO directory.memberships (tenant_id, group_id, member_id, is_owner, is_member, is_group)
-VALUES ($1, $2, $3, $4, $5, EXISTS (SELECT FROM directory.groups g WHERE g.tenant_id = $1 AND g.id = $3))
-"""
-_UNKNOWN_MEMBER = """
-SELECT m.member_id, m.group_id FROM directory.memberships m
-WHERE m.tenant_id = ANY ($1) AND m.group_id = ANY ($2) AND NOT m.is_group
-    AND NOT EXISTS (SELECT FROM directory.users u WHERE u.tenant_id = m.tenant_id AND u.id = m.member_id)
-LIMIT 1
-"""
-
-
 async def _load_memberships(connection: Connection, groups: Sequence[Group]) -> None:
     await connection.executemany(
-        _MEMBERSHIP,
+        SQL["membership"],
         [
             (group.tenant, group.id, one, one in group.owners, one in group.members)
             for group in groups
@@ -194,7 +153,7 @@ async def _load_memberships(connection: Connection, groups: Sequence[Group]) -> 
         ],
     )
     tenants, ids = [group.tenant for group in groups], [group.id for group in groups]
-    unknown = await connection.fetchrow(_UNKNOWN_MEMBER, tenants, ids)
+    unknown = await connection.fetchrow(SQL["unknown_member"], tenants, ids)
     if unknown is not None:
         raise EstateInvalid(f"{unknown[0]} belongs to the group {unknown[1]}, but is no user or group of that tenant.")
 
@@ -210,27 +169,12 @@ async def _load_sites(connection: Connection, sites: Sequence[Site]) -> None:
     )
 
 
-_GUEST_DEFAULT = """
-INSERT INTO directory.guest_defaults AS d (
-    tenant_id, allow_to_add_guests, guests_added_by, allowed_guest_domains, blocked_guest_domains)
-VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (tenant_id) DO UPDATE SET
-    allow_to_add_guests = excluded.allow_to_add_guests, guests_added_by = excluded.guests_added_by,
-    allowed_guest_domains = excluded.allowed_guest_domains, blocked_guest_domains = excluded.blocked_guest_domains
-"""
-_GUEST_SETTINGS = """
-INSERT INTO directory.guest_settings (
-    tenant_id, group_id, allow_to_add_guests, guests_added_by, allowed_guest_domains, blocked_guest_domains)
-VALUES ($1, $2, $3, $4, $5, $6)
-"""
-
-
 async def _load_guest_rules(
     connection: Connection, defaults: Sequence[GuestDefault], new_groups: Sequence[Group]
 ) -> None:
-    await connection.executemany(_GUEST_DEFAULT, [_settings_row(one, one.tenant) for one in defaults])
+    await connection.executemany(SQL["guest_default"], [_settings_row(one, one.tenant) for one in defaults])
     await connection.executemany(
-        _GUEST_SETTINGS,
+        SQL["guest_settings"],
         [_settings_row(group.guest_settings, group.tenant, group.id) for group in new_groups if group.guest_settings],
     )
 

@@ -19,6 +19,9 @@ from chamberlain.embedded.directory.entries import (
     item_columns,
     mark_columns,
 )
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 ROOM = "RoomMailbox"
 
@@ -118,21 +121,6 @@ JOIN directory.user_extension_values v
 JOIN directory.mailboxes m ON m.tenant_id = i.tenant_id AND m.user_id = v.user_id
 """
 
-_ENSURE = """
-SELECT mailbox_ids, made, faults, culprits FROM directory.ensure_mailboxes(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-    $25, $26, $27, $28, $29, $30, $31, $32)
-"""
-
-_DESCRIBE = """
-UPDATE directory.users u SET display_name = i.display_name
-FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) AS i (tenant_id, name, key, display_name)
-JOIN directory.user_extension_values v
-    ON v.tenant_id = i.tenant_id AND v.name = i.name AND v.member = $1 AND v.value = lower(i.key)
-WHERE u.tenant_id = i.tenant_id AND u.id = v.user_id AND u.display_name <> i.display_name
-RETURNING u.tenant_id, u.id
-"""
-
 
 class Mailboxes(MarkedObjects[MailboxEntry, MailboxShown]):
     """The mailboxes of all tenants.
@@ -150,7 +138,7 @@ class Mailboxes(MarkedObjects[MailboxEntry, MailboxShown]):
         columns = mark_columns([entry.mark for entry in entries])
         names = [entry.display_name for entry in entries]
         async with one_transaction(self._database) as connection:
-            rows = await connection.fetch(_DESCRIBE, self._key_member, *columns, names)
+            rows = await connection.fetch(SQL["describe_mailboxes"], self._key_member, *columns, names)
             await follow_changed(connection, [(row["tenant_id"], row["id"]) for row in rows])
 
     async def ensure(self, entries: Sequence[MailboxEntry]) -> Sequence[Ensured[MailboxShown]]:
@@ -162,7 +150,7 @@ class Mailboxes(MarkedObjects[MailboxEntry, MailboxShown]):
 
     async def _ensure(self, entries: Sequence[MailboxEntry]) -> Sequence[Ensured[MailboxShown]]:
         async with one_transaction(self._database) as connection:
-            [row] = await connection.fetch(_ENSURE, self._key_member, *_columns(entries))
+            [row] = await connection.fetch(SQL["ensure_mailboxes"], self._key_member, *_columns(entries))
             users = zip(entries, row["mailbox_ids"], strict=True)
             await follow_changed(connection, [(entry.mark.tenant_id, user) for entry, user in users if user])
         return await self._results(entries, row)
@@ -249,9 +237,6 @@ _KIND = Kind(
 )
 
 
-_LIST = "SELECT shown FROM directory.list_mailboxes($1, $2, $3, coalesce($4, now()), $5)"
-
-
 async def list_mailboxes(
     pool: Pool, tenant_id: UUID, extension: str, *, behind: UUID | None, until: datetime | None, most: int
 ) -> Sequence[MailboxShown]:
@@ -260,5 +245,5 @@ async def list_mailboxes(
     Their ids are greater than `behind`, and they were created at `until` or before.
     """
     async with one_tenant(pool, tenant_id) as connection:
-        rows = await connection.fetch(_LIST, tenant_id, extension, behind, until, most)
+        rows = await connection.fetch(SQL["list"], tenant_id, extension, behind, until, most)
     return [_decode(row["shown"]) for row in rows]

@@ -11,6 +11,9 @@ import asyncpg
 import msgspec
 
 from chamberlain.embedded.directory.database import Pool, database_errors
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 Key = TypeVar("Key")
 
@@ -81,11 +84,6 @@ class Found:
 _cards = msgspec.json.Decoder(list[Card])
 _relatives = msgspec.json.Decoder(list[Relative])
 
-# Addresses are joined into one text: encoding an array of short texts takes the driver twice as long.
-_LOOK_UP = r"""
-SELECT tenant_id, people, known_labels, taken_addresses, found_members, found_groups
-FROM directory.look_up($1, $2, $3, $4, $5, string_to_array($6, E'\x1f'), $7, $8, $9, $10)
-"""
 _SEPARATOR = "\x1f"
 
 # The function that finds taken addresses, for use in other statements (sql/held_addresses.sql).
@@ -94,13 +92,6 @@ HELD_ADDRESSES = "directory.held_addresses"
 # The channel of notifications about changed or removed users and labels (sql/people_changes.sql).
 PEOPLE_CHANNEL = "directory_people"
 
-_RELATIONS = """
-SELECT tenant_id, managers, members FROM directory.relations($1, $2, $3, $4, $5, $6)
-"""
-
-_KNOWN_GROUPS = "SELECT tenant_id, known FROM directory.known_groups($1, $2, $3)"
-
-_OWNERS = "SELECT tenant_id, owners FROM directory.group_owners($1, $2, $3, $4)"
 
 # Enough to display; the first ones by name.
 MOST_MEMBERS = 1_000
@@ -118,15 +109,15 @@ class Register:
         One call answers all tenants. Relations, groups and owners take one more call each, only if they are requested.
         """
         rows = await self._fetch(
-            _RELATIONS, questions, lambda one: one.managed, lambda one: one.gathered, limit=(MOST_MEMBERS,)
+            SQL["relations"], questions, lambda one: one.managed, lambda one: one.gathered, limit=(MOST_MEMBERS,)
         )
         relations = {
             tenant_id: Relations({one.of: one for one in _relatives.decode(managers)}, _by_group(members))
             for tenant_id, managers, members in rows
         }
-        rows = await self._fetch(_KNOWN_GROUPS, questions, lambda one: one.groups)
+        rows = await self._fetch(SQL["known_groups"], questions, lambda one: one.groups)
         known = {tenant_id: frozenset(groups) for tenant_id, groups in rows}
-        rows = await self._fetch(_OWNERS, questions, lambda one: one.owned, limit=(MOST_MEMBERS,))
+        rows = await self._fetch(SQL["owners"], questions, lambda one: one.owned, limit=(MOST_MEMBERS,))
         owners = {tenant_id: _by_group(members) for tenant_id, members in rows}
         return {
             tenant_id: Found(
@@ -148,7 +139,7 @@ class Register:
         pairs, pair_ends = _flat([question.memberships for question in asked])
         with database_errors():
             return await self._pool.fetch(
-                _LOOK_UP,
+                SQL["look_up"],
                 tenants,
                 *_flat([question.users for question in asked]),
                 *_flat([_storable(question.labels) for question in asked]),

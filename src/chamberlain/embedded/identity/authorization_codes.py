@@ -24,6 +24,9 @@ from chamberlain.embedded.identity.errors import InvalidGrant, InvalidRequest
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.random_secrets import digest_of, new_secret
 from chamberlain.embedded.identity.tokens import UserGrant, user_token_response
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 # RFC 6749, 4.1.2 allows ten minutes; a client on the same machine needs a moment.
 LIFE = timedelta(seconds=60)
@@ -34,27 +37,8 @@ _KEPT_FOR = timedelta(hours=24)
 # RFC 7636, 4.1.
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
-_ISSUE = """
-INSERT INTO identity.authorization_codes
-    (tenant_id, digest, client_id, account_id, redirect_uri, scope, nonce, code_challenge, auth_time, ends_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-"""
 
-# Each new code removes some expired ones.
-REMOVE_ENDED = """
-DELETE FROM identity.authorization_codes WHERE tenant_id = $1 AND digest = ANY (ARRAY(
-    SELECT digest FROM identity.authorization_codes WHERE tenant_id = $1 AND ends_at <= $2
-    ORDER BY ends_at LIMIT 100 FOR UPDATE SKIP LOCKED))
-"""
-
-# Compare-and-swap: of concurrent uses of one code, one succeeds.
-_USE = """
-UPDATE identity.authorization_codes SET used_at = $3, family_id = $4
-WHERE tenant_id = $1 AND digest = $2 AND used_at IS NULL AND ends_at > $3
-RETURNING client_id, account_id, redirect_uri, scope, nonce, code_challenge, auth_time
-"""
-
-_FAMILY = "SELECT family_id FROM identity.authorization_codes WHERE tenant_id = $1 AND digest = $2"
+REMOVE_ENDED = SQL["remove_ended_codes"]
 
 
 async def issue(
@@ -76,7 +60,7 @@ async def issue(
     code, now = new_secret(), platform.now()
     async with transaction(platform.pool, client.tenant_id) as connection:
         await connection.execute(
-            _ISSUE,
+            SQL["issue_code"],
             client.tenant_id,
             digest_of(code),
             client.id,
@@ -118,9 +102,9 @@ async def _redeem(
     connection: Connection, client: RegisteredClient, form: Mapping[str, str], now: datetime
 ) -> UserGrant | None:
     digest, family_id = digest_of(form["code"]), refresh_tokens.new_family_id()
-    row = await connection.fetchrow(_USE, client.tenant_id, digest, now, family_id)
+    row = await connection.fetchrow(SQL["use_code"], client.tenant_id, digest, now, family_id)
     if row is None:
-        family_id = await connection.fetchval(_FAMILY, client.tenant_id, digest)
+        family_id = await connection.fetchval(SQL["family"], client.tenant_id, digest)
         await refresh_tokens.revoke_family(connection, client.tenant_id, family_id)
         return None
     if not _is_proved(row, client, form):

@@ -30,6 +30,9 @@ from asyncpg import Record
 from msgspec import Meta, Struct, ValidationError, convert
 
 from chamberlain.embedded.identity.database import Pool, transaction
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 # The audience of a token (`aud`). Permission names are relative to it, so it never ends in a slash.
 Resource = Annotated[str, Meta(pattern=r"^[^\s/]\S*[^\s/]\Z", max_length=512)]
@@ -56,12 +59,6 @@ WHERE client.tenant_id = $1
 GROUP BY client.tenant_id, client.id
 ORDER BY client.name
 """
-
-_ACCOUNT_BY_ADDRESS = """
-SELECT id, address, display_name FROM identity.accounts WHERE tenant_id = $1 AND lower(address) = lower($2)
-"""
-
-_ACCOUNT_BY_ID = "SELECT id, address, display_name FROM identity.accounts WHERE tenant_id = $1 AND id = $2"
 
 
 class EstateInvalid(ValueError):
@@ -163,14 +160,14 @@ def client_by_id(clients: Iterable[RegisteredClient], client_id: str) -> Registe
 async def find_account(pool: Pool, tenant_id: UUID, address: str) -> Account | None:
     """Return the account with this address, in either letter case."""
     async with transaction(pool, tenant_id) as connection:
-        row = await connection.fetchrow(_ACCOUNT_BY_ADDRESS, tenant_id, address)
+        row = await connection.fetchrow(SQL["account_by_address"], tenant_id, address)
     return None if row is None else account_from_row(tenant_id, row)
 
 
 async def find_account_by_id(pool: Pool, tenant_id: UUID, account_id: UUID) -> Account | None:
     """Return the account with this id."""
     async with transaction(pool, tenant_id) as connection:
-        row = await connection.fetchrow(_ACCOUNT_BY_ID, tenant_id, account_id)
+        row = await connection.fetchrow(SQL["account_by_id"], tenant_id, account_id)
     return None if row is None else account_from_row(tenant_id, row)
 
 

@@ -31,6 +31,9 @@ from chamberlain.embedded.identity.random_secrets import digest_of, new_secret
 from chamberlain.embedded.identity.request_body import read_form
 from chamberlain.embedded.identity.scopes import user_scopes
 from chamberlain.embedded.identity.tokens import UserGrant, user_token_response
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 LIFE = timedelta(minutes=15)
 INTERVAL = timedelta(seconds=5)
@@ -50,61 +53,8 @@ _TOLERANCE = timedelta(seconds=1)
 _SLOWER_BY_SECONDS = 5
 _SLOWEST_SECONDS = 60
 
-_WAITING = """
-SELECT count(*) FROM (
-    SELECT 1 FROM identity.device_codes WHERE tenant_id = $1 AND ends_at > $2 AND state = 'pending' LIMIT $3
-) AS waiting
-"""
 
-_ISSUE = """
-INSERT INTO identity.device_codes
-    (tenant_id, digest, user_code_digest, client_id, scope, interval_seconds, ends_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-ON CONFLICT (user_code_digest) DO NOTHING
-"""
-
-# Each new code removes some expired ones.
-REMOVE_ENDED = """
-DELETE FROM identity.device_codes WHERE tenant_id = $1 AND digest = ANY (ARRAY(
-    SELECT digest FROM identity.device_codes WHERE tenant_id = $1 AND ends_at <= $2
-    ORDER BY ends_at LIMIT 100 FOR UPDATE SKIP LOCKED))
-"""
-
-_TENANT = "SELECT identity.tenant_of_device_code($1)"
-
-_PENDING = """
-SELECT client.id, client.name, code.scope
-FROM identity.device_codes AS code
-JOIN identity.clients AS client ON client.tenant_id = code.tenant_id AND client.id = code.client_id
-WHERE code.tenant_id = $1 AND code.user_code_digest = $2 AND code.state = 'pending' AND code.ends_at > $3
-"""
-
-_ALLOW = """
-UPDATE identity.device_codes SET state = 'allowed', account_id = $4, auth_time = $5
-WHERE tenant_id = $1 AND user_code_digest = $2 AND state = 'pending' AND ends_at > $3
-"""
-
-_DENY = """
-UPDATE identity.device_codes SET state = 'denied'
-WHERE tenant_id = $1 AND user_code_digest = $2 AND state = 'pending' AND ends_at > $3
-"""
-
-# Compare-and-swap: of concurrent polls, one gets the tokens.
-_USE = """
-UPDATE identity.device_codes SET state = 'used'
-WHERE tenant_id = $1 AND digest = $2 AND client_id = $3 AND state = 'allowed' AND ends_at > $4
-RETURNING account_id, scope, auth_time
-"""
-
-_READ = """
-SELECT state, interval_seconds, polled_at, ends_at FROM identity.device_codes
-WHERE tenant_id = $1 AND digest = $2 AND client_id = $3
-FOR UPDATE
-"""
-
-_POLLED = """
-UPDATE identity.device_codes SET polled_at = $3, interval_seconds = $4 WHERE tenant_id = $1 AND digest = $2
-"""
+REMOVE_ENDED = SQL["remove_ended_device_codes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +82,7 @@ async def issue_device_code(platform: IdentityPlatform, request: Request) -> Res
     async with transaction(platform.pool, tenant_id) as connection:
         now = platform.now()
         await connection.execute(REMOVE_ENDED, tenant_id, now - _KEPT_FOR)
-        if await connection.fetchval(_WAITING, tenant_id, now, MOST_WAITING) >= MOST_WAITING:
+        if await connection.fetchval(SQL["waiting"], tenant_id, now, MOST_WAITING) >= MOST_WAITING:
             raise TemporarilyUnavailable("Too many devices wait for a sign-in. Try again in a few minutes.")
         device_code, user_code = await _issue(connection, client, scope, now)
     address, shown = f"{platform.base_url}/device", format_user_code(user_code)
@@ -174,11 +124,11 @@ async def find_pending(platform: IdentityPlatform, user_code: str) -> PendingDev
         return None
     digest = digest_of(code)
     async with transaction(platform.pool) as connection:
-        tenant_id: UUID | None = await connection.fetchval(_TENANT, digest)
+        tenant_id: UUID | None = await connection.fetchval(SQL["tenant_of_device_code"], digest)
     if tenant_id is None:
         return None
     async with transaction(platform.pool, tenant_id) as connection:
-        row = await connection.fetchrow(_PENDING, tenant_id, digest, platform.now())
+        row = await connection.fetchrow(SQL["pending"], tenant_id, digest, platform.now())
     return None if row is None else PendingDevice(tenant_id, row["id"], row["name"], tuple(row["scope"].split()), code)
 
 
@@ -187,7 +137,7 @@ async def allow_device(platform: IdentityPlatform, user_code: str, account: Acco
 
     False if the device no longer waits, or waits in another tenant.
     """
-    return await _decide(platform, user_code, account, _ALLOW, account.id, auth_time)
+    return await _decide(platform, user_code, account, SQL["allow"], account.id, auth_time)
 
 
 async def deny_device(platform: IdentityPlatform, user_code: str, account: Account) -> bool:
@@ -195,7 +145,7 @@ async def deny_device(platform: IdentityPlatform, user_code: str, account: Accou
 
     False if it no longer waits, or waits in another tenant.
     """
-    return await _decide(platform, user_code, account, _DENY)
+    return await _decide(platform, user_code, account, SQL["deny"])
 
 
 def new_user_code() -> str:
@@ -223,7 +173,7 @@ async def _issue(connection: Connection, client: RegisteredClient, scope: str, n
     while True:
         user_code = new_user_code()
         status = await connection.execute(
-            _ISSUE,
+            SQL["issue_device_code"],
             client.tenant_id,
             digest_of(device_code),
             digest_of(user_code),
@@ -240,11 +190,11 @@ async def _issue(connection: Connection, client: RegisteredClient, scope: str, n
 async def _poll(
     connection: Connection, client: RegisteredClient, digest: bytes, now: datetime
 ) -> UserGrant | OAuthError:
-    row = await connection.fetchrow(_USE, client.tenant_id, digest, client.id, now)
+    row = await connection.fetchrow(SQL["use_device_code"], client.tenant_id, digest, client.id, now)
     if row is not None:
         family_id = refresh_tokens.new_family_id()
         return await refresh_tokens.redeem(connection, client, row, family_id=family_id, now=now)
-    row = await connection.fetchrow(_READ, client.tenant_id, digest, client.id)
+    row = await connection.fetchrow(SQL["read_device_code"], client.tenant_id, digest, client.id)
     if row is None or row["state"] == "used":
         return InvalidGrant("The device_code is unknown, was used before, or is of another application.")
     if row["ends_at"] <= now:
@@ -254,7 +204,7 @@ async def _poll(
     interval, polled_at = timedelta(seconds=row["interval_seconds"]), row["polled_at"]
     too_fast = polled_at is not None and now < polled_at + interval - _TOLERANCE
     seconds = row["interval_seconds"] + (_SLOWER_BY_SECONDS if too_fast else 0)
-    await connection.execute(_POLLED, client.tenant_id, digest, now, min(seconds, _SLOWEST_SECONDS))
+    await connection.execute(SQL["polled"], client.tenant_id, digest, now, min(seconds, _SLOWEST_SECONDS))
     if too_fast:
         return SlowDown(f"Poll every {seconds} seconds, not more often.")
     return AuthorizationPending("The user has not signed in yet. Try again after the interval.")

@@ -6,35 +6,14 @@ from uuid import UUID
 from chamberlain.embedded.identity.clients import Account, Client, ClientKind
 from chamberlain.embedded.identity.database import Connection, Pool, transaction
 from chamberlain.embedded.identity.random_secrets import hash_client_secret, is_client_secret_hash
+from chamberlain.queries import load_queries
 
-_ACCOUNT = """
-INSERT INTO identity.accounts (tenant_id, id, address, display_name) VALUES ($1, $2, $3, $4)
-ON CONFLICT (tenant_id, id) DO UPDATE SET address = excluded.address, display_name = excluded.display_name
-"""
-
-_CLIENT = """
-INSERT INTO identity.clients AS stored (tenant_id, id, name, kind, secret_hash, redirect_uris)
-VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (tenant_id, id) DO UPDATE
-SET name = excluded.name, kind = excluded.kind, secret_hash = coalesce(excluded.secret_hash, stored.secret_hash),
-    redirect_uris = excluded.redirect_uris
-"""
-
-_REMOVE_PERMISSIONS = "DELETE FROM identity.permissions WHERE tenant_id = $1 AND client_id = $2"
-
-_PERMISSION = """
-INSERT INTO identity.permissions (tenant_id, client_id, kind, resource, name) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT DO NOTHING
-"""
+SQL = load_queries(__name__)
 
 # Versions without sign-in pages stored no redirect URIs.
 _REDIRECT_URIS = """
 UPDATE identity.clients SET redirect_uris = $3 WHERE tenant_id = $1 AND id = $2 AND redirect_uris = '{}'
 """
-
-_HASH = "SELECT secret_hash FROM identity.clients WHERE tenant_id = $1 AND id = $2"
-
-_SET_HASH = "UPDATE identity.clients SET secret_hash = $3 WHERE tenant_id = $1 AND id = $2"
 
 
 async def load(
@@ -51,7 +30,7 @@ async def load(
     """
     async with transaction(pool) as connection:
         for account in accounts:
-            await connection.execute(_ACCOUNT, account.tenant, account.id, account.address, account.display_name)
+            await connection.execute(SQL["account"], account.tenant, account.id, account.address, account.display_name)
         for client in clients:
             for tenant_id in client.tenants:
                 await _load_client(connection, tenant_id, client, (secrets or {}).get(client.id))
@@ -69,24 +48,24 @@ async def upgrade_clients(pool: Pool, clients: Sequence[Client], secret_of: Call
             for tenant_id in client.tenants:
                 await connection.execute(_REDIRECT_URIS, tenant_id, client.id, list(client.redirect_uris))
                 if client.id in hashes:
-                    await connection.execute(_SET_HASH, tenant_id, client.id, hashes[client.id])
+                    await connection.execute(SQL["set_hash"], tenant_id, client.id, hashes[client.id])
 
 
 async def _load_client(connection: Connection, tenant_id: UUID, client: Client, secret: str | None) -> None:
     secret_hash = None if secret is None else hash_client_secret(secret)
     await connection.execute(
-        _CLIENT, tenant_id, client.id, client.name, client.kind.value, secret_hash, list(client.redirect_uris)
+        SQL["client"], tenant_id, client.id, client.name, client.kind.value, secret_hash, list(client.redirect_uris)
     )
-    await connection.execute(_REMOVE_PERMISSIONS, tenant_id, client.id)
+    await connection.execute(SQL["remove_permissions"], tenant_id, client.id)
     for kind, permissions in (("delegated", client.delegated), ("application", client.application)):
         for resource, names in permissions.items():
             for name in names:
-                await connection.execute(_PERMISSION, tenant_id, client.id, kind, resource, name)
+                await connection.execute(SQL["permission"], tenant_id, client.id, kind, resource, name)
 
 
 async def _has_old_hash(pool: Pool, client: Client) -> bool:
     if client.kind is ClientKind.PUBLIC:
         return False
     async with transaction(pool) as connection:
-        hashes = [await connection.fetchval(_HASH, tenant_id, client.id) for tenant_id in client.tenants]
+        hashes = [await connection.fetchval(SQL["hash"], tenant_id, client.id) for tenant_id in client.tenants]
     return any(each is not None and not is_client_secret_hash(each) for each in hashes)

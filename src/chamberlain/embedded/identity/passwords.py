@@ -10,6 +10,9 @@ from argon2.exceptions import VerifyMismatchError
 from chamberlain.embedded.identity.clients import Account
 from chamberlain.embedded.identity.database import Pool, transaction
 from chamberlain.embedded.identity.errors import TemporarilyUnavailable
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 # 19 MiB, two passes, one lane: the first choice of the OWASP cheat sheet on password storage. The second choice of
 # RFC 9106, 4 takes 64 MiB and four threads per hash, too much for a small machine. The passwords are long and random,
@@ -22,7 +25,6 @@ _MOST_WAITING = 64
 # Salt and hash of zeros, which no password matches. Verified for unknown users, so that timing does not reveal them.
 _NO_MATCH = f"{_PREFIX}v=19$m={19 * 1024},t=2,p=1${'A' * 22}${'A' * 43}"
 
-_SET = "UPDATE identity.accounts SET password_hash = $3 WHERE tenant_id = $1 AND id = $2"
 
 # A new password revokes everything that the old one gave access to.
 _REVOKE = (
@@ -32,7 +34,6 @@ _REVOKE = (
     "DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND account_id = $2",
 )
 
-_LACKS = "SELECT password_hash IS NULL FROM identity.accounts WHERE tenant_id = $1 AND id = $2"
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -48,7 +49,7 @@ async def set_passwords(pool: Pool, accounts: Sequence[Account], passwords: Mapp
     )
     async with transaction(pool) as connection:
         for account in accounts:
-            await connection.execute(_SET, account.tenant, account.id, hashes.get(account.address))
+            await connection.execute(SQL["set"], account.tenant, account.id, hashes.get(account.address))
             for statement in _REVOKE:
                 await connection.execute(statement, account.tenant, account.id)
 
@@ -56,7 +57,7 @@ async def set_passwords(pool: Pool, accounts: Sequence[Account], passwords: Mapp
 async def without_password(pool: Pool, accounts: Sequence[Account]) -> list[Account]:
     """Return the stored accounts without a password, which cannot sign in."""
     async with transaction(pool) as connection:
-        return [each for each in accounts if await connection.fetchval(_LACKS, each.tenant, each.id)]
+        return [each for each in accounts if await connection.fetchval(SQL["lacks"], each.tenant, each.id)]
 
 
 async def hash_secrets(secrets: Mapping[_Key, str]) -> dict[_Key, str]:

@@ -22,6 +22,9 @@ from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.random_secrets import digest_of
 from chamberlain.embedded.identity.scopes import OFFLINE_ACCESS, user_scopes
 from chamberlain.embedded.identity.tokens import UserGrant, user_token_response
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 # After this time without use, or in all, the user has to sign in again.
 IDLE_LIFE = timedelta(days=14)
@@ -32,37 +35,8 @@ _MOST_IN_GRACE = 8
 _FAMILY_BYTES = 16
 _SECRET_BYTES = 32
 
-_BEGIN = """
-INSERT INTO identity.refresh_tokens
-    (tenant_id, family_id, client_id, account_id, scope, auth_time, digests, created_at, ends_at)
-VALUES ($1, $2, $3, $4, $5, $6, ARRAY[$7::bytea], $8, $9)
-"""
 
-# Compare-and-swap: of concurrent uses of one token, one succeeds.
-_ROTATE = """
-UPDATE identity.refresh_tokens
-SET digests = ARRAY[$5::bytea], used_digest = $4, used_at = $6, ends_at = least($7, created_at + $8::interval)
-WHERE tenant_id = $1 AND family_id = $2 AND client_id = $3 AND $4 = ANY (digests) AND ends_at > $6
-RETURNING account_id, scope, auth_time
-"""
-
-_REPEAT = """
-UPDATE identity.refresh_tokens SET digests = digests || $5::bytea
-WHERE tenant_id = $1 AND family_id = $2 AND client_id = $3 AND used_digest = $4 AND ends_at > $6
-    AND used_at > $7 AND cardinality(digests) < $8
-RETURNING account_id, scope, auth_time
-"""
-
-_REVOKE_OF_CLIENT = "DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND family_id = $2 AND client_id = $3"
-
-_REVOKE = "DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND family_id = $2"
-
-# Each sign-in removes some expired families.
-REMOVE_ENDED = """
-DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND family_id = ANY (ARRAY(
-    SELECT family_id FROM identity.refresh_tokens WHERE tenant_id = $1 AND ends_at <= $2
-    ORDER BY ends_at LIMIT 100 FOR UPDATE SKIP LOCKED))
-"""
+REMOVE_ENDED = SQL["remove_ended_refresh_tokens"]
 
 
 async def grant_for_refresh_token(
@@ -98,7 +72,7 @@ async def redeem(
     if OFFLINE_ACCESS in scopes.openid:
         token = _new_token(family_id)
         await connection.execute(
-            _BEGIN,
+            SQL["begin"],
             client.tenant_id,
             family_id,
             client.id,
@@ -115,7 +89,7 @@ async def redeem(
 
 async def revoke_family(connection: Connection, tenant_id: UUID, family_id: UUID | None) -> None:
     """Revoke all tokens of a family, if there is one."""
-    await connection.execute(_REVOKE, tenant_id, family_id)
+    await connection.execute(SQL["revoke"], tenant_id, family_id)
 
 
 async def _rotate(
@@ -132,11 +106,11 @@ async def _rotate(
         return None
     next_token = _new_token(family_id)
     known = (client.tenant_id, family_id, client.id, digest_of(token), digest_of(next_token), now)
-    row = await connection.fetchrow(_ROTATE, *known, now + IDLE_LIFE, WHOLE_LIFE)
+    row = await connection.fetchrow(SQL["rotate"], *known, now + IDLE_LIFE, WHOLE_LIFE)
     if row is None:
-        row = await connection.fetchrow(_REPEAT, *known, now - GRACE, _MOST_IN_GRACE)
+        row = await connection.fetchrow(SQL["repeat"], *known, now - GRACE, _MOST_IN_GRACE)
     if row is None:
-        await connection.execute(_REVOKE_OF_CLIENT, client.tenant_id, family_id, client.id)
+        await connection.execute(SQL["revoke_of_client"], client.tenant_id, family_id, client.id)
         return None
     scopes = user_scopes(client, form.get("scope", row["scope"]))
     return UserGrant(row["account_id"], row["auth_time"], scopes, next_token)

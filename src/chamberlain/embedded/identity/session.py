@@ -22,6 +22,9 @@ from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.random_secrets import digest_of, new_secret
 from chamberlain.embedded.identity.rendering import render
 from chamberlain.embedded.identity.request_body import read_form
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 # A working day. An unattended browser is signed out after an hour.
 LIFE = timedelta(hours=8)
@@ -31,31 +34,8 @@ _WRITE_INTERVAL = timedelta(minutes=1)
 
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
-_INSERT = """
-INSERT INTO identity.sessions (digest, tenant_id, account_id, created_at, used_at, ends_at)
-VALUES ($1, $2, $3, $4, $4, $5)
-"""
 
-_TENANT = "SELECT identity.tenant_of_session($1)"
-
-_FIND = """
-SELECT account.id, account.address, account.display_name, session.created_at, session.used_at
-FROM identity.sessions AS session
-JOIN identity.accounts AS account ON account.tenant_id = session.tenant_id AND account.id = session.account_id
-WHERE session.tenant_id = $1 AND session.digest = $2 AND session.ends_at > $3 AND session.used_at > $4
-"""
-
-_USE = "UPDATE identity.sessions SET used_at = $3 WHERE tenant_id = $1 AND digest = $2 AND used_at < $3"
-
-_DELETE = "DELETE FROM identity.sessions WHERE tenant_id = $1 AND digest = $2"
-
-# Each new session removes some expired ones.
-REMOVE_ENDED = """
-DELETE FROM identity.sessions WHERE tenant_id = $1 AND digest IN (
-    SELECT digest FROM identity.sessions WHERE tenant_id = $1 AND ends_at < $2 ORDER BY ends_at LIMIT 100
-    FOR UPDATE SKIP LOCKED
-)
-"""
+REMOVE_ENDED = SQL["remove_ended_sessions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +143,9 @@ class Browser:
         await self.end_session()
         secret, now = new_secret(), self.platform.now()
         async with transaction(self.platform.pool, account.tenant) as connection:
-            await connection.execute(_INSERT, digest_of(secret), account.tenant, account.id, now, now + LIFE)
+            await connection.execute(
+                SQL["insert_session"], digest_of(secret), account.tenant, account.id, now, now + LIFE
+            )
             await connection.execute(REMOVE_ENDED, account.tenant, now)
         return Session(account, now, secret)
 
@@ -175,7 +157,7 @@ class Browser:
         tenant_id = await _tenant_of(self.platform, digest)
         if tenant_id is not None:
             async with transaction(self.platform.pool, tenant_id) as connection:
-                await connection.execute(_DELETE, tenant_id, digest)
+                await connection.execute(SQL["delete_session"], tenant_id, digest)
 
     def set_session_cookie(self, response: Response, session: Session) -> None:
         """Set the cookie, which expires when the browser closes."""
@@ -224,17 +206,17 @@ async def _find_session(platform: IdentityPlatform, secret: str | None) -> Sessi
     if tenant_id is None:
         return None
     async with transaction(platform.pool, tenant_id) as connection:
-        row = await connection.fetchrow(_FIND, tenant_id, digest, now, now - _IDLE_LIFE)
+        row = await connection.fetchrow(SQL["find"], tenant_id, digest, now, now - _IDLE_LIFE)
         if row is None:
             return None
         if now - row["used_at"] >= _WRITE_INTERVAL:
-            await connection.execute(_USE, tenant_id, digest, now)
+            await connection.execute(SQL["use_session"], tenant_id, digest, now)
     return Session(account_from_row(tenant_id, row), row["created_at"], secret)
 
 
 async def _tenant_of(platform: IdentityPlatform, digest: bytes) -> UUID | None:
     async with transaction(platform.pool) as connection:
-        tenant_id: UUID | None = await connection.fetchval(_TENANT, digest)
+        tenant_id: UUID | None = await connection.fetchval(SQL["tenant_of_session"], digest)
     return tenant_id
 
 

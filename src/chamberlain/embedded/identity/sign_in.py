@@ -13,13 +13,11 @@ from chamberlain.embedded.identity.database import transaction
 from chamberlain.embedded.identity.errors import TemporarilyUnavailable
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.session import Browser
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 _LONGEST_ADDRESS = 320
-
-_BY_ADDRESS = """
-SELECT id, address, display_name, password_hash FROM identity.accounts
-WHERE tenant_id = $1 AND lower(address) = $2
-"""
 
 
 class Fault(StrEnum):
@@ -97,6 +95,6 @@ async def find_by_password(platform: IdentityPlatform, tenant_id: UUID, address:
         async with transaction(platform.pool, tenant_id) as connection:
             # Lower case as for throttling. The database folds some letters differently, which would give one account
             # several addresses with separate counters.
-            row = await connection.fetchrow(_BY_ADDRESS, tenant_id, address.lower())
+            row = await connection.fetchrow(SQL["by_address"], tenant_id, address.lower())
     is_right = await platform.passwords.is_right(password, None if row is None else row["password_hash"])
     return account_from_row(tenant_id, row) if row is not None and is_right else None

@@ -9,11 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Final, Protocol
+from typing import Protocol
 
 from joserfc.jwk import DictKey, RSAKey
 
 from chamberlain.embedded.identity.database import Connection, Pool, transaction
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 TOKEN_LIFE = timedelta(minutes=60)
 _SIGNS_FOR = timedelta(days=30)
@@ -25,18 +28,6 @@ _CACHED_FOR = timedelta(seconds=60)
 _BITS = 2048
 # "iden": advisory lock, so that one process at a time creates a key.
 _LOCK = 0x6964656E
-
-_READ = "SELECT id, sealed, signs_from FROM identity.signing_keys ORDER BY signs_from, id"
-_INSERT = "INSERT INTO identity.signing_keys (id, sealed, signs_from) VALUES ($1, $2, $3)"
-_DELETE = "DELETE FROM identity.signing_keys WHERE id = ANY($1::text[])"
-
-# Sealed data starts with the length of the encryption key's id, followed by the id.
-_COUNT_BY_SEALING_KEY: Final = """
-SELECT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), 'UTF8') AS key_id, count(*) AS number
-FROM identity.signing_keys WHERE length(sealed) > 1 GROUP BY 1 ORDER BY 1
-"""
-_LOCK_ALL: Final = "SELECT id, sealed FROM identity.signing_keys ORDER BY id FOR UPDATE"
-_RESEAL: Final = "UPDATE identity.signing_keys SET sealed = $2 WHERE id = $1"
 
 
 class Sealer(Protocol):
@@ -96,7 +87,7 @@ class SigningKeys:
         known = {key.id: key for key in self._keys}
         return [
             known.get(row["id"]) or self._open(row["id"], row["sealed"], row["signs_from"])
-            for row in await connection.fetch(_READ)
+            for row in await connection.fetch(SQL["read_signing_keys"])
         ]
 
     def _open(self, key_id: str, sealed: bytes, signs_from: datetime) -> SigningKey:
@@ -113,8 +104,8 @@ class SigningKeys:
             # The very first key signs at once: no verifier has cached a key set without it.
             key = SigningKey(pair.thumbprint(), pair, now + _PUBLISHED_AHEAD if keys else now)
             sealed = self._sealer.seal(pair.as_der(private=True), _context(key.id))
-            await connection.execute(_INSERT, key.id, sealed, key.signs_from)
-            await connection.execute(_DELETE, _ended(keys, now))
+            await connection.execute(SQL["insert_signing_key"], key.id, sealed, key.signs_from)
+            await connection.execute(SQL["delete_signing_key"], _ended(keys, now))
             return await self._read(connection)
 
 
@@ -124,7 +115,7 @@ async def sealing_keys(pool: Pool) -> Mapping[str, int]:
     Raises IdentityUnreachable.
     """
     async with transaction(pool) as connection:
-        return {row["key_id"]: row["number"] for row in await connection.fetch(_COUNT_BY_SEALING_KEY)}
+        return {row["key_id"]: row["number"] for row in await connection.fetch(SQL["count_by_sealing_key"])}
 
 
 async def reseal(pool: Pool, sealer: Sealer, unusable: type[Exception]) -> tuple[int, int]:
@@ -135,7 +126,7 @@ async def reseal(pool: Pool, sealer: Sealer, unusable: type[Exception]) -> tuple
     """
     skipped = 0
     async with transaction(pool) as connection:
-        rows = await connection.fetch(_LOCK_ALL)
+        rows = await connection.fetch(SQL["lock_all"])
         for row in rows:
             context = _context(row["id"])
             try:
@@ -143,7 +134,7 @@ async def reseal(pool: Pool, sealer: Sealer, unusable: type[Exception]) -> tuple
             except unusable:
                 skipped += 1
             else:
-                await connection.execute(_RESEAL, row["id"], sealed)
+                await connection.execute(SQL["reseal"], row["id"], sealed)
     return len(rows) - skipped, skipped
 
 

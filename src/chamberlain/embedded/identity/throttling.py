@@ -14,6 +14,9 @@ from chamberlain.embedded.identity.database import Connection, transaction
 from chamberlain.embedded.identity.errors import TooManyAttempts
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.random_secrets import digest_of
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 
 class Counted(StrEnum):
@@ -78,27 +81,8 @@ LIMITS = {
 # The /64 prefix of an IPv6 address identifies one network (RFC 4291, 2.5.1).
 _NETWORK_BITS = 64
 
-# Locks the row and creates it if necessary.
-_LOCK = """
-INSERT INTO identity.sign_in_attempts AS known (kind, subject, failures, first_at, ends_at) VALUES ($1, $2, 0, $3, $3)
-ON CONFLICT (kind, subject) DO UPDATE SET failures = known.failures
-RETURNING failures, first_at, blocked_until
-"""
 
-_UPDATE = """
-UPDATE identity.sign_in_attempts SET failures = $3, first_at = $4, blocked_until = $5, ends_at = $6
-WHERE kind = $1 AND subject = $2
-"""
-
-_DELETE = "DELETE FROM identity.sign_in_attempts WHERE kind = $1 AND subject = $2"
-
-# Each attempt removes some expired rows. It is last in its transaction and skips locked rows, so it cannot deadlock.
-REMOVE_EXPIRED = """
-DELETE FROM identity.sign_in_attempts WHERE (kind, subject) IN (
-    SELECT kind, subject FROM identity.sign_in_attempts WHERE ends_at < $1 ORDER BY ends_at LIMIT 100
-    FOR UPDATE SKIP LOCKED
-)
-"""
+REMOVE_EXPIRED = SQL["remove_expired"]
 
 
 def password_subjects(address: str, network: str) -> tuple[Subject, ...]:
@@ -133,7 +117,7 @@ async def record_success(platform: IdentityPlatform, subjects: Sequence[Subject]
     async with transaction(platform.pool) as connection:
         for subject in sorted(subjects):
             if subject.counted is Counted.ACCOUNT:
-                await connection.execute(_DELETE, subject.counted.value, subject.digest)
+                await connection.execute(SQL["delete_attempts"], subject.counted.value, subject.digest)
             else:
                 await _undo(connection, subject, platform.now())
 
@@ -187,7 +171,7 @@ def _network_of(host: str) -> str:
 
 
 async def _lock(connection: Connection, subject: Subject, now: datetime) -> Failures:
-    row = await connection.fetchrow(_LOCK, subject.counted.value, subject.digest, now)
+    row = await connection.fetchrow(SQL["lock"], subject.counted.value, subject.digest, now)
     assert row is not None  # noqa: S101 - the statement creates a missing row.
     return Failures(row["failures"], row["first_at"], row["blocked_until"])
 
@@ -198,7 +182,7 @@ async def _undo(connection: Connection, subject: Subject, now: datetime) -> None
 
 async def _update(connection: Connection, subject: Subject, failures: Failures) -> None:
     await connection.execute(
-        _UPDATE,
+        SQL["update"],
         subject.counted.value,
         subject.digest,
         failures.count,

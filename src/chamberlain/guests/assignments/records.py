@@ -1,7 +1,6 @@
 """SQL of assignments for other nouns: claim requests, and detect changes."""
 
 from collections.abc import Collection, Sequence
-from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -12,28 +11,14 @@ from chamberlain.core.json import StoredDecoder
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.models import Assigned, AssignmentTask, Place, to_assignment
+from chamberlain.queries import load_queries
 from chamberlain.requests.finish import TAKE_UP
 from chamberlain.requests.models import StepRecord
 from chamberlain.templates.models import GuestTemplate
 from chamberlain.templates.schema import GuestTemplateShape, to_guest_template
 
-LOAD: Final = """
-SELECT r.request_id, s.tenant_id, s.subject_id, s.type, s.display_name, s.generation, s.template_id, s.policy_id,
-    coalesce(r.extension_prefix, t.extension_prefix) AS extension_prefix, chamberlain.clean(v.content) AS template
-FROM chamberlain.request r
-JOIN chamberlain.subject s ON s.tenant_id = r.tenant_id AND s.subject_id = r.subject_id
-JOIN chamberlain.tenant t ON t.tenant_id = s.tenant_id
-LEFT JOIN chamberlain.template g ON g.tenant_id = s.tenant_id AND g.template_id = s.template_id
-LEFT JOIN chamberlain.template_revision v
-    ON v.tenant_id = g.tenant_id AND v.template_id = g.template_id AND v.revision = g.revision
-WHERE r.request_id = ANY ($1)
-"""
-# Lock in a fixed order to avoid deadlocks. The assignment cannot change until the transaction ends.
-HOLD: Final = """
-SELECT s.tenant_id, s.subject_id, s.generation FROM chamberlain.subject s
-JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
-ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
-"""
+SQL = load_queries(__name__)
+
 _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
 _decode_template = StoredDecoder(GuestTemplateShape).decode
 
@@ -41,7 +26,7 @@ _decode_template = StoredDecoder(GuestTemplateShape).decode
 async def claim_tasks(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[AssignmentTask]:
     """Mark claimed requests as running. Cancelled ones are left out."""
     rows = await tx.fetch(TAKE_UP, request_ids)
-    loaded = await tx.fetch(LOAD, [row["request_id"] for row in rows]) if rows else ()
+    loaded = await tx.fetch(SQL["load"], [row["request_id"] for row in rows]) if rows else ()
     assigned = {RequestId(row["request_id"]): to_assigned(row) for row in loaded}
     return [_task(row, assigned.get(RequestId(row["request_id"]))) for row in rows]
 
@@ -53,7 +38,7 @@ async def unchanged(tx: Transaction, taken: Collection[Assigned]) -> frozenset[P
     """
     generations = {each.place: each.generation for each in taken}
     tenants, ids = [place[0] for place in generations], [place[1] for place in generations]
-    rows = await tx.fetch(HOLD, tenants, ids) if generations else ()
+    rows = await tx.fetch(SQL["hold"], tenants, ids) if generations else ()
     held = {(TenantId(row["tenant_id"]), GroupId(row["subject_id"])): row["generation"] for row in rows}
     return frozenset(place for place, generation in generations.items() if held.get(place) == generation)
 

@@ -36,17 +36,12 @@ from chamberlain.guests.models import Place
 from chamberlain.guests.policies.models import PolicyHead
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.records import to_record
+from chamberlain.queries import load_queries
 from chamberlain.templates.drafts import Moment
 from chamberlain.templates.models import TemplateHead, TemplateKind
 
-FIND: Final = """
-SELECT ordinal, tenant_id, subject_id, type, display_name, mail, is_team, member_ship_type, request_id, site_url,
-    sharing, observed_at, template_id, policy_id, generation, assignment_request_id, assigned_at, assigned_by,
-    assigned_type, effects, open_findings, template_name, template_kind, template_active, template_revision,
-    policy_name, policy_active, policy_revision, wanted_template_name, wanted_template_kind, wanted_template_active,
-    wanted_template_revision, wanted_policy_name, wanted_policy_active, wanted_policy_revision
-FROM chamberlain.find_assignments($1, $2, $3, $4)
-"""
+SQL = load_queries(__name__)
+FIND: Final = SQL["find"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +53,7 @@ class ContextQuery:
     order: AssignmentOrder
 
 
-CHANGE: Final = """
-SELECT ordinal FROM chamberlain.change_assignments(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-    $26
-) AS ordinal
-"""
-# Changes and deletions wait, so that the decision stays valid until it is written.
-LOCK_TEMPLATES: Final = """
-SELECT FROM chamberlain.template t JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, template_id)
-    ON t.tenant_id = i.tenant_id AND t.template_id = i.template_id
-ORDER BY t.tenant_id, t.template_id FOR SHARE OF t
-"""
-LOCK_POLICIES: Final = """
-SELECT FROM chamberlain.policy p JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, policy_id)
-    ON p.tenant_id = i.tenant_id AND p.policy_id = i.policy_id
-ORDER BY p.tenant_id, p.policy_id FOR SHARE OF p
-"""
+CHANGE: Final = SQL["change"]
 # As many as a worker's batch: a transaction that holds more rows makes others wait for longer.
 MAX_BATCH: Final = 128
 # Timeout of a change of a locked group or site. A policy run over a large group takes seconds.
@@ -218,8 +197,8 @@ async def draft_new_groups(
     if not groups:
         return ()
     tenants = [new.entry.tenant_id for new in groups]
-    await tx.execute(LOCK_TEMPLATES, tenants, [new.assignment.template_id for new in groups])
-    await tx.execute(LOCK_POLICIES, tenants, [new.assignment.policy_id for new in groups])
+    await tx.execute(SQL["lock_templates"], tenants, [new.assignment.template_id for new in groups])
+    await tx.execute(SQL["lock_policies"], tenants, [new.assignment.policy_id for new in groups])
     await subject_records.observe(tx, [new.entry for new in groups])
     queries = [ContextQuery(new.entry.tenant_id, new.entry.id, new.order) for new in groups]
     contexts = to_contexts(await tx.fetch(FIND, *to_parameters(queries)), queries)

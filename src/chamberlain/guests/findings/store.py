@@ -9,6 +9,9 @@ from chamberlain.guests.finding_records import SELECT, to_finding
 from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord, FindingState, FindingSubject
 from chamberlain.guests.policies.store import to_row
 from chamberlain.guests.policies.timers import Timer
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 states, $5 kinds, $6 subject, $7 number of rows. The
@@ -25,14 +28,6 @@ def _page_where(condition: str) -> str:
 
 PAGE: Final = _page_where("$6::uuid IS NULL")
 PAGE_OF_SUBJECT: Final = _page_where("r.subject_id = $6")
-# A call may change timers, but not create them. All columns are written together, because they depend on the same
-# version of the policy.
-SAVE_TIMER: Final = """
-UPDATE chamberlain.policy_clock SET
-    guest_mail = $5, guest_name = $6, policy_id = $7, terms = $8, action = $9, started_at = $10, action_at = $11,
-    next_at = $12, round = $13, reminded = $14, is_acting = $15, trouble = $16, acted_at = $17
-WHERE tenant_id = $1 AND subject_id = $2 AND rule = $3 AND guest_id = $4
-"""
 
 
 async def find_page(
@@ -63,4 +58,4 @@ def page_statement(tenant_id: TenantId, wanted: FindingFilter, page: PageWanted)
 
 async def save_timer(tx: Transaction, subject: FindingSubject, timer: Timer) -> None:
     """Save the timer of a confirmed guest."""
-    await tx.execute(SAVE_TIMER, *to_row(subject, timer))
+    await tx.execute(SQL["save_timer"], *to_row(subject, timer))

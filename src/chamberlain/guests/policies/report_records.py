@@ -26,6 +26,9 @@ from chamberlain.guests.policies.reports import (
 from chamberlain.guests.policies.store import NO_GUEST
 from chamberlain.guests.policies.timers import PolicyRule, TimerKey
 from chamberlain.guests.subjects import records as subject_records
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 # Wait for the rest of an unfinished run. By then an interrupted run has caught up, or a throttled directory has
 # answered.
@@ -37,34 +40,6 @@ JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_i
 JOIN chamberlain.job j ON j.job_id = n.job_id
 WHERE n.attempts = 0 AND n.told = '{}' AND j.lease_id IS NULL AND j.held_reason IS NULL
 FOR UPDATE OF n, j SKIP LOCKED
-"""
-# The lane of notices is that of their tenant.
-CREATE: Final = """
-WITH made AS (
-    SELECT tenant_id, notice_id, subject_id, trace_id, wait
-    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::interval[])
-        AS o (tenant_id, notice_id, subject_id, trace_id, wait)
-), queued AS (
-    INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, lane, run_at)
-    SELECT tenant_id, 'noticeSend', notice_id, trace_id, tenant_id, now() + wait FROM made
-    RETURNING job_id, subject
-)
-INSERT INTO chamberlain.notice (tenant_id, notice_id, kind, subject_id, job_id, at)
-SELECT made.tenant_id, made.notice_id, $6, made.subject_id, queued.job_id, $7
-FROM made JOIN queued ON queued.subject = made.notice_id
-"""
-ADD_LINES: Final = """
-INSERT INTO chamberlain.report_line (tenant_id, notice_id, what, rule, guest_id)
-SELECT tenant_id, notice_id, what, rule, guest_id
-FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[])
-    AS o (tenant_id, notice_id, what, rule, guest_id)
-ON CONFLICT DO NOTHING
-"""
-RELEASE: Final = "UPDATE chamberlain.job SET run_at = now() WHERE job_id = ANY ($1) AND run_at > now()"
-LINES: Final = "SELECT what, rule, guest_id FROM chamberlain.report_line WHERE tenant_id = $1 AND notice_id = $2"
-FOUND: Final = """
-SELECT finding_id, kind, about, wanted, observed FROM chamberlain.finding
-WHERE tenant_id = $1 AND subject_id = $2 AND state = $3 AND source = $4
 """
 _REMINDER: Final = "reminder"
 _decode = msgspec.json.Decoder().decode
@@ -85,7 +60,7 @@ async def save(tx: Transaction, runs: Sequence[RunReport], *, at: datetime) -> N
     await _add_lines(tx, [(run.place[0], notices[run.place], line) for run in runs for line in run.lines])
     over = [pending[run.place].job_id for run in runs if run.is_over and run.place in pending]
     if over:
-        await tx.execute(RELEASE, over)
+        await tx.execute(SQL["release"], over)
 
 
 async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId, notice_id: NoticeId) -> Report | None:
@@ -97,8 +72,8 @@ async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId, notice
     tasks = await store.read_timers(tx, await store.find(tx, [(tenant_id, subject_id)]))
     if subject is None or not tasks:
         return None
-    lines = [_line(row) for row in await tx.fetch(LINES, tenant_id, notice_id)]
-    rows = await tx.fetch(FOUND, tenant_id, subject_id, FindingState.OPEN, FindingSource.POLICY)
+    lines = [_line(row) for row in await tx.fetch(SQL["lines"], tenant_id, notice_id)]
+    rows = await tx.fetch(SQL["found"], tenant_id, subject_id, FindingState.OPEN, FindingSource.POLICY)
     return build_report(lines, subject, tasks[0], _findings(rows))
 
 
@@ -115,7 +90,7 @@ async def _pending(tx: Transaction, runs: Sequence[RunReport]) -> dict[tuple[Ten
 async def _create(tx: Transaction, runs: Sequence[RunReport], at: datetime) -> None:
     if runs:
         await tx.execute(
-            CREATE,
+            SQL["create"],
             [run.place[0] for run in runs],
             [run.notice_id for run in runs],
             [run.place[1] for run in runs],
@@ -129,7 +104,7 @@ async def _create(tx: Transaction, runs: Sequence[RunReport], at: datetime) -> N
 async def _add_lines(tx: Transaction, lines: Sequence[tuple[TenantId, NoticeId, ReportLine]]) -> None:
     if lines:
         await tx.execute(
-            ADD_LINES,
+            SQL["add_lines"],
             [tenant_id for tenant_id, _, _ in lines],
             [notice_id for _, notice_id, _ in lines],
             [_REMINDER if line.taken is None else line.taken for _, _, line in lines],

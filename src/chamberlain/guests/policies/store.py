@@ -19,107 +19,15 @@ from chamberlain.guests.policies.events import finding_kind
 from chamberlain.guests.policies.models import PolicyAction
 from chamberlain.guests.policies.schema import PolicyShape, to_policy_rules
 from chamberlain.guests.policies.timers import PolicyRule, Timer, TimerKey
+from chamberlain.queries import load_queries
 
-PLACES: Final = """
-SELECT s.tenant_id, s.subject_id, t.extension_prefix FROM chamberlain.subject s
-JOIN chamberlain.tenant t USING (tenant_id)
-JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
-"""
-FIND: Final = """
-SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.policy_id, s.policy_assigned_at, s.policy_begun,
-    s.policy_digest, s.policy_quiet_until, chamberlain.clean(p.content) AS content
-FROM chamberlain.subject s
-JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
-LEFT JOIN chamberlain.policy p ON p.tenant_id = s.tenant_id AND p.policy_id = s.policy_id
-ORDER BY s.tenant_id, s.subject_id
-"""
-# Lock in a fixed order to avoid deadlocks. Only the holder writes timers. This is a statement of its own, before the
-# one that reads. Otherwise a policy that was assigned during the wait would be missing.
-LOCK: Final = """
-SELECT FROM chamberlain.subject s
-JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
-ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
-"""
-SET_LOCK_TIMEOUT: Final = "SELECT set_config('lock_timeout', $1, true)"
-RESET_LOCK_TIMEOUT: Final = "SET LOCAL lock_timeout = DEFAULT"
+SQL = load_queries(__name__)
+FIND: Final = SQL["find_subjects"]
 # A waiting call holds one of few connections, and a policy run may take seconds.
 LOCK_TIMEOUT = timedelta(seconds=1)
-SAVE_IDLE: Final = """
-UPDATE chamberlain.subject s SET
-    policy_begun = s.policy_id IS NOT NULL, policy_assigned_at = coalesce(s.policy_assigned_at, $5),
-    policy_digest = i.digest, policy_quiet_until = i.quiet_until
-FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[]) AS i (tenant_id, subject_id, digest, quiet_until)
-WHERE s.tenant_id = i.tenant_id AND s.subject_id = i.subject_id
-"""
-# The kind is part of the text, so that every plan uses the partial index (migration 0024). New assignments get their
-# job in sql/assignments.sql, older ones here.
-QUEUE_MISSING_JOBS: Final = """
-INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
-SELECT s.tenant_id, 'policyEvaluate', s.subject_id, $1 FROM chamberlain.subject s
-WHERE s.policy_id IS NOT NULL AND NOT EXISTS (
-    SELECT FROM chamberlain.job j
-    WHERE j.tenant_id = s.tenant_id AND j.kind = 'policyEvaluate' AND j.subject = s.subject_id
-)
-"""
-# Each change of an assignment queues a job. The holder of the lock has read the newest assignment, so one job is
-# enough. Claimed jobs are skipped.
-DELETE_DUPLICATE_JOBS: Final = """
-DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
-    SELECT j.job_id FROM chamberlain.job j
-    JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id)
-        ON j.tenant_id = i.tenant_id AND j.subject = i.subject_id
-    WHERE j.kind = 'policyEvaluate' AND j.job_id <> ALL ($3) AND (j.lease_until IS NULL OR j.lease_until < now())
-    FOR UPDATE OF j SKIP LOCKED
-))
-"""
 _decode_policy = StoredDecoder(PolicyShape).decode
-READ_TIMERS: Final = """
-SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
-    next_at, round, reminded, is_acting, trouble, acted_at
-FROM chamberlain.policy_clock
-JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
-"""
-# Reads by guest for all rules, along the primary key.
-READ_GUEST_TIMERS: Final = """
-SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
-    next_at, round, reminded, is_acting, trouble, acted_at
-FROM chamberlain.policy_clock
-JOIN unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS i (tenant_id, subject_id, guest_id)
-    USING (tenant_id, subject_id, guest_id)
-WHERE rule = ANY ($4)
-"""
-ACCEPTED: Final = """
-SELECT tenant_id, subject_id, kind, about, accepted_until FROM chamberlain.finding
-JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
-WHERE state = $3 AND source = $4
-"""
-SAVE_TIMERS: Final = """
-INSERT INTO chamberlain.policy_clock AS c (
-    tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
-    next_at, round, reminded, is_acting, trouble, acted_at
-)
-SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
-    next_at, round, reminded, is_acting, trouble, acted_at
-FROM unnest(
-    $1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::uuid[], $8::text[], $9::text[],
-    $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::integer[], $14::integer[], $15::boolean[],
-    $16::text[], $17::timestamptz[]
-) AS o (
-    tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
-    next_at, round, reminded, is_acting, trouble, acted_at
-)
-ON CONFLICT (tenant_id, subject_id, rule, guest_id) DO UPDATE SET
-    guest_mail = excluded.guest_mail, guest_name = excluded.guest_name, policy_id = excluded.policy_id,
-    terms = excluded.terms, action = excluded.action, started_at = excluded.started_at,
-    action_at = excluded.action_at, next_at = excluded.next_at, round = excluded.round, reminded = excluded.reminded,
-    is_acting = excluded.is_acting, trouble = excluded.trouble, acted_at = excluded.acted_at
-"""
-DELETE_TIMERS: Final = """
-DELETE FROM chamberlain.policy_clock c
-USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) AS o (tenant_id, subject_id, rule, guest_id)
-WHERE c.tenant_id = o.tenant_id AND c.subject_id = o.subject_id AND c.rule = o.rule AND c.guest_id = o.guest_id
-"""
-DELETE_ALL_TIMERS: Final = "DELETE FROM chamberlain.policy_clock WHERE tenant_id = $1 AND subject_id = ANY ($2)"
+READ_GUEST_TIMERS: Final = SQL["read_guest_timers"]
+ACCEPTED: Final = SQL["accepted"]
 # The guest id of the rule about owners.
 NO_GUEST: Final = UserId(UUID(int=0))
 SubjectTimer: TypeAlias = tuple[FindingSubject, Timer]
@@ -129,7 +37,7 @@ GuestPlace: TypeAlias = tuple[Place, UserId]
 
 async def find_places(connection: Connection, places: Collection[Place]) -> Sequence[PolicyPlace]:
     """Find the references of known groups and sites."""
-    rows = await connection.fetch(PLACES, *to_columns(places))
+    rows = await connection.fetch(SQL["places"], *to_columns(places))
     return [
         PolicyPlace(TenantId(row["tenant_id"]), GroupId(row["subject_id"]), f"{row['extension_prefix']}_group")
         for row in rows
@@ -146,7 +54,7 @@ async def lock(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTas
 
     Timers are locked with them.
     """
-    await tx.execute(LOCK, *to_columns(places))
+    await tx.execute(SQL["lock"], *to_columns(places))
     return await find(tx, places)
 
 
@@ -155,13 +63,13 @@ async def lock_or_fail(tx: Transaction, place: Place, *, wait: timedelta = LOCK_
 
     Raises Unavailable if it stays locked for longer than `wait`.
     """
-    await tx.execute(SET_LOCK_TIMEOUT, f"{wait // timedelta(milliseconds=1)}ms")
+    await tx.execute(SQL["set_lock_timeout"], f"{wait // timedelta(milliseconds=1)}ms")
     try:
-        await tx.execute(LOCK, *to_columns([place]))
+        await tx.execute(SQL["lock"], *to_columns([place]))
     except asyncpg.LockNotAvailableError as error:
         detail = "This group is locked by another change. Send the request again."
         raise Unavailable("overloaded", detail) from error
-    await tx.execute(RESET_LOCK_TIMEOUT)
+    await tx.execute(SQL["reset_lock_timeout"])
     return await find(tx, [place])
 
 
@@ -170,18 +78,18 @@ async def save_idle(tx: Transaction, runs: Mapping[Place, Idle | None], *, at: d
     if runs:
         digests = [None if idle is None else idle.digest for idle in runs.values()]
         until = [None if idle is None else idle.until for idle in runs.values()]
-        await tx.execute(SAVE_IDLE, *to_columns(runs), digests, until, at)
+        await tx.execute(SQL["save_idle"], *to_columns(runs), digests, until, at)
 
 
 async def queue_missing_jobs(tx: Transaction, trace_id: TraceId) -> None:
     """Queue the missing jobs of groups and sites with a policy."""
-    await tx.execute(QUEUE_MISSING_JOBS, trace_id)
+    await tx.execute(SQL["queue_missing_jobs"], trace_id)
 
 
 async def delete_duplicate_jobs(tx: Transaction, places: Collection[Place], job_ids: Sequence[JobId]) -> None:
     """Delete all other jobs of these locked groups and sites."""
     if places:
-        await tx.execute(DELETE_DUPLICATE_JOBS, *to_columns(places), job_ids)
+        await tx.execute(SQL["delete_duplicate_jobs"], *to_columns(places), job_ids)
 
 
 def to_columns(places: Collection[Place]) -> tuple[list[UUID], list[UUID]]:
@@ -194,7 +102,7 @@ async def read_timers(tx: Transaction, tasks: Sequence[PolicyTask]) -> Sequence[
     if not tasks:
         return ()
     columns = to_columns([task.place for task in tasks])
-    timers = _by_place(await tx.fetch(READ_TIMERS, *columns))
+    timers = _by_place(await tx.fetch(SQL["read_timers"], *columns))
     accepted = await _accepted(tx, columns)
     return [
         replace(task, timers=tuple(timers.get(task.place, ())), accepted=accepted.get(task.place, {})) for task in tasks
@@ -216,19 +124,19 @@ async def read_guest_timers(
 async def save_timers(tx: Transaction, timers: Sequence[SubjectTimer]) -> None:
     """Save timers. Duplicates are invalid."""
     if timers:
-        await tx.execute(SAVE_TIMERS, *map(list, zip(*[to_row(*each) for each in timers], strict=True)))
+        await tx.execute(SQL["save_timers"], *map(list, zip(*[to_row(*each) for each in timers], strict=True)))
 
 
 async def delete_timers(tx: Transaction, timers: Iterable[SubjectTimer]) -> None:
     """Delete ended timers."""
     rows = [_key(*each) for each in timers]
     if rows:
-        await tx.execute(DELETE_TIMERS, *map(list, zip(*rows, strict=True)))
+        await tx.execute(SQL["delete_timers"], *map(list, zip(*rows, strict=True)))
 
 
 async def delete_all_timers(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
     """Delete the timers of deleted groups."""
-    await tx.execute(DELETE_ALL_TIMERS, tenant_id, subject_ids)
+    await tx.execute(SQL["delete_all_timers"], tenant_id, subject_ids)
 
 
 def to_row(subject: FindingSubject, timer: Timer) -> tuple[object, ...]:

@@ -15,15 +15,11 @@ from chamberlain.directory.subjects import Sharing, SubjectType
 from chamberlain.guests.models import to_assignment
 from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
 from chamberlain.mailboxes.rules import comparison_form
+from chamberlain.queries import load_queries
 from chamberlain.requests.steps import Effects
 
-# Assigning locks the row too, so that it cannot be deleted.
-LOCK_TEMPLATE = "SELECT FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2 FOR UPDATE"
-LOCK_POLICY = "SELECT FROM chamberlain.policy WHERE tenant_id = $1 AND policy_id = $2 FOR UPDATE"
-IS_ASSIGNED = """
-SELECT EXISTS (SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND template_id = $2)
-    OR EXISTS (SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND policy_id = $3) AS is_assigned
-"""
+SQL = load_queries(__name__)
+
 # Columns of a group or site with its assignment. `s` is its row.
 COLUMNS: Final = """
 s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team, s.member_ship_type, s.request_id, s.site_url,
@@ -51,42 +47,6 @@ s.assigned_by, s.assigned_type,
 FIND: Final = f"""
 SELECT {COLUMNS} FROM chamberlain.subject s WHERE s.tenant_id = $1 AND s.subject_id = $2
 """  # noqa: S608 - text of ours alone.
-MEMBER_SHIP_TYPES: Final = """
-SELECT subject_id, member_ship_type FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)
-"""
-# Keeps the assignment, and newer observations. Rows are locked in the order of ids to avoid deadlocks.
-OBSERVE: Final = """
-INSERT INTO chamberlain.subject AS s (
-    tenant_id, subject_id, type, display_name, name_key, mail, is_team, member_ship_type, request_id, site_url, sharing,
-    observed_at
-)
-SELECT tenant_id, subject_id, type, display_name, name_key, mail, is_team, member_ship_type, request_id, site_url,
-    sharing, observed_at
-FROM unnest(
-    $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::smallint[], $9::uuid[],
-    $10::text[], $11::text[], $12::timestamptz[]
-) AS o (
-    tenant_id, subject_id, type, display_name, name_key, mail, is_team, member_ship_type, request_id, site_url, sharing,
-    observed_at
-)
-ORDER BY tenant_id, subject_id
-ON CONFLICT (tenant_id, subject_id) DO UPDATE SET
-    type = excluded.type, display_name = excluded.display_name, name_key = excluded.name_key, mail = excluded.mail,
-    is_team = excluded.is_team, member_ship_type = excluded.member_ship_type, request_id = excluded.request_id,
-    site_url = excluded.site_url, sharing = excluded.sharing, observed_at = excluded.observed_at
-WHERE s.observed_at <= excluded.observed_at
-"""
-LOCK: Final = """
-SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2) ORDER BY subject_id FOR UPDATE
-"""
-DELETE: Final = "DELETE FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)"
-UNSEEN: Final = """
-SELECT subject_id FROM chamberlain.subject WHERE tenant_id = $1 AND observed_at < $2 LIMIT $3
-"""
-IDS_AFTER: Final = """
-SELECT subject_id FROM chamberlain.subject
-WHERE tenant_id = $1 AND ($2::uuid IS NULL OR subject_id > $2) ORDER BY subject_id LIMIT $3
-"""
 _decode_effects = msgspec.json.Decoder(Effects).decode
 _decode_actor = msgspec.json.Decoder(Actor).decode
 
@@ -100,23 +60,23 @@ async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId) -> Sub
 async def observe(tx: Transaction, entries: Sequence[SubjectEntry]) -> None:
     """Save observations. Duplicates are invalid."""
     if entries:
-        await tx.execute(OBSERVE, *map(list, zip(*map(_row, entries), strict=True)))
+        await tx.execute(SQL["observe"], *map(list, zip(*map(_row, entries), strict=True)))
 
 
 async def lock(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
     """Lock known groups and sites in a fixed order to avoid deadlocks."""
     if subject_ids:
-        await tx.execute(LOCK, tenant_id, subject_ids)
+        await tx.execute(SQL["lock"], tenant_id, subject_ids)
 
 
 async def delete(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
     """Delete groups that are gone, with their assignments."""
-    await tx.execute(DELETE, tenant_id, subject_ids)
+    await tx.execute(SQL["delete"], tenant_id, subject_ids)
 
 
 async def find_unseen(tx: Transaction, tenant_id: TenantId, since: datetime, limit: int) -> Sequence[GroupId]:
     """Find groups and sites that were not observed since a time."""
-    rows = await tx.fetch(UNSEEN, tenant_id, since, limit)
+    rows = await tx.fetch(SQL["unseen"], tenant_id, since, limit)
     return [GroupId(row["subject_id"]) for row in rows]
 
 
@@ -124,13 +84,13 @@ async def member_ship_types(
     tx: Transaction, tenant_id: TenantId, ids: Sequence[GroupId]
 ) -> Mapping[UUID, MemberShipType]:
     """Read the membership types of known groups."""
-    rows = await tx.fetch(MEMBER_SHIP_TYPES, tenant_id, ids)
+    rows = await tx.fetch(SQL["member_ship_types"], tenant_id, ids)
     return {row["subject_id"]: MemberShipType(row["member_ship_type"]) for row in rows}
 
 
 async def ids_after(tx: Transaction, tenant_id: TenantId, after: GroupId | None, limit: int) -> Sequence[GroupId]:
     """Paginate ids in order, optionally after an id."""
-    return [GroupId(row["subject_id"]) for row in await tx.fetch(IDS_AFTER, tenant_id, after, limit)]
+    return [GroupId(row["subject_id"]) for row in await tx.fetch(SQL["ids_after"], tenant_id, after, limit)]
 
 
 async def is_assigned(
@@ -142,10 +102,10 @@ async def is_assigned(
     """
     # Lock by separate statements, so that the check sees changes that were committed during the wait.
     if template_id is not None:
-        await tx.execute(LOCK_TEMPLATE, tenant_id, template_id)
+        await tx.execute(SQL["lock_template"], tenant_id, template_id)
     if policy_id is not None:
-        await tx.execute(LOCK_POLICY, tenant_id, policy_id)
-    row = await tx.fetch_row(IS_ASSIGNED, tenant_id, template_id, policy_id)
+        await tx.execute(SQL["lock_policy"], tenant_id, policy_id)
+    row = await tx.fetch_row(SQL["is_assigned"], tenant_id, template_id, policy_id)
     return row is not None and bool(row["is_assigned"])
 
 

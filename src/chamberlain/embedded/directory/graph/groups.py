@@ -21,6 +21,9 @@ from chamberlain.embedded.directory.graph.paging import (
     shape_of_page,
 )
 from chamberlain.embedded.directory.groups import GroupQuery
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 _LIST_OPTIONS = frozenset({"$filter", "$select", "$orderby", "$count", "$top", "$skiptoken"})
 _ENTITY_OPTIONS = frozenset({"$select"})
@@ -138,13 +141,6 @@ def _selected(group: Shape, options: Options) -> Shape:
 _TEMPLATE_NAME: Final = "Group.Unified.Guest"
 _TEMPLATE_ID: Final = "08d542b9-071f-4e16-94b0-74abb372e3d9"
 
-_SETTINGS = """
-SELECT g.id, g.created_at, s.group_id, s.allow_to_add_guests, s.guests_added_by, s.allowed_guest_domains,
-    s.blocked_guest_domains
-FROM directory.groups g LEFT JOIN directory.guest_settings s ON s.tenant_id = $1 AND s.group_id = g.id
-WHERE g.tenant_id = $1 AND g.id = $2
-"""
-
 
 async def list_settings(call: Call) -> Shape:
     """List the guest settings of the group.
@@ -153,7 +149,7 @@ async def list_settings(call: Call) -> Shape:
     """
     read_options(call.query_string)
     async with call.connected() as connection:
-        row = await call.fetch_by_id(connection, _SETTINGS)
+        row = await call.fetch_by_id(connection, SQL["settings"])
     context = f"{call.root}/$metadata#groupSettings"
     return {"@odata.context": context, "value": [] if row["group_id"] is None else [_settings(row)]}
 
@@ -172,17 +168,6 @@ def _settings(row: Row) -> Shape:
         "templateId": _TEMPLATE_ID,
         "values": [{"name": name, "value": value} for name, value in values.items()],
     }
-
-
-_TEAM = """
-SELECT g.display_name, g.description, g.visibility, g.created_at, t.created_at AS team_created_at
-FROM directory.groups g LEFT JOIN directory.teams t ON t.tenant_id = $1 AND t.group_id = g.id
-WHERE g.tenant_id = $1 AND g.id = $2
-"""
-_CHANNELS = """
-SELECT c.group_id, c.display_name, c.created_at
-FROM directory.channels c WHERE c.tenant_id = $1 AND c.group_id = $2 ORDER BY c.position
-"""
 
 
 async def get_team(call: Call) -> Shape:
@@ -206,13 +191,13 @@ async def list_channels(call: Call) -> Shape:
     read_options(call.query_string)
     async with call.connected() as connection:
         await _fetch_team(call, connection)
-        rows = await connection.fetch(_CHANNELS, call.tenant_id, call.id)
+        rows = await connection.fetch(SQL["channels"], call.tenant_id, call.id)
     context = f"{call.root}/$metadata#teams('{call.id}')/channels"
     return {"@odata.context": context, "value": [_channel(row) for row in rows]}
 
 
 async def _fetch_team(call: Call, connection: Connection) -> Row:
-    row = await call.fetch_by_id(connection, _TEAM)
+    row = await call.fetch_by_id(connection, SQL["team"])
     if row["team_created_at"] is None:
         raise NotThere("NotFound", f"No team found with Group Id '{call.id}'.")
     return row

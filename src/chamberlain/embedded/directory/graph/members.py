@@ -9,10 +9,11 @@ from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
 from chamberlain.embedded.directory.graph.options import read_options
 from chamberlain.embedded.directory.graph.paging import Query, page_of, read_place, require_eventual, shape_of_page
 from chamberlain.embedded.directory.graph.users import default_shape
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 _OPTIONS = frozenset({"$select", "$count", "$top", "$skiptoken"})
-
-_GROUP = "SELECT g.created_at FROM directory.groups g WHERE g.tenant_id = $1 AND g.id = $2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ async def _count(call: Call, relation: _Relation) -> int:
 async def _group(call: Call) -> AsyncIterator[Connection]:
     """Open a connection after checking that the group exists. Raises NotThere."""
     async with call.connected() as connection:
-        await call.fetch_by_id(connection, _GROUP)
+        await call.fetch_by_id(connection, SQL["group"])
         yield connection
 
 

@@ -5,12 +5,9 @@ from uuid import UUID, uuid5
 
 from chamberlain.embedded.directory.graph.calls import Call, NotThere, Row, Shape, written_time
 from chamberlain.embedded.directory.graph.options import read_options
+from chamberlain.queries import load_queries
 
-_SITE = """
-SELECT g.id, g.created_at, s.web_url, s.display_name, s.sharing_capability
-FROM directory.groups g LEFT JOIN directory.sites s ON s.tenant_id = $1 AND s.security_group_id = g.id
-WHERE g.tenant_id = $1 AND g.id = $2
-"""
+SQL = load_queries(__name__)
 
 
 async def get_site(call: Call) -> Shape:
@@ -27,7 +24,7 @@ async def get_root_site(call: Call) -> Shape:
     """Return the site of the group."""
     read_options(call.query_string)
     async with call.connected() as connection:
-        group = await call.fetch_by_id(connection, _SITE)
+        group = await call.fetch_by_id(connection, SQL["site"])
     if group["web_url"] is None:
         raise _no_site()
     return _shape(call, group)
@@ -35,7 +32,7 @@ async def get_root_site(call: Call) -> Shape:
 
 async def _find(call: Call, group_id: UUID) -> Row | None:
     async with call.connected() as connection:
-        row = await connection.fetchrow(_SITE, call.tenant_id, group_id)
+        row = await connection.fetchrow(SQL["site"], call.tenant_id, group_id)
     return None if row is None or row["web_url"] is None or not call.knows(row["created_at"]) else row
 
 

@@ -16,6 +16,9 @@ from chamberlain.embedded.directory.graph.filters import Vocabulary
 from chamberlain.embedded.directory.graph.options import Options, SortKey, check_select, context_of, read_options
 from chamberlain.embedded.directory.graph.paging import Listing, count_entries, fetch_page, read_query, shape_of_page
 from chamberlain.embedded.directory.mailboxes import Contact, Place
+from chamberlain.queries import load_queries
+
+SQL = load_queries(__name__)
 
 _LIST_OPTIONS = frozenset({"$filter", "$select", "$orderby", "$count", "$top", "$skiptoken"})
 _ENTITY_OPTIONS = frozenset({"$select"})
@@ -159,24 +162,12 @@ def _selected(user: Shape, options: Options) -> Shape:
     return {name: user[name] for name in options.select if name in user}
 
 
-_LICENSES = """
-SELECT l.sku_part_number, ARRAY(
-    SELECT p.service_plan_name FROM directory.service_plans p
-    WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.sku_part_number = l.sku_part_number ORDER BY p.service_plan_name
-) AS plans, ARRAY(
-    SELECT p.provisioning_status FROM directory.service_plans p
-    WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.sku_part_number = l.sku_part_number ORDER BY p.service_plan_name
-) AS statuses
-FROM directory.licenses l WHERE l.tenant_id = $1 AND l.user_id = $2 ORDER BY l.sku_part_number
-"""
-
-
 async def list_licenses(call: Call) -> Shape:
     """List the licences of the user, with their service plans."""
     read_options(call.query_string)
     async with call.connected() as connection:
         user = await _fetch_user(call, connection)
-        rows = await connection.fetch(_LICENSES, call.tenant_id, user["id"])
+        rows = await connection.fetch(SQL["licenses"], call.tenant_id, user["id"])
     return {
         "@odata.context": f"{call.root}/$metadata#users('{user['id']}')/licenseDetails",
         "value": [
@@ -198,16 +189,6 @@ _PURPOSES: Mapping[str, str] = MappingProxyType(
     {"SharedMailbox": "shared", "RoomMailbox": "room", "EquipmentMailbox": "equipment"}
 )
 
-_MAILBOX = """
-SELECT m.recipient_type, m.name, m.place::text AS place, m.resource_capacity, m.automate_processing,
-    m.additional_response, m.automatic_reply, m.quota_megabytes, m.is_hidden, m.owners
-FROM directory.mailboxes m WHERE m.tenant_id = $1 AND m.user_id = $2
-"""
-_PERMISSIONS = """
-SELECT p.user_id, p.access_right, p.auto_mapping FROM directory.mailbox_permissions p
-WHERE p.tenant_id = $1 AND p.mailbox_id = $2 ORDER BY p.user_id
-"""
-
 
 async def get_mailbox_settings(call: Call) -> Shape:
     """Return the settings of a user's mailbox.
@@ -217,8 +198,8 @@ async def get_mailbox_settings(call: Call) -> Shape:
     read_options(call.query_string)
     async with call.connected() as connection:
         user = await _fetch_user(call, connection)
-        mailbox = await connection.fetchrow(_MAILBOX, call.tenant_id, user["id"])
-        permissions = await connection.fetch(_PERMISSIONS, call.tenant_id, user["id"])
+        mailbox = await connection.fetchrow(SQL["mailbox"], call.tenant_id, user["id"])
+        permissions = await connection.fetch(SQL["permissions"], call.tenant_id, user["id"])
     reply = None if mailbox is None else mailbox["automatic_reply"]
     return {
         "@odata.context": f"{call.root}/$metadata#users('{user['id']}')/mailboxSettings",

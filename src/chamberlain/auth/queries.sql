@@ -1,0 +1,3 @@
+-- name: find_administrators
+-- Find the administrators of a tenant; None for an unknown tenant.
+SELECT administrator_users, administrator_groups FROM chamberlain.tenant WHERE tenant_id = $1

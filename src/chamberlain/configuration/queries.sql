@@ -1,0 +1,24 @@
+-- name: domains
+-- Find conflicts with other tenants, and assigned templates and policies.
+SELECT tenant_id, domain FROM chamberlain.tenant CROSS JOIN LATERAL unnest(domains) domain
+WHERE domains && $1 AND domain = ANY ($1) AND tenant_id <> ALL ($2)
+
+-- name: assigned
+-- Find conflicts with other tenants, and assigned templates and policies.
+SELECT t.tenant_id, t.template_id AS id FROM chamberlain.template t WHERE t.tenant_id = ANY ($1)
+AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id)
+UNION ALL
+SELECT p.tenant_id, p.policy_id FROM chamberlain.policy p WHERE p.tenant_id = ANY ($1)
+AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = p.tenant_id AND s.policy_id = p.policy_id)
+
+-- name: snapshot
+-- A plan needs one snapshot.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
+
+-- name: wait
+-- Lock the configuration of tenants until the end of the transaction.
+SELECT set_config('lock_timeout', $1, true)
+
+-- name: lock
+-- Lock the configuration of tenants until the end of the transaction.
+SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.configuration', 0))

@@ -1,0 +1,133 @@
+-- `{name}` includes another statement or fragment of this file.
+
+-- name: hold_up
+-- The job of a request is held: the request waits for an administrator at its first unfinished step, and can be
+-- cancelled. A queued request gets a running entry as well. The steps are not decoded, so that a request that cannot
+-- run can be held in any case.
+WITH held AS (
+    SELECT q.request_id, (
+        SELECT jsonb_build_object(
+            'step', s.step ->> 'step', 'reason', $3::text, 'attempt', coalesce((s.step ->> 'attempts')::integer, 0) + 1,
+            'next_attempt_at', NULL, 'ends_at', NULL
+        )
+        FROM json_array_elements(q.steps) WITH ORDINALITY AS s (step, place)
+        WHERE s.step ->> 'state' NOT IN ('succeeded', 'warning') ORDER BY s.place LIMIT 1
+    ) AS waiting
+    FROM chamberlain.request q WHERE q.tenant_id = $1 AND q.request_id = $2
+)
+UPDATE chamberlain.request r SET
+    state = 'waiting', updated_at = now(), waiting = held.waiting,
+    timeline = timeline || CASE WHEN r.state = 'queued' THEN jsonb_build_array(
+        jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
+    ) ELSE '[]' END || jsonb_build_array(jsonb_build_object(
+        'kind', 'state', 'state', jsonb_build_object('state', 'waiting', 'at', now(), 'waiting', held.waiting)
+    ))
+FROM held
+WHERE r.tenant_id = $1 AND r.request_id = held.request_id AND r.state IN ('queued', 'running', 'waiting')
+
+-- name: put_down
+-- Write the progress of running requests.
+UPDATE chamberlain.request r SET
+    state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
+    people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at,
+    timeline = r.timeline || p.timeline::jsonb, made = coalesce(p.made::json, r.made),
+    warnings = CASE WHEN p.warnings IS NULL THEN r.warnings
+        ELSE (coalesce(r.warnings::jsonb, '[]') || p.warnings::jsonb)::json END
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[],
+    $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::text[])
+    AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline, made, warnings)
+WHERE r.request_id = p.request_id AND r.state = 'running'
+
+-- name: name_callers
+-- A request that was accepted while the directory was unavailable has a caller without a name.
+WITH named AS (
+    UPDATE chamberlain.request r SET actor_name = n.name FROM unnest($1::uuid[], $2::text[]) AS n (request_id, name)
+    WHERE r.request_id = n.request_id RETURNING r.request_id, r.actor_name
+)
+UPDATE chamberlain.mailbox m SET actor_name = named.actor_name FROM named WHERE m.request_id = named.request_id
+
+-- name: select
+-- The columns that `record_of` reads. A FROM clause follows.
+SELECT request_id, tenant_id, approval_required, kind, state, display_name, template_id, template_name, body, waiting,
+blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
+finished_at, approvals, made
+
+-- name: find
+-- Read a request.
+{select} FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
+
+-- name: hold
+-- Locks the request until the end of the transaction.
+{find} FOR UPDATE
+
+-- name: find_holder
+-- Find the request that has reserved an address.
+SELECT request_id FROM chamberlain.reservation WHERE tenant_id = $1 AND kind = 'address' AND value = lower($2)
+
+-- name: find_by_key
+-- Find the request of an idempotency key.
+SELECT k.digest, r.request_id, r.approval_required
+FROM chamberlain.idempotency_key k JOIN chamberlain.request r USING (tenant_id, request_id)
+WHERE k.tenant_id = $1 AND k.client_id = $2 AND k.caller_id = $3 AND k.key = $4
+
+-- name: shorten
+-- Cuts a long timeline to half of the limit. The numbers of its entries do not change.
+UPDATE chamberlain.request r SET
+    timeline_start = r.timeline_start + jsonb_array_length(r.timeline) - $2 / 2,
+    timeline = jsonb_path_query_array(r.timeline, format('$[last - %s to last]', $2 / 2 - 1)::jsonpath)
+WHERE r.request_id = ANY ($1) AND jsonb_array_length(r.timeline) > $2
+
+-- name: move
+-- A compare-and-swap from the state that was read.
+UPDATE chamberlain.request SET
+    state = $3, steps = $4::text::json, approvals = $5::text::json, error = $6::text::json, warnings = $7::text::json,
+    waiting = NULL, blocked = $12, updated_at = $8, finished_at = $9, timeline = timeline || $10::text::jsonb
+WHERE tenant_id = $1 AND request_id = $2 AND state = $11
+RETURNING request_id
+
+-- name: give_back
+-- Release the name and the addresses of a request.
+WITH held AS (
+    SELECT 'address' AS kind, lower(address) AS value FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
+    UNION ALL
+    SELECT 'address', alias FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = $2
+    UNION ALL
+    SELECT 'name', name_key FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = $2
+)
+DELETE FROM chamberlain.reservation v USING held
+WHERE v.tenant_id = $1 AND v.kind = held.kind AND v.value = held.value AND v.request_id = $2
+
+-- name: turn
+-- Return the requests that wait for the user's decision.
+SELECT a.request_id FROM chamberlain.request_approver a
+WHERE a.tenant_id = $1 AND a.user_id = $2 AND a.request_id = ANY ($3)
+
+-- name: find_origin
+-- The revision of the template at submission, and the trace of the submission.
+SELECT r.template_id, r.trace_id, v.content
+FROM chamberlain.request r LEFT JOIN chamberlain.template_revision v
+    ON v.tenant_id = r.tenant_id AND v.template_id = r.template_id AND v.revision = r.template_revision
+WHERE r.tenant_id = $1 AND r.request_id = $2
+
+-- name: hurry
+-- A request that an older version accepted may have no such job yet.
+WITH hurried AS (
+    UPDATE chamberlain.job SET run_at = now()
+    WHERE tenant_id = $1 AND subject = $2 AND kind = 'approvalAttend'
+    RETURNING job_id
+)
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
+SELECT $1, 'approvalAttend', $2, $3 WHERE NOT EXISTS (SELECT FROM hurried)
+
+-- name: withdraw
+-- A claimed job ends by itself.
+DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
+    SELECT job_id FROM chamberlain.job
+    WHERE tenant_id = $1 AND subject = $2 AND kind = 'approvalAttend' AND (lease_until IS NULL OR lease_until < now())
+    FOR UPDATE SKIP LOCKED
+))
+
+-- name: find_steps
+-- One statement reads state and timeline, so a finished request has its last entry.
+SELECT request_id, state, approval_required, created_at, timeline, timeline_start, warnings FROM chamberlain.request
+WHERE tenant_id = $1 AND request_id = ANY ($2)
