@@ -1,15 +1,22 @@
-"""Report the expected errors of a start in one way."""
+"""Report the expected errors of starts and of commands that use the database."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import TypeVar
 
 from chamberlain.app.data_folder import DataFolderUnusable
-from chamberlain.app.databases import DatabaseNotReady
+from chamberlain.app.databases import DatabaseNotReady, opened_at_hand
+from chamberlain.cli.errors import told_faults
 from chamberlain.core.errors import CannotStart, Unavailable
 from chamberlain.database.connection import AddressUnusable
 from chamberlain.database.migrate import MigrationRefused
+from chamberlain.database.transactions import Database
 from chamberlain.embedded.postgres import EmbeddedPostgresError
 from chamberlain.secrets.keyring import KeysUnusable
+from chamberlain.settings import Settings
+
+T = TypeVar("T")
 
 EXPECTED = (
     AddressUnusable,
@@ -32,3 +39,22 @@ def expected_faults() -> Iterator[None]:
         yield
     except EXPECTED as error:
         raise CannotStart(str(error)) from error
+
+
+def in_database(
+    settings: Settings,
+    work: Callable[[Database], Awaitable[T]],
+    *,
+    opened: Callable[[Settings], AbstractAsyncContextManager[Database]] = opened_at_hand,
+) -> T:
+    """Run a command's work in the database, with the worker's role.
+
+    Expected errors end the command.
+    """
+
+    async def run() -> T:
+        async with opened(settings) as database:
+            return await work(database)
+
+    with told_faults(), expected_faults():
+        return asyncio.run(run())

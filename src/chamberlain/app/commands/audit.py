@@ -3,9 +3,7 @@
 `list` calls the API; `verify` and `erase` open the database.
 """
 
-import asyncio
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
@@ -13,106 +11,19 @@ from uuid import UUID
 import typer
 
 from chamberlain.app.clock_and_ids import command_line
-from chamberlain.app.databases import opened_at_hand
-from chamberlain.app.errors import expected_faults
+from chamberlain.app.commands.tenants import tenant_id_of
+from chamberlain.app.errors import in_database
 from chamberlain.audit.erasure import Erasure, UserEraser
 from chamberlain.audit.rules import AuditFault, AuditVerdict, Head, head_of
-from chamberlain.audit.service import AuditVerifier, Report
+from chamberlain.audit.service import AuditVerifier
 from chamberlain.cli.calls import Area, Call, show_list
-from chamberlain.cli.errors import failed, told_faults
+from chamberlain.cli.errors import failed
 from chamberlain.cli.options import All, DataDir, Limit, calls, most, settings_of
 from chamberlain.cli.output import Column, written_time
 from chamberlain.core.ids import WRITTEN_ID, TenantId, UserId
 from chamberlain.http.request import new_trace_id
 from chamberlain.settings import Settings
 from chamberlain_client.operations import LIST_AUDIT
-
-
-async def verify_trail(
-    settings: Settings, tenant_id: TenantId | None, kept: Head | None, report: Report
-) -> Sequence[AuditVerdict]:
-    """Return the verdict on one tenant, or on each.
-
-    `report` gets each fault. Raises CannotStart and NotFound.
-    """
-    with expected_faults():
-        async with opened_at_hand(settings) as database:
-            return await AuditVerifier(database, report).verify(tenant_id, kept)
-
-
-async def erase_user(settings: Settings, user_id: UserId, tenant_id: TenantId | None) -> Sequence[Erasure]:
-    """Erase a user, and return the erasure in each tenant.
-
-    Raises CannotStart and NotFound.
-    """
-    with expected_faults():
-        async with opened_at_hand(settings) as database:
-            return await UserEraser(database).erase(user_id, tenant_id, actor=command_line(), trace_id=new_trace_id())
-
-
-def verify(settings: Settings, tenant_id: TenantId | None, written_head: str | None) -> None:
-    """Print each fault and a line per tenant. Exits 1 with faults."""
-    kept = None if written_head is None else _head(written_head, tenant_id)
-    with told_faults():
-        verdicts = asyncio.run(verify_trail(settings, tenant_id, kept, _tell))
-    for verdict in verdicts:
-        print(_line(verdict))
-    if not verdicts:
-        print("There is no tenant.")
-    if any(verdict.faults for verdict in verdicts):
-        raise typer.Exit(1)
-
-
-def _head(written: str, tenant_id: TenantId | None) -> Head:
-    head = head_of(written)
-    if head is None:
-        raise failed(f"{written} is no head. The log has them as POSITION:sha256: and 64 hexadecimal digits.")
-    if tenant_id is None:
-        raise failed("A head belongs to the chain of one tenant: name its --tenant.")
-    return head
-
-
-def _tell(tenant_id: TenantId, fault: AuditFault) -> None:
-    print(f"{fault.kind:8}  {tenant_id}  {fault.detail}")
-
-
-def _line(verdict: AuditVerdict) -> str:
-    state = "well" if not verdict.faults else "1 fault" if verdict.faults == 1 else f"{verdict.faults} faults"
-    rows = f"{verdict.head.position} rows sealed, {verdict.erased} erased, {verdict.waiting} to be sealed"
-    if verdict.waiting_since is not None:
-        rows += f" since {verdict.waiting_since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    return f"{state:8}  {verdict.tenant_id}  {rows}, head {verdict.head}"
-
-
-def print_audit(
-    call: Call,
-    *,
-    subject: str | None,
-    actor: str | None,
-    action: str | None,
-    since: datetime | None,
-    until: datetime | None,
-    most: int | None,
-) -> None:
-    """Print rows of the audit trail."""
-    columns = (
-        Column("AT", "at"),
-        Column("ACTION", "action"),
-        Column("BY", "actor.displayName"),
-        Column("SUBJECT", "subject.displayName"),
-        Column("SUBJECT ID", "subject.id"),
-        Column("SEQUENCE", "sequence"),
-        Column("ADDRESS", "clientAddress"),
-    )
-    filters = {
-        "subjectId": subject,
-        "actorId": actor,
-        "action": action,
-        "from": since and written_time(since),
-        "to": until and written_time(until),
-    }
-    show_list(call, Area.ADMIN, LIST_AUDIT, filters=filters, columns=columns, most=most)
-
 
 audit = typer.Typer()
 
@@ -131,9 +42,24 @@ def list_audit(
     everything: All = False,
 ) -> None:
     """List rows of the audit trail, newest first. For administrators."""
-
+    columns = (
+        Column("AT", "at"),
+        Column("ACTION", "action"),
+        Column("BY", "actor.displayName"),
+        Column("SUBJECT", "subject.displayName"),
+        Column("SUBJECT ID", "subject.id"),
+        Column("SEQUENCE", "sequence"),
+        Column("ADDRESS", "clientAddress"),
+    )
+    filters = {
+        "subjectId": subject,
+        "actorId": actor,
+        "action": action,
+        "from": from_ and written_time(from_),
+        "to": to and written_time(to),
+    }
     at_most = most(limit, everything=everything)
-    print_audit(call, subject=subject, actor=actor, action=action, since=from_, until=to, most=at_most)
+    show_list(call, Area.ADMIN, LIST_AUDIT, filters=filters, columns=columns, most=at_most)
 
 
 @audit.command("verify")
@@ -148,10 +74,37 @@ def verify_audit(
 
     Exits 1 if there are any.
     """
+    settings = settings_of(data_dir=data_dir)
+    tenant_id = None if tenant is None else tenant_id_of(tenant)
+    kept = None if head is None else _head(head, tenant_id)
+    verdicts = in_database(settings, lambda database: AuditVerifier(database, _report).verify(tenant_id, kept))
+    for verdict in verdicts:
+        print(_line(verdict))
+    if not verdicts:
+        print("There is no tenant.")
+    if any(verdict.faults for verdict in verdicts):
+        raise typer.Exit(1)
 
-    from chamberlain.app.commands.tenants import tenant_id_of
 
-    verify(settings_of(data_dir=data_dir), None if tenant is None else tenant_id_of(tenant), head)
+def _head(written: str, tenant_id: TenantId | None) -> Head:
+    head = head_of(written)
+    if head is None:
+        raise failed(f"{written} is no head. The log has them as POSITION:sha256: and 64 hexadecimal digits.")
+    if tenant_id is None:
+        raise failed("A head belongs to the chain of one tenant: name its --tenant.")
+    return head
+
+
+def _report(tenant_id: TenantId, fault: AuditFault) -> None:
+    print(f"{fault.kind:8}  {tenant_id}  {fault.detail}")
+
+
+def _line(verdict: AuditVerdict) -> str:
+    state = "well" if not verdict.faults else "1 fault" if verdict.faults == 1 else f"{verdict.faults} faults"
+    rows = f"{verdict.head.position} rows sealed, {verdict.erased} erased, {verdict.waiting} to be sealed"
+    if verdict.waiting_since is not None:
+        rows += f" since {verdict.waiting_since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"{state:8}  {verdict.tenant_id}  {rows}, head {verdict.head}"
 
 
 def erase(settings: Settings, written_user: str, tenant_id: TenantId | None, *, yes: bool) -> None:
@@ -161,8 +114,10 @@ def erase(settings: Settings, written_user: str, tenant_id: TenantId | None, *, 
     user_id = UserId(UUID(written_user))
     if not yes:
         _ask(user_id, tenant_id)
-    with told_faults():
-        erasures = asyncio.run(erase_user(settings, user_id, tenant_id))
+    erasures = in_database(
+        settings,
+        lambda database: UserEraser(database).erase(user_id, tenant_id, actor=command_line(), trace_id=new_trace_id()),
+    )
     for erasure in erasures:
         print(_erased_line(erasure))
         if erasure.bodies_left:

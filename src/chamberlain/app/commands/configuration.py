@@ -1,6 +1,5 @@
 """Commands of configuration files: plan, apply and export."""
 
-import asyncio
 import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -10,8 +9,8 @@ import msgspec
 import typer
 
 from chamberlain.app.clock_and_ids import command_line
-from chamberlain.app.databases import opened_at_hand, opened_or_made
-from chamberlain.app.errors import expected_faults
+from chamberlain.app.databases import opened_or_made
+from chamberlain.app.errors import in_database
 from chamberlain.cli.errors import failed, told_faults
 from chamberlain.configuration.files import Configuration, ConfigurationFile, read_configurations
 from chamberlain.configuration.rules import Plan, PlannedChange, Verb
@@ -38,41 +37,6 @@ def _read(path: Path) -> ConfigurationFile:
         raise failed(f"{path} cannot be read ({error.strerror}).") from error
 
 
-async def plan_configuration(settings: Settings, configuration: Configuration) -> Plan:
-    """Plan the changes without making them. Raises CannotStart and refusals.
-
-    Requires a database.
-    """
-    with expected_faults():
-        async with opened_at_hand(settings) as database:
-            return await ConfigurationService(database).plan(configuration)
-
-
-async def plan_to_apply(settings: Settings, configuration: Configuration) -> Plan:
-    """Plan the changes. Creates an embedded database if there is none.
-
-    Raises CannotStart and errors of the service.
-    """
-    with expected_faults():
-        async with opened_or_made(settings) as database:
-            return await ConfigurationService(database).plan(configuration)
-
-
-async def apply_configuration(settings: Settings, configuration: Configuration, agreed: Plan) -> Plan:
-    """Apply the plan, and return it. Raises CannotStart and refusals."""
-    with expected_faults():
-        async with opened_or_made(settings) as database:
-            service = ConfigurationService(database)
-            return await service.apply(configuration, actor=command_line(), trace_id=new_trace_id(), agreed=agreed)
-
-
-async def export_configuration(settings: Settings, tenant_id: TenantId | None) -> str:
-    """Export a configuration file. Raises CannotStart and errors of the service."""
-    with expected_faults():
-        async with opened_at_hand(settings) as database:
-            return await ConfigurationService(database).export(tenant_id)
-
-
 # Exit code of `plan` if there are changes.
 SOMETHING_TO_DO = 2
 
@@ -85,8 +49,7 @@ _ABOUT_PREFIXES = (
 def show_plan(settings: Settings, paths: Sequence[Path]) -> None:
     """Print the plan. Exits 2 with changes."""
     configuration = read_files(paths)
-    with told_faults():
-        plan = asyncio.run(plan_configuration(settings, configuration))
+    plan = in_database(settings, lambda database: ConfigurationService(database).plan(configuration))
     print_plan(plan)
     print_sections(configuration)
     if plan.changes:
@@ -127,13 +90,19 @@ def _written(value: Json) -> str:
 def apply_files(settings: Settings, paths: Sequence[Path], *, yes: bool) -> None:
     """Apply the plan and print it. Removals require confirmation."""
     configuration = read_files(paths)
-    with told_faults():
-        plan = asyncio.run(plan_to_apply(settings, configuration))
+    plan = in_database(
+        settings, lambda database: ConfigurationService(database).plan(configuration), opened=opened_or_made
+    )
     if plan.losses and not yes:
         print_plan(plan)
         _ask(plan)
-    with told_faults():
-        done = asyncio.run(apply_configuration(settings, configuration, plan))
+    done = in_database(
+        settings,
+        lambda database: ConfigurationService(database).apply(
+            configuration, actor=command_line(), trace_id=new_trace_id(), agreed=plan
+        ),
+        opened=opened_or_made,
+    )
     if done != plan or yes or not plan.losses:
         print_plan(done)
     print_sections(configuration)
@@ -158,8 +127,7 @@ def _called(loss: PlannedChange) -> str:
 
 def export_files(settings: Settings, tenant_id: TenantId | None, path: Path | None) -> None:
     """Write the file atomically, or print it without a file name."""
-    with told_faults():
-        text = asyncio.run(export_configuration(settings, tenant_id))
+    text = in_database(settings, lambda database: ConfigurationService(database).export(tenant_id))
     if path is None:
         print(text, end="")
         return
