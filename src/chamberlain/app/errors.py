@@ -1,4 +1,4 @@
-"""Report the expected errors of starts and of commands that use the database."""
+"""Report the expected errors of starts and database commands."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator

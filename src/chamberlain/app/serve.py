@@ -1,9 +1,10 @@
 """Run the API, with a worker by default, or a worker alone."""
 
 import asyncio
+import importlib.util
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from socket import socket
 
 import structlog
@@ -19,13 +20,15 @@ from chamberlain.app.errors import expected_faults
 from chamberlain.app.listeners import Listener, bind, metrics_application, serve_until
 from chamberlain.app.maintenance import complete_example_estate, forget_lost_passwords, load_example_estate
 from chamberlain.app.processes import StoppedEarly, settle_garbage_collector, stopping_by_signal
-from chamberlain.app.tracing.wiring import opened_traces
+from chamberlain.app.tracing.traces import Traces
 from chamberlain.app.worker import running_worker
 from chamberlain.core.errors import CannotStart
 from chamberlain.http.connections import ConnectionLimits, raise_file_limit
 from chamberlain.observability.logs import configure_logs
-from chamberlain.settings import Settings
+from chamberlain.settings import Settings, read_traces
 
+# The service has ten seconds to stop, and sending the last spans is its last step.
+_SECONDS_TO_SEND = 1.5
 # Prints a line during the start.
 Say = Callable[[str], None]
 
@@ -110,6 +113,35 @@ async def work(settings: Settings, *, say: Say) -> None:
             listeners = [Listener(each, None, metrics_application(databases.worker)) for each in metrics]
             await serve_until(stop, listeners)
         logger.info("The worker has stopped.")
+
+
+@asynccontextmanager
+async def opened_traces() -> AsyncIterator[Traces]:
+    """Open traces for the duration of the block. Raises CannotStart.
+
+    The last spans are sent at its end.
+    """
+    wanted = read_traces()
+    if not wanted.are_sent:
+        yield Traces()
+        return
+    if wanted.protocol not in {"", "http/protobuf"}:
+        raise CannotStart(
+            f'OTEL_EXPORTER_OTLP_PROTOCOL is "{wanted.protocol}". Set it to http/protobuf, the only supported '
+            "protocol; receivers use port 4318 for it."
+        )
+    if not all(map(importlib.util.find_spec, ("opentelemetry", "opentelemetry.exporter", "opentelemetry.sdk"))):
+        raise CannotStart(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, but the OpenTelemetry packages are not installed. Run "
+            "`python3 dev.py setup --traces`, or remove the variable."
+        )
+    from chamberlain.app.tracing.provider import SentTraces
+
+    traces = SentTraces()
+    try:
+        yield traces
+    finally:
+        await asyncio.to_thread(traces.close, _SECONDS_TO_SEND)
 
 
 @contextmanager

@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from chamberlain.app.serve import opened_traces
 from chamberlain.app.tracing.spans import request_span_id
 from chamberlain.app.tracing.traces import Traces
-from chamberlain.app.tracing.wiring import opened_traces
 from chamberlain.queue.models import JobKind
 from chamberlain.queue.worker import Handler
 from chamberlain.settings import TracesWanted, read_traces

@@ -55,7 +55,7 @@ def list_tenants(
 
 
 def _print_deleted(settings: Settings) -> None:
-    """Print one line per deleted tenant, with the last head of its audit trail."""
+    """Print deleted tenants with the last head of their audit trail."""
     found = in_database(settings, lambda database: TenantOperations(database).list_deleted())
     for each in found:
         when = f"{each.deleted_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
