@@ -3,9 +3,10 @@
     python3 -m bench.house.interface OLD [NEW]
 
 Each checkout needs its own .venv (`python3 dev.py check` makes it). The script starts the service of each on a free
-port. It prints what differs in the OpenAPI document (without descriptions and summaries), commands and options, exit
-codes, settings, metrics, keys of log lines, enumerated values, dotted names (event types, audit actions), fields of the
-wire, names of the Python client, and paths of the documentation. The exit code is 1 if anything differs.
+port. It prints the differences of the OpenAPI document (without descriptions, summaries and the sentences of its
+examples), commands and options, exit codes, settings, metrics, keys of log lines, enumerated values, dotted names
+(event types, audit actions), fields of the wire, names of the Python client, and paths of the documentation. The exit
+code is 1 if anything differs.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -25,6 +27,9 @@ from bench.house.sources import trees_of
 from tests.services import free_port
 
 Facts = Mapping[str, Sequence[str]]
+# Members of the OpenAPI document that are for readers, and those of the problem documents and requests in its examples.
+TEXTS = frozenset({"description", "summary"})
+TEXTS_OF_EXAMPLES = frozenset({"title", "detail", "comment"})
 
 # Runs in the .venv of the checkout. A command line is found whatever its modules are called.
 COMMANDS = """
@@ -164,9 +169,10 @@ def leaves(value: object, place: str) -> Iterator[str]:
     """List the values of a JSON document with their places, without the texts for readers."""
     match value:
         case dict():
+            texts = TEXTS | TEXTS_OF_EXAMPLES if "/example" in place else TEXTS
             for name, member in value.items():
                 # A property may be called description; a text is a string.
-                if name not in {"description", "summary"} or not isinstance(member, str):
+                if name not in texts or not isinstance(member, str):
                     yield from leaves(member, f"{place}/{name}")
         case list():
             for index, member in enumerate(value):
@@ -205,17 +211,44 @@ def metrics_of(root: Path) -> Iterator[str]:
 
 
 def log_keys_of(root: Path) -> Iterator[str]:
-    """List the keys that are added to log lines by name."""
+    """List the keys that are added to log lines by name, also by a variable or function of the module."""
     levels = {"debug", "info", "warning", "error", "exception", "critical"}
     for tree in trees_of(root):
+        definitions = definitions_of(tree)
         for call in calls(tree):
             if isinstance(call.func, ast.Attribute) and call.func.attr in levels:
                 for keyword in call.keywords:
-                    if keyword.arg == "extra" and isinstance(keyword.value, ast.Dict):
-                        names = [constant(key) for key in keyword.value.keys if key is not None]
-                        yield from (name for name in names if isinstance(name, str))
-                    elif keyword.arg not in {None, "extra", "exc_info"}:
+                    if keyword.arg == "extra":
+                        yield from keys_of(keyword.value, definitions)
+                    elif keyword.arg not in {None, "exc_info"}:
                         yield str(keyword.arg)
+
+
+def definitions_of(tree: ast.Module) -> Mapping[str, Sequence[ast.AST]]:
+    """Return the values of the variables of a module, and its functions, by name."""
+    found: dict[str, list[ast.AST]] = defaultdict(list)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found[name].append(value)
+            case ast.FunctionDef(name=name):
+                found[name].extend(each for each in node.body if isinstance(each, ast.Assign | ast.Return))
+            case _:
+                pass
+    return found
+
+
+def keys_of(value: ast.AST, definitions: Mapping[str, Sequence[ast.AST]]) -> Iterator[str]:
+    """List the keys of the dictionaries in an expression, and in the definitions of its names."""
+    for node in ast.walk(value):
+        if isinstance(node, ast.Dict):
+            names = [constant(key) for key in node.keys if key is not None]
+            yield from (name for name in names if isinstance(name, str))
+        elif isinstance(node, ast.Name):
+            # A name without its own definition cannot refer to itself.
+            others = {name: nodes for name, nodes in definitions.items() if name != node.id}
+            for definition in definitions.get(node.id, ()):
+                yield from keys_of(definition, others)
 
 
 def enumerations_of(root: Path) -> Iterator[str]:
@@ -224,7 +257,8 @@ def enumerations_of(root: Path) -> Iterator[str]:
         for node in classes(tree):
             if "StrEnum" in bases_of(node):
                 values = [constant(each.value) for each in node.body if isinstance(each, ast.Assign)]
-                yield ", ".join(sorted(value for value in values if isinstance(value, str)))
+                if texts := sorted(value for value in values if isinstance(value, str)):
+                    yield ", ".join(texts)
 
 
 def dotted_names_of(root: Path) -> Iterator[str]:
@@ -234,7 +268,8 @@ def dotted_names_of(root: Path) -> Iterator[str]:
             value = constant(node)
             if isinstance(value, str) and 1 <= value.count(".") <= 2 and len(value) < 40:
                 parts = value.split(".")
-                if all(part.isalpha() and part[0].islower() for part in parts) and parts[0] != "chamberlain":
+                is_name = parts[0] != "chamberlain" and parts[-1] != "html"
+                if is_name and all(part.isalpha() and part[0].islower() for part in parts):
                     yield value
 
 

@@ -24,9 +24,16 @@ class Color(StrEnum):
 def paint(name: str) -> None:
     text = """not
 a docstring"""
+    more = {"shade": text}
     logger.info("Painted.", extra={"color": name, "text": text})
+    logger.info("Dried.", extra=fields() | more)
     Counter("chamberlain_paints", "Paints.", ("color",))
     record("color.changed")
+    render("color.html")
+
+
+def fields() -> dict[str, int]:
+    return {"hours": 1}
 '''
 
 
@@ -39,7 +46,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_it_counts_lines_of_code() -> None:
-    assert code_lines(SOURCE) == 10
+    assert code_lines(SOURCE) == 15
 
 
 def test_it_finds_docstrings_and_blocks_of_comments() -> None:
@@ -70,21 +77,23 @@ def test_it_measures_a_checkout(root: Path) -> None:
     figures = figures_of(root)
 
     assert figures["files without __init__.py"] == "1"
-    assert figures["lines of code"] == "10"
+    assert figures["lines of code"] == "15"
     assert figures["public functions with a docstring"] == "0.0%"
 
 
 def test_it_reads_the_interface_of_a_checkout(root: Path) -> None:
     assert list(enumerations_of(root)) == ["blue, red"]
-    assert list(log_keys_of(root)) == ["color", "text"]
+    assert list(log_keys_of(root)) == ["color", "text", "shade", "hours"]
     assert list(metrics_of(root)) == ["Counter chamberlain_paints ('color',)"]
     assert list(dotted_names_of(root)) == ["color.changed"]
 
 
 def test_it_lists_the_values_of_a_document_without_texts() -> None:
+    example = {"code": "notFound", "title": "A text.", "detail": "A text."}
     document = {"summary": "A text.", "properties": {"description": {"type": "string"}}, "tags": [{"name": "b"}]}
 
     assert list(leaves(document, "")) == ['/properties/description/type = "string"', '/tags/*/name = "b"']
+    assert list(leaves({"example": example, "title": "API"}, "")) == ['/example/code = "notFound"', '/title = "API"']
 
 
 def test_it_writes_names_as_json_does() -> None:
