@@ -11,10 +11,10 @@ from chamberlain.embedded import postgres
 from tests.cli.fixtures import ada, cleo, nobody, service
 from tests.databases import Databases, migrated_database
 from tests.example_fixtures import estate, example
-from tests.http.fixtures import api, house
+from tests.http.fixtures import api, http_fixture
 from tests.postgres import running_postgres
 
-__all__ = ["ada", "api", "cleo", "estate", "example", "house", "nobody", "service"]
+__all__ = ["ada", "api", "cleo", "estate", "example", "http_fixture", "nobody", "service"]
 
 # A shell that starts something in the background tells it not to hear Ctrl-C, and so do all programs that it starts.
 # Some tests send it.

@@ -11,7 +11,7 @@ from chamberlain.core.errors import Fault, Forbidden, NotPossible
 from chamberlain.core.ids import TemplateId
 from chamberlain.templates.models import TemplateKind
 from tests.adoptions.fake_adoptions import ADOPTION
-from tests.http.house import BASE, House
+from tests.http.http_fixture import BASE, HttpFixture
 
 PATH = "/admin/v1/adoptions/"
 ONE, UNDO = f"{PATH}{ADOPTION}/", f"{PATH}{ADOPTION}/undo/"
@@ -31,7 +31,7 @@ async def confirmed(api: httpx2.AsyncClient, **headers: str) -> httpx2.Response:
     return await api.post(PATH, json=body, headers={**ADMINISTRATOR, **headers})
 
 
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await confirmed(api, **{"idempotency-key": "k"})
 
     assert (answer.status_code, answer.headers["location"]) == (202, f"{BASE}{ONE}")
@@ -52,12 +52,12 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
         "finishedAt": None,
         "refused": [],
     }
-    [act] = house.adoptions.acts
+    [act] = http_fixture.adoptions.acts
     assert act.idempotency is not None
     assert act.idempotency.key == "k"
 
 
-async def test_a_preview_shows_who_is_taken_and_who_is_not(api: httpx2.AsyncClient, house: House) -> None:
+async def test_a_preview_shows_who_is_taken_and_who_is_not(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     chosen = {"q": "Room", "domain": "rooms.estate.example", "ids": [str(UUID(int=1))]}
 
     answer = await api.post(f"{PATH}?dryRun=true", json={**BODY, "filter": chosen}, headers=ADMINISTRATOR)
@@ -74,8 +74,8 @@ async def test_a_preview_shows_who_is_taken_and_who_is_not(api: httpx2.AsyncClie
         TemplateId(UUID(TEMPLATE)),
         AdoptionFilter("Room", "rooms.estate.example", frozenset({UUID(int=1)})),
     )
-    assert house.adoptions.rules == [rule]
-    assert house.adoptions.records == []
+    assert http_fixture.adoptions.rules == [rule]
+    assert http_fixture.adoptions.records == []
 
 
 async def test_it_is_listed_read_and_undone(api: httpx2.AsyncClient) -> None:
@@ -120,26 +120,26 @@ async def test_it_rejects_what_was_not_shown(api: httpx2.AsyncClient) -> None:
     assert (answer.status_code, answer.json()["code"]) == (409, "previewChanged")
 
 
-async def test_it_rejects_a_misspelt_dry_run(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_rejects_a_misspelt_dry_run(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post(f"{PATH}?dryrun=true", json=BODY, headers=ADMINISTRATOR)
 
-    assert (answer.status_code, house.adoptions.rules) == (400, [])
+    assert (answer.status_code, http_fixture.adoptions.rules) == (400, [])
 
 
-async def test_it_rejects_what_the_use_case_refuses(api: httpx2.AsyncClient, house: House) -> None:
-    house.adoptions.refusal = NotPossible((Fault("/filter", "nothingToAdopt", "None."),))
+async def test_it_rejects_what_the_use_case_refuses(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.adoptions.refusal = NotPossible((Fault("/filter", "nothingToAdopt", "None."),))
 
     answer = await api.post(f"{PATH}?dryRun=true", json=BODY, headers=ADMINISTRATOR)
 
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (422, "nothingToAdopt")
 
 
-async def test_it_rejects_who_may_not(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_rejects_who_may_not(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     for method, path in (("POST", PATH), ("GET", PATH), ("GET", ONE), ("POST", UNDO)):
         answer = await api.request(method, path, headers={"authorization": "Bearer powerless"}, json=BODY)
         assert (answer.status_code, answer.json()["code"]) == (403, "insufficientScope"), path
 
-    house.adoptions.refusal = Forbidden("notAdministrator", "Ask one.")
+    http_fixture.adoptions.refusal = Forbidden("notAdministrator", "Ask one.")
     answer = await api.get(PATH, headers=ADMINISTRATOR)
     assert answer.json()["code"] == "notAdministrator"
 

@@ -15,7 +15,7 @@ from chamberlain.audit.models import AuditFilter
 from chamberlain.core.errors import Unavailable
 from tests.audit.fake_audit import ALL_STAFF, audit_record
 from tests.estates import until
-from tests.http.house import ADA, CALLERS, USER, House
+from tests.http.http_fixture import ADA, CALLERS, USER, HttpFixture
 
 PATH = "/admin/v1/audit/"
 ADMINISTRATOR = {"authorization": "Bearer administrator"}
@@ -38,10 +38,10 @@ ROW = {
 
 
 @pytest.fixture
-def house() -> House:
-    house = House()
-    house.audit.records = [audit_record(sequence, USER) for sequence in (1040, 1041, 1042)]
-    return house
+def http_fixture() -> HttpFixture:
+    http_fixture = HttpFixture()
+    http_fixture.audit.records = [audit_record(sequence, USER) for sequence in (1040, 1041, 1042)]
+    return http_fixture
 
 
 async def test_it_works(api: httpx2.AsyncClient) -> None:
@@ -74,8 +74,10 @@ async def test_a_cursor_belongs_to_its_filters(api: httpx2.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("accept", ["application/json", "application/x-ndjson"])
-async def test_a_change_that_no_call_made_has_no_address(api: httpx2.AsyncClient, house: House, accept: str) -> None:
-    house.audit.records = [replace(audit_record(1043, USER), client_address=None)]
+async def test_a_change_that_no_call_made_has_no_address(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, accept: str
+) -> None:
+    http_fixture.audit.records = [replace(audit_record(1043, USER), client_address=None)]
 
     answer = await api.get(PATH, headers={**ADMINISTRATOR, "accept": accept})
 
@@ -84,8 +86,8 @@ async def test_a_change_that_no_call_made_has_no_address(api: httpx2.AsyncClient
     assert row == {**ROW, "sequence": 1043, "clientAddress": None}
 
 
-async def test_what_was_emptied_says_so_and_no_more(api: httpx2.AsyncClient, house: House) -> None:
-    house.audit.records = [audit_record(1043, USER, is_erased=True)]
+async def test_what_was_emptied_says_so_and_no_more(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.audit.records = [audit_record(1043, USER, is_erased=True)]
 
     (row,) = (await api.get(PATH, headers=ADMINISTRATOR)).json()["items"]
 
@@ -93,7 +95,7 @@ async def test_what_was_emptied_says_so_and_no_more(api: httpx2.AsyncClient, hou
     assert row == {**ROW, "sequence": 1043, **dict.fromkeys(emptied), "erased": True}
 
 
-async def test_it_looks_for_what_the_filters_name(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_looks_for_what_the_filters_name(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     begin, end = "2026-11-20T10:30:00.5+01:00", "2026-11-21T00:00:00Z"
     query = f"subjectId={ALL_STAFF}&actorId={str(ADA).upper()}&action=group.assign&from={quote(begin)}&to={end}"
 
@@ -101,7 +103,7 @@ async def test_it_looks_for_what_the_filters_name(api: httpx2.AsyncClient, house
         assert (await api.get(f"{PATH}?{query}", headers=headers)).status_code == 200
 
     since, till = datetime(2026, 11, 20, 9, 30, 0, 500_000, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)
-    assert house.audit.asked == [AuditFilter(ALL_STAFF, UUID(str(ADA)), "group.assign", since, till)] * 2
+    assert http_fixture.audit.asked == [AuditFilter(ALL_STAFF, UUID(str(ADA)), "group.assign", since, till)] * 2
 
 
 @pytest.mark.parametrize(
@@ -176,28 +178,28 @@ async def test_it_rejects_pages_of_lines(api: httpx2.AsyncClient, query: str) ->
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
 
 
-async def test_it_handles_a_trail_without_a_row(api: httpx2.AsyncClient, house: House) -> None:
-    house.audit.records = []
+async def test_it_handles_a_trail_without_a_row(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.audit.records = []
 
     assert (await api.get(PATH, headers=ADMINISTRATOR)).json() == {"items": [], "nextCursor": None}
     assert (await api.get(PATH, headers=LINES)).text == ""
 
 
-async def test_it_handles_a_database_that_is_away(api: httpx2.AsyncClient, house: House) -> None:
-    house.audit.refusal = Unavailable("databaseUnavailable", "Send the request again.")
+async def test_it_handles_a_database_that_is_away(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.audit.refusal = Unavailable("databaseUnavailable", "Send the request again.")
 
     for headers in (ADMINISTRATOR, LINES):
         assert (await api.get(PATH, headers=headers)).status_code == 503
 
 
-async def test_lines_that_break_off_do_not_look_whole(house: House) -> None:
+async def test_lines_that_break_off_do_not_look_whole(http_fixture: HttpFixture) -> None:
     """The token ends in the middle: whoever reads is told by the connection that something is missing."""
     caller = CALLERS["Bearer administrator"]
-    house.audit.stops_behind = 2
-    house.moment = caller.expires_at - timedelta(milliseconds=1)
+    http_fixture.audit.stops_behind = 2
+    http_fixture.moment = caller.expires_at - timedelta(milliseconds=1)
     socket = bind("127.0.0.1", 0)
     socket.listen()
-    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, house.app())]))
+    serving = asyncio.create_task(serve_until(http_fixture.stopping, [Listener(socket, None, http_fixture.app())]))
     base = f"http://127.0.0.1:{socket.getsockname()[1]}"
     got = b""
 
@@ -213,28 +215,28 @@ async def test_lines_that_break_off_do_not_look_whole(house: House) -> None:
     ):
         with pytest.raises(httpx2.RemoteProtocolError):
             await read()
-    house.stopping.set()
+    http_fixture.stopping.set()
     await serving
 
     assert [json.loads(line)["sequence"] for line in got.splitlines()] == [1040, 1041]
-    assert house.audit.open == 0
+    assert http_fixture.audit.open == 0
 
 
-async def test_a_reader_who_leaves_leaves_nothing_open(house: House) -> None:
-    house.audit.stops_behind = 1
+async def test_a_reader_who_leaves_leaves_nothing_open(http_fixture: HttpFixture) -> None:
+    http_fixture.audit.stops_behind = 1
     socket = bind("127.0.0.1", 0)
     socket.listen()
-    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, house.app())]))
+    serving = asyncio.create_task(serve_until(http_fixture.stopping, [Listener(socket, None, http_fixture.app())]))
     base = f"http://127.0.0.1:{socket.getsockname()[1]}"
 
     async def nothing_is_open() -> bool:
-        return house.audit.open == 0
+        return http_fixture.audit.open == 0
 
     async with httpx2.AsyncClient(base_url=base, headers={**LINES, "host": "127.0.0.1:8365"}, timeout=20) as client:
         async with client.stream("GET", PATH) as answer:
             first = await anext(answer.aiter_lines())
         await until(nothing_is_open)
-    house.stopping.set()
+    http_fixture.stopping.set()
     await serving
 
     assert json.loads(first)["sequence"] == 1040

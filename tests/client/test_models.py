@@ -14,7 +14,7 @@ from chamberlain_client import events, models
 from chamberlain_client.models import Mailbox, MailboxType, MemberShipType, Named, NewGroup, RequestState
 from checks.client.table import MODELS, OMITTED, TEXT, Shape, Words
 from tests.docs.commands import Json
-from tests.http.house import House
+from tests.http.http_fixture import HttpFixture
 
 GROUP = UUID("7e000000-0000-4000-8000-000000000011")
 ID = UUID("7e000000-0000-4000-8000-000000000011")
@@ -41,7 +41,7 @@ ALONE = {
 
 @pytest.fixture(scope="module")
 def document() -> Json:
-    return describe(ENDPOINTS, House().http())
+    return describe(ENDPOINTS, HttpFixture().http())
 
 
 def all_models() -> Mapping[str, type[Struct]]:

@@ -15,7 +15,7 @@ from chamberlain.template_admin.documents import COLLAB_TEMPLATE
 from chamberlain.tenants.schema import TENANT
 from tests.docs.pages import REFERENCE, rows, section
 from tests.docs.schemas import Json, bound_of, properties, type_of
-from tests.http.house import House
+from tests.http.http_fixture import HttpFixture
 
 PAGE = REFERENCE / "administration.md"
 GROUP, GUEST, POLICIES = "## Templates of groups and teams", "## Templates of guests", "## Guest policies"
@@ -49,7 +49,7 @@ READERS: Mapping[str, Reader[Any]] = {POLICIES: POLICY, TENANT_HEADING: TENANT}
 @cache
 def document() -> Json:
     """The OpenAPI document."""
-    return describe(ENDPOINTS, House().http())
+    return describe(ENDPOINTS, HttpFixture().http())
 
 
 @pytest.mark.parametrize("heading", SCHEMAS)

@@ -15,14 +15,14 @@ from chamberlain.core.ids import ClientId, TenantId
 from chamberlain.http import endpoints as http_endpoints
 from chamberlain.http.openapi import describe
 from tests.docs.pages import REFERENCE, named, rows, section
-from tests.http.house import House
+from tests.http.http_fixture import HttpFixture
 
 PAGE = REFERENCE / "api.md"
 PREFIX = "https://api.example.org"
 
 
 def test_it_works_for_every_endpoint_and_no_other() -> None:
-    described = describe(ENDPOINTS, House().http())
+    described = describe(ENDPOINTS, HttpFixture().http())
     table = [*ENDPOINTS, *http_endpoints.endpoints(lambda: described).endpoints]
     served = {f"{each.method} {re.sub('/problems/.*', '/problems/{code}', each.path)}" for each in table}
 

@@ -32,7 +32,7 @@ from chamberlain.templates.schema import (
 from tests.docs.codes import codes_of_faults, codes_of_functions
 from tests.docs.pages import REFERENCE, ROOT, named, rows, section
 from tests.docs.schemas import Json, bound_of, properties, type_of
-from tests.http.house import House
+from tests.http.http_fixture import HttpFixture
 
 PAGE = REFERENCE / "mailboxes.md"
 SOURCE = ROOT / "src" / "chamberlain"
@@ -46,7 +46,7 @@ LEAST_TEMPLATE: Json = {"kind": "room", "name": "A"}
 @cache
 def document() -> Json:
     """The OpenAPI document."""
-    return describe(ENDPOINTS, House().http())
+    return describe(ENDPOINTS, HttpFixture().http())
 
 
 def operations() -> Mapping[str, tuple[str, Json]]:

@@ -3,26 +3,26 @@
 import httpx2
 import pytest
 
-from tests.http.house import House
+from tests.http.http_fixture import HttpFixture
 
 PATH = "/admin/v1/drift/check/"
 ADMINISTRATOR = {"authorization": "Bearer administrator"}
 
 
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post(PATH, json={"comment": "Why not"}, headers=ADMINISTRATOR)
 
     assert answer.status_code == 202
     assert answer.json() == {"askedAt": "2026-11-20T09:30:00.000Z", "beganAt": None, "finishedAt": None}
-    assert [act.comment for _, act in house.drift.acts] == ["Why not"]
+    assert [act.comment for _, act in http_fixture.drift.acts] == ["Why not"]
 
 
 async def test_it_takes_no_body(api: httpx2.AsyncClient) -> None:
     assert (await api.post(PATH, headers=ADMINISTRATOR)).status_code == 202
 
 
-async def test_it_says_that_a_key_came_before(api: httpx2.AsyncClient, house: House) -> None:
-    house.drift.replayed = True
+async def test_it_says_that_a_key_came_before(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.drift.replayed = True
 
     answer = await api.post(PATH, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 

@@ -8,7 +8,7 @@ import pytest
 from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import RequestId
 from tests.events.fake_events import event_record
-from tests.http.house import ESTATE, House
+from tests.http.http_fixture import ESTATE, HttpFixture
 
 PATH = "/admin/v1/events/"
 ADMINISTRATOR = {"authorization": "Bearer administrator"}
@@ -27,8 +27,8 @@ def ids(answer: httpx2.Response) -> list[int]:
     return [UUID(each["id"]).int for each in answer.json()["items"]]
 
 
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
-    house.events.records = [event_record(1, request_id=REQUEST), event_record(2)]
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.events.records = [event_record(1, request_id=REQUEST), event_record(2)]
 
     answer = await api.get(PATH, headers=ADMINISTRATOR)
 
@@ -40,21 +40,21 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
     assert second == {**EVENT, "id": "00000000-0000-0000-0000-000000000002", "requestId": None}
 
 
-async def test_it_goes_on_from_the_last_page(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_goes_on_from_the_last_page(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     nothing = await api.get(PATH, headers=ADMINISTRATOR)
-    house.events.records = [event_record(1), event_record(2), event_record(3)]
+    http_fixture.events.records = [event_record(1), event_record(2), event_record(3)]
     first = await api.get(f"{PATH}?limit=2&cursor={nothing.json()['nextCursor']}", headers=ADMINISTRATOR)
     second = await api.get(f"{PATH}?limit=200&cursor={first.json()['nextCursor']}", headers=ADMINISTRATOR)
     again = await api.get(f"{PATH}?cursor={second.json()['nextCursor']}", headers=ADMINISTRATOR)
-    house.events.records.append(event_record(4))
+    http_fixture.events.records.append(event_record(4))
     last = await api.get(f"{PATH}?cursor={again.json()['nextCursor']}", headers=ADMINISTRATOR)
 
     assert [ids(each) for each in (nothing, first, second, again, last)] == [[], [1, 2], [3], [], [4]]
     assert all(each.json()["nextCursor"] for each in (nothing, first, second, again, last))
 
 
-async def test_a_cursor_is_good_however_the_path_is_written(api: httpx2.AsyncClient, house: House) -> None:
-    house.events.records = [event_record(1), event_record(2)]
+async def test_a_cursor_is_good_however_the_path_is_written(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.events.records = [event_record(1), event_record(2)]
     cursor = (await api.get(f"{PATH}?limit=1", headers=ADMINISTRATOR)).json()["nextCursor"]
 
     answer = await api.get(f"{PATH.rstrip('/')}?cursor={cursor}", headers=ADMINISTRATOR)
@@ -62,8 +62,10 @@ async def test_a_cursor_is_good_however_the_path_is_written(api: httpx2.AsyncCli
     assert ids(answer) == [2]
 
 
-async def test_an_event_of_a_type_that_is_not_known_yet_is_read(api: httpx2.AsyncClient, house: House) -> None:
-    house.events.records = [event_record(1, type_="room.renamed")]
+async def test_an_event_of_a_type_that_is_not_known_yet_is_read(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture
+) -> None:
+    http_fixture.events.records = [event_record(1, type_="room.renamed")]
 
     (event,) = (await api.get(PATH, headers=ADMINISTRATOR)).json()["items"]
 
@@ -114,7 +116,7 @@ async def test_it_rejects_what_it_does_not_know(api: httpx2.AsyncClient, query: 
     assert (answer.status_code, answer.json()["code"]) == (400, code)
 
 
-async def test_it_handles_a_database_that_is_away(api: httpx2.AsyncClient, house: House) -> None:
-    house.events.refusal = Unavailable("databaseUnavailable", "Send the request again.")
+async def test_it_handles_a_database_that_is_away(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.events.refusal = Unavailable("databaseUnavailable", "Send the request again.")
 
     assert (await api.get(PATH, headers=ADMINISTRATOR)).status_code == 503

@@ -5,13 +5,13 @@ import pytest
 
 from chamberlain.core.errors import Conflict, Fault, Forbidden, KeyReused, NotPossible, Unavailable
 from chamberlain.directory.groups import MemberShipType
-from tests.http.house import ADA, BASE, ESTATE, REQUEST, TEMPLATE, USER, House
+from tests.http.http_fixture import ADA, BASE, ESTATE, REQUEST, TEMPLATE, USER, HttpFixture
 
 PATH = "/collab/v1/groups/"
 BODY = {"displayName": "Hooked", "templateId": TEMPLATE}
 
 
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post(PATH, json=BODY)
 
     assert answer.status_code == 202
@@ -20,7 +20,7 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
     assert answer.headers["retry-after"] == "1"
     assert answer.headers["content-type"] == "application/json"
     assert "idempotency-replayed" not in answer.headers
-    [(caller, order, submission)] = house.orders
+    [(caller, order, submission)] = http_fixture.orders
     assert caller == USER
     assert (order.display_name, str(order.template_id)) == ("Hooked", TEMPLATE)
     assert json.loads(submission.body) == BODY
@@ -29,7 +29,7 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
     assert submission.client_address == "127.0.0.1"
 
 
-async def test_it_takes_every_property(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_takes_every_property(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     body = BODY | {
         "description": "Line one\n\tline two",
         "memberShipType": 2.0,
@@ -42,7 +42,7 @@ async def test_it_takes_every_property(api: httpx2.AsyncClient, house: House) ->
     answer = await api.post(PATH, json=body)
 
     assert answer.status_code == 202
-    [(_, order, _)] = house.orders
+    [(_, order, _)] = http_fixture.orders
     assert order.description == "Line one\n\tline two"
     assert order.member_ship_type is MemberShipType.DYNAMIC
     assert order.owners == (ADA,)
@@ -51,13 +51,13 @@ async def test_it_takes_every_property(api: httpx2.AsyncClient, house: House) ->
     assert order.label_id == "any label"
 
 
-async def test_it_takes_null_as_not_sent(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_takes_null_as_not_sent(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     nothing = dict.fromkeys(("description", "memberShipType", "owners", "members", "metadata", "labelId"))
 
     answer = await api.post(PATH, json=BODY | nothing)
 
     assert answer.status_code == 202
-    [(_, order, _)] = house.orders
+    [(_, order, _)] = http_fixture.orders
     assert (order.description, order.member_ship_type, order.metadata, order.label_id) == (None, None, None, None)
     assert (order.owners, order.members) == ((), ())
 
@@ -66,8 +66,8 @@ async def test_it_needs_no_slash_at_the_end(api: httpx2.AsyncClient) -> None:
     assert (await api.post(PATH.rstrip("/"), json=BODY)).status_code == 202
 
 
-async def test_it_says_when_an_answer_is_replayed(api: httpx2.AsyncClient, house: House) -> None:
-    house.replayed = True
+async def test_it_says_when_an_answer_is_replayed(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.replayed = True
 
     answer = await api.post(PATH, json=BODY, headers={"idempotency-key": "k"})
 
@@ -75,44 +75,46 @@ async def test_it_says_when_an_answer_is_replayed(api: httpx2.AsyncClient, house
     assert answer.headers["idempotency-replayed"] == "true"
 
 
-async def digest(api: httpx2.AsyncClient, house: House, body: str, path: str = PATH) -> bytes:
+async def digest(api: httpx2.AsyncClient, http_fixture: HttpFixture, body: str, path: str = PATH) -> bytes:
     headers = {"idempotency-key": "k", "content-type": "application/json"}
     answer = await api.post(path, content=body, headers=headers)
     assert answer.status_code == 202, answer.text
-    idempotency = house.orders[-1][2].idempotency
+    idempotency = http_fixture.orders[-1][2].idempotency
     assert idempotency is not None
     assert idempotency.key == "k"
     return idempotency.digest
 
 
-async def test_it_knows_a_body_by_its_value(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_knows_a_body_by_its_value(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     one = f'{{"displayName": "H\\u00e9", "templateId": "{TEMPLATE}", "memberShipType": 1, '
     one += '"metadata": {"a": "1", "b": true}}'
     same = f'{{"metadata":{{"b":true,"a":"1"}},"memberShipType":1.0,"templateId":"{TEMPLATE}","displayName":"Hé"}}'
     other = f'{{"metadata":{{"b":true,"a":"2"}},"memberShipType":1.0,"templateId":"{TEMPLATE}","displayName":"Hé"}}'
 
-    first = await digest(api, house, one)
+    first = await digest(api, http_fixture, one)
 
-    assert await digest(api, house, same) == first
-    assert await digest(api, house, same, PATH.rstrip("/")) == first
-    assert await digest(api, house, other) != first
+    assert await digest(api, http_fixture, same) == first
+    assert await digest(api, http_fixture, same, PATH.rstrip("/")) == first
+    assert await digest(api, http_fixture, other) != first
 
 
 @pytest.mark.parametrize("key", ["", "two words", "é", "k" * 256, "tab\t"])
-async def test_it_rejects_an_idempotency_key_that_is_none(api: httpx2.AsyncClient, house: House, key: str) -> None:
+async def test_it_rejects_an_idempotency_key_that_is_none(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, key: str
+) -> None:
     answer = await api.post(PATH, json=BODY, headers=[(b"idempotency-key", key.encode())])
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
-    assert not house.orders
+    assert not http_fixture.orders
 
 
-async def test_it_rejects_two_idempotency_keys(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_rejects_two_idempotency_keys(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     keys = [(b"idempotency-key", b"one"), (b"idempotency-key", b"two")]
 
     answer = await api.post(PATH, json=BODY, headers=keys)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
-    assert not house.orders
+    assert not http_fixture.orders
 
 
 async def test_a_dry_run_is_told_of_a_key_that_is_none_too(api: httpx2.AsyncClient) -> None:
@@ -125,12 +127,12 @@ async def test_it_takes_the_longest_idempotency_key(api: httpx2.AsyncClient) -> 
     assert (await api.post(PATH, json=BODY, headers={"idempotency-key": "k" * 255})).status_code == 202
 
 
-async def test_it_rejects_a_misspelt_parameter(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_rejects_a_misspelt_parameter(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post(f"{PATH}?dryrun=true", json=BODY)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "unknownParameter")
     assert "dryrun" in answer.json()["detail"]
-    assert not house.orders
+    assert not http_fixture.orders
 
 
 async def test_it_tells_all_faults_of_form_together(api: httpx2.AsyncClient) -> None:
@@ -167,15 +169,15 @@ async def test_a_query_of_very_many_parameters_is_not_parsed(api: httpx2.AsyncCl
     assert "errors" not in many.json()
 
 
-async def test_it_rejects_applications(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_rejects_applications(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post(PATH, json=BODY, headers={"authorization": "Bearer automation"})
 
     assert (answer.status_code, answer.json()["code"]) == (403, "applicationNotSupported")
-    assert not house.orders
+    assert not http_fixture.orders
 
 
-async def test_it_gives_the_reasons_of_the_use_case(api: httpx2.AsyncClient, house: House) -> None:
-    house.refusal = NotPossible([Fault("/owners/0", "userUnknown", "There is no such user.")])
+async def test_it_gives_the_reasons_of_the_use_case(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.refusal = NotPossible([Fault("/owners/0", "userUnknown", "There is no such user.")])
 
     answer = await api.post(PATH, json=BODY)
 
@@ -195,8 +197,8 @@ async def test_it_gives_the_reasons_of_the_use_case(api: httpx2.AsyncClient, hou
     ],
 )
 async def test_it_gives_the_refusals_of_the_use_case(
-    api: httpx2.AsyncClient, house: House, refusal: Exception, status: int
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, refusal: Exception, status: int
 ) -> None:
-    house.refusal = refusal
+    http_fixture.refusal = refusal
 
     assert (await api.post(PATH, json=BODY)).status_code == status

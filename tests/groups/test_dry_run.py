@@ -4,13 +4,13 @@ import httpx2
 import pytest
 
 from chamberlain.core.errors import Fault, Forbidden, NotPossible, Refusal
-from tests.http.house import ADA, DARA, TEMPLATE, USER, House
+from tests.http.http_fixture import ADA, DARA, TEMPLATE, USER, HttpFixture
 
 PATH = "/collab/v1/groups/?dryRun=true"
 BODY = {"displayName": "Hooked", "templateId": TEMPLATE}
 
 
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post(PATH, json=BODY, headers={"Idempotency-Key": "one", "Prefer": "wait=5"})
 
     assert answer.status_code == 200
@@ -35,36 +35,40 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
         "warnings": ["Zeros stand for a number."],
     }
     assert not {"operation-location", "retry-after", "preference-applied"} & set(answer.headers)
-    [(caller, order)] = house.rehearsed
+    [(caller, order)] = http_fixture.rehearsed
     assert (caller, order.display_name) == (USER, "Hooked")
-    assert house.orders == []
+    assert http_fixture.orders == []
 
 
-async def test_false_is_no_dry_run(api: httpx2.AsyncClient, house: House) -> None:
+async def test_false_is_no_dry_run(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post("/collab/v1/groups/?dryRun=false", json=BODY)
 
     assert answer.status_code == 202
-    assert (len(house.orders), house.rehearsed) == (1, [])
+    assert (len(http_fixture.orders), http_fixture.rehearsed) == (1, [])
 
 
 @pytest.mark.parametrize("value", ["", "True", "1", "yes", "true&dryRun=true"])
-async def test_it_rejects_what_is_neither_true_nor_false(api: httpx2.AsyncClient, house: House, value: str) -> None:
+async def test_it_rejects_what_is_neither_true_nor_false(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, value: str
+) -> None:
     answer = await api.post(f"/collab/v1/groups/?dryRun={value}", json=BODY)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
     assert "dryRun" in answer.json()["detail"]
-    assert (house.orders, house.rehearsed) == ([], [])
+    assert (http_fixture.orders, http_fixture.rehearsed) == ([], [])
 
 
 @pytest.mark.parametrize("query", ["dryrun=true", "dry_run=true", "dryRun=true&then=what"])
-async def test_it_rejects_what_is_misspelt(api: httpx2.AsyncClient, house: House, query: str) -> None:
+async def test_it_rejects_what_is_misspelt(api: httpx2.AsyncClient, http_fixture: HttpFixture, query: str) -> None:
     answer = await api.post(f"/collab/v1/groups/?{query}", json=BODY)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "unknownParameter")
-    assert (house.orders, house.rehearsed) == ([], [])
+    assert (http_fixture.orders, http_fixture.rehearsed) == ([], [])
 
 
-async def test_it_rejects_a_body_and_a_key_without_form_together(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_rejects_a_body_and_a_key_without_form_together(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture
+) -> None:
     answer = await api.post(PATH, json={"displayName": 5}, headers={"Idempotency-Key": "two words"})
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidBody")
@@ -73,7 +77,7 @@ async def test_it_rejects_a_body_and_a_key_without_form_together(api: httpx2.Asy
         "wrongType",
         "missingProperty",
     }
-    assert house.rehearsed == []
+    assert http_fixture.rehearsed == []
 
 
 @pytest.mark.parametrize(
@@ -84,9 +88,9 @@ async def test_it_rejects_a_body_and_a_key_without_form_together(api: httpx2.Asy
     ],
 )
 async def test_it_rejects_what_the_request_would_be_refused_for(
-    api: httpx2.AsyncClient, house: House, refusal: Refusal, status: int
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, refusal: Refusal, status: int
 ) -> None:
-    house.refusal = refusal
+    http_fixture.refusal = refusal
 
     answer = await api.post(PATH, json=BODY)
 

@@ -17,8 +17,8 @@ from chamberlain.http.pipeline import Resources
 from chamberlain.http.problems import STATUSES, Problem
 from tests.guests.assignments.fake_assignments import ALL_STAFF, HANDBOOK
 from tests.guests.policies.fake_policies import POLICY_ID
-from tests.http.house import CALLERS as KNOWN
-from tests.http.house import MAILBOX_ID, REQUEST, TEMPLATE, House, mailbox_record, record
+from tests.http.http_fixture import CALLERS as KNOWN
+from tests.http.http_fixture import MAILBOX_ID, REQUEST, TEMPLATE, HttpFixture, mailbox_record, record
 from tests.template_admin.fake_templates import ROOM, TEAM
 
 PATHS = [
@@ -70,7 +70,7 @@ class Sent:
     body: bytes = b""
 
 
-def call(house: House, scope: dict[str, object], chunks: Iterable[bytes]) -> Sent:
+def call(http_fixture: HttpFixture, scope: dict[str, object], chunks: Iterable[bytes]) -> Sent:
     sent = Sent()
     messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
     messages.append({"type": "http.request", "body": b"", "more_body": False})
@@ -87,7 +87,7 @@ def call(house: House, scope: dict[str, object], chunks: Iterable[bytes]) -> Sen
             case _:
                 raise AssertionError(message)
 
-    asyncio.run(house.app()(scope, receive, send))  # type: ignore[arg-type]  # Messages are dicts here.
+    asyncio.run(http_fixture.app()(scope, receive, send))  # type: ignore[arg-type]  # Messages are dicts here.
     return sent
 
 
@@ -108,7 +108,7 @@ def test_every_answer_is_one_that_was_promised(
     *, method: str, path: str, query: bytes, headers: dict[bytes, bytes], chunks: list[bytes]
 ) -> None:
     mailbox = mailbox_record(KNOWN["Bearer mail"], MailboxOrder("Atlas", "Room Atlas"))
-    house = House(records={REQUEST: record()}, mailboxes={MAILBOX_ID: mailbox})
+    http_fixture = HttpFixture(records={REQUEST: record()}, mailboxes={MAILBOX_ID: mailbox})
     scope: dict[str, object] = {
         "type": "http",
         "method": method,
@@ -117,7 +117,7 @@ def test_every_answer_is_one_that_was_promised(
         "headers": list(headers.items()),
     }
 
-    sent = call(house, scope, chunks)
+    sent = call(http_fixture, scope, chunks)
 
     assert sent.headers is not None
     assert sent.headers[b"request-id"]

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from tests.http.house import CALLERS, House
+from tests.http.http_fixture import CALLERS, HttpFixture
 
 Json = dict[str, Any]
 
@@ -82,7 +82,7 @@ async def document(api: httpx2.AsyncClient) -> Json:
 
 
 async def test_every_text_of_every_body_refuses_control_characters(
-    api: httpx2.AsyncClient, document: Json, house: House
+    api: httpx2.AsyncClient, document: Json, http_fixture: HttpFixture
 ) -> None:
     schemas, checked = document["components"]["schemas"], 0
     for path, item in document["paths"].items():
@@ -107,12 +107,12 @@ async def test_every_text_of_every_body_refuses_control_characters(
                             problem,
                         )
     assert checked > 100
-    assert not house.orders
-    assert not house.mailbox_orders
+    assert not http_fixture.orders
+    assert not http_fixture.mailbox_orders
 
 
 async def test_every_body_refuses_half_of_a_surrogate_pair(
-    api: httpx2.AsyncClient, document: Json, house: House
+    api: httpx2.AsyncClient, document: Json, http_fixture: HttpFixture
 ) -> None:
     for path, item in document["paths"].items():
         for method, operation in item.items():
@@ -122,7 +122,7 @@ async def test_every_body_refuses_half_of_a_surrogate_pair(
             for text in (b'{"displayName": "a\\ud800b"}', b'{"\\udc00": 1}', b'{"name": "\xed\xa0\x80"}'):
                 for answer in await answers(api, method.upper(), url, content=text):
                     assert (answer.status_code, answer.json()["code"]) == (400, "notJson")
-    assert not house.orders
+    assert not http_fixture.orders
 
 
 async def test_every_text_of_a_query_refuses_control_characters(api: httpx2.AsyncClient, document: Json) -> None:
@@ -151,7 +151,9 @@ async def test_a_path_refuses_control_characters(api: httpx2.AsyncClient, docume
 
 
 @pytest.mark.parametrize("bad", [b"\x01", b"\x7f", b"\x85", b"\xed\xa0\x80"])
-async def test_a_stored_header_refuses_control_characters(api: httpx2.AsyncClient, house: House, bad: bytes) -> None:
+async def test_a_stored_header_refuses_control_characters(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, bad: bytes
+) -> None:
     body = b'{"displayName": "Hooked", "templateId": "%s"}' % ID.encode()
     headers = [
         (b"authorization", b"Bearer ada"),
@@ -162,4 +164,4 @@ async def test_a_stored_header_refuses_control_characters(api: httpx2.AsyncClien
     answer = await api.post("/collab/v1/groups/", content=body, headers=headers)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
-    assert not house.orders
+    assert not http_fixture.orders

@@ -15,8 +15,8 @@ async def test_it_works(api: httpx2.AsyncClient) -> None:
     assert answer.headers["cache-control"] == "no-store"
 
 
-async def test_it_says_what_is_not_well(api: httpx2.AsyncClient, house: House) -> None:
-    house.checks = (
+async def test_it_says_what_is_not_well(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.checks = (
         Check("database", passed=True),
         Check("clock", passed=False, detail="It is 40 s ahead.", reason_code="clocksDiffer"),
     )
@@ -34,10 +34,10 @@ async def test_it_says_what_is_not_well(api: httpx2.AsyncClient, house: House) -
 
 
 async def test_a_failed_check_that_is_not_required_is_reported_by_a_process_that_is_ready(
-    api: httpx2.AsyncClient, house: House
+    api: httpx2.AsyncClient, http_fixture: HttpFixture
 ) -> None:
     full = Check("writes", passed=False, detail="The disk is full.", reason_code="diskFull", required=False)
-    house.checks = (Check("database", passed=True), full)
+    http_fixture.checks = (Check("database", passed=True), full)
 
     answer = await api.get("/health/ready")
 

@@ -15,7 +15,7 @@ from chamberlain.app.routes import ENDPOINTS
 from chamberlain.core.errors import Refusal
 from chamberlain.http.openapi import TAGS, codes_of, describe
 from chamberlain.http.problems import KINDS, STATUSES, TITLES
-from tests.http.house import BASE, REQUEST, TEMPLATE, House
+from tests.http.http_fixture import BASE, REQUEST, TEMPLATE, HttpFixture
 
 # A JSON document whose shape is what is tested here.
 Json = dict[str, Any]
@@ -50,8 +50,8 @@ async def test_it_works(document: Json) -> None:
     assert document["servers"] == [{"url": BASE}]
 
 
-async def test_shared_parts_do_not_change_what_it_says(house: House, document: Json) -> None:
-    described = json.loads(msgspec.json.encode(describe(ENDPOINTS, house.http())))
+async def test_shared_parts_do_not_change_what_it_says(http_fixture: HttpFixture, document: Json) -> None:
+    described = json.loads(msgspec.json.encode(describe(ENDPOINTS, http_fixture.http())))
 
     for item in described["paths"].values():
         for operation in item.values():
@@ -202,9 +202,11 @@ async def test_it_leads_from_what_was_asked_for_to_its_state(document: Json) -> 
     assert link["parameters"] == {"requestId": "$response.body#/requestId"}
 
 
-async def test_it_names_the_ways_to_a_token_where_they_are_known(house: House) -> None:
+async def test_it_names_the_ways_to_a_token_where_they_are_known(http_fixture: HttpFixture) -> None:
     known = replace(
-        house.http(), authorize_url="https://id.example/authorize", token_url="https://id.example/{tenantId}/token"
+        http_fixture.http(),
+        authorize_url="https://id.example/authorize",
+        token_url="https://id.example/{tenantId}/token",
     )
 
     document = json.loads(json.dumps(describe(ENDPOINTS, known)))

@@ -10,7 +10,7 @@ import pytest
 
 from chamberlain.app.listeners import Listener, make_server
 from chamberlain.http.connections import Connections
-from tests.http.house import TEMPLATE, House
+from tests.http.http_fixture import TEMPLATE, HttpFixture
 
 BODY = b'{"displayName": "Hooked", "templateId": "%s"}' % TEMPLATE.encode()
 
@@ -41,10 +41,10 @@ def post(length: int | None = len(BODY)) -> bytes:
 
 
 @pytest.fixture
-async def port(house: House) -> AsyncIterator[int]:
+async def port(http_fixture: HttpFixture) -> AsyncIterator[int]:
     # The socket listens before the server starts, so no client has to wait for it.
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = make_server(Listener(listener, None, house.app()), Connections())
+        server = make_server(Listener(listener, None, http_fixture.app()), Connections())
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         yield listener.getsockname()[1]
         server.should_exit = True
@@ -105,22 +105,22 @@ async def test_head_has_no_body(connection: Connection) -> None:
 
 
 async def test_a_caller_who_leaves_is_no_error(
-    connection: Connection, house: House, caplog: pytest.LogCaptureFixture
+    connection: Connection, http_fixture: HttpFixture, caplog: pytest.LogCaptureFixture
 ) -> None:
     connection.say(post() + BODY[:10])
     await connection.writer.drain()
     connection.writer.close()
 
     async with asyncio.timeout(10):
-        await house.answered.wait()
-    assert house.observed == [("/collab/v1/groups/", "POST", 499)]
+        await http_fixture.answered.wait()
+    assert http_fixture.observed == [("/collab/v1/groups/", "POST", 499)]
     assert not [entry for entry in caplog.records if entry.levelno >= logging.WARNING]
 
 
 async def test_a_bug_is_logged_once_with_its_traceback(
-    connection: Connection, house: House, caplog: pytest.LogCaptureFixture
+    connection: Connection, http_fixture: HttpFixture, caplog: pytest.LogCaptureFixture
 ) -> None:
-    house.refusal = ZeroDivisionError("the secret of the house")
+    http_fixture.refusal = ZeroDivisionError("the secret of the service")
 
     connection.say(post() + BODY)
     status, headers, body = await connection.hear()
@@ -130,5 +130,5 @@ async def test_a_bug_is_logged_once_with_its_traceback(
     assert b"secret" not in body
     [entry] = [entry for entry in caplog.records if entry.levelno >= logging.WARNING]
     assert entry.exc_info is not None
-    assert entry.exc_info[1] is house.refusal
-    assert house.refusal.__notes__ == [f"traceId: {headers['request-id']}"]
+    assert entry.exc_info[1] is http_fixture.refusal
+    assert http_fixture.refusal.__notes__ == [f"traceId: {headers['request-id']}"]

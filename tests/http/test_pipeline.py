@@ -19,19 +19,19 @@ from chamberlain.http.handlers import ServedEndpoint
 from chamberlain.http.pipeline import Resources, hosts_of
 from chamberlain.http.request import LIMIT
 from tests.garbage import ever_collected
-from tests.http.house import BASE, REQUEST, TEMPLATE, House, record
+from tests.http.http_fixture import BASE, REQUEST, TEMPLATE, HttpFixture, record
 
 GROUPS = "/collab/v1/groups/"
 BODY = {"displayName": "Hooked", "templateId": TEMPLATE}
 JSON = {"content-type": "application/json"}
 
 
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.get("/health/live")
 
     assert answer.status_code == 200
     assert answer.json() == {"status": "live", "checks": []}
-    assert house.observed == [("/health/live", "GET", 200)]
+    assert http_fixture.observed == [("/health/live", "GET", 200)]
 
 
 def test_hosts_are_those_of_the_base_addresses_and_the_loopback() -> None:
@@ -78,17 +78,17 @@ async def test_it_answers_for_its_own_hosts_only(api: httpx2.AsyncClient, host: 
         ("GET http://a@127.0.0.1:8365/health/live HTTP/1.1\r\nHost: 127.0.0.1:8365", 400),
     ],
 )
-async def test_it_refuses_a_head_with_two_meanings(house: House, head: str, status: int) -> None:
+async def test_it_refuses_a_head_with_two_meanings(http_fixture: HttpFixture, head: str, status: int) -> None:
     socket = bind("127.0.0.1", 0)
     # It listens before the server starts, so that no one has to wait for that.
     socket.listen()
-    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, house.app())]))
+    serving = asyncio.create_task(serve_until(http_fixture.stopping, [Listener(socket, None, http_fixture.app())]))
     async with asyncio.timeout(20):
         reader, writer = await asyncio.open_connection(*socket.getsockname())
         writer.write(f"{head}\r\nConnection: close\r\n\r\n".encode())
         said, _, body = (await reader.read()).partition(b"\r\n\r\n")
         writer.close()
-        house.stopping.set()
+        http_fixture.stopping.set()
         await serving
 
     assert int(said.split()[1]) == status
@@ -100,13 +100,13 @@ async def test_it_refuses_a_head_with_two_meanings(house: House, head: str, stat
 @pytest.mark.parametrize(
     "path", ["/", "/nowhere", "/collab/v1/groups//", "/requests/v1/a/b/", "/docs/../etc", "/%00\u00e9"]
 )
-async def test_it_says_where_there_is_nothing(api: httpx2.AsyncClient, house: House, path: str) -> None:
+async def test_it_says_where_there_is_nothing(api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str) -> None:
     answer = await api.get(path)
 
     assert (answer.status_code, answer.json()["code"]) == (404, "notFound")
     assert answer.headers["content-type"] == "application/problem+json"
     assert re.fullmatch(r"[!-~]+", answer.json()["instance"])
-    assert house.observed == [("unknown", "GET", 404)]
+    assert http_fixture.observed == [("unknown", "GET", 404)]
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ async def test_it_names_the_methods_of_a_path(api: httpx2.AsyncClient, method: s
     assert "content-length" not in asked.headers
 
 
-async def test_it_answers_head_as_get_without_the_body(api: httpx2.AsyncClient, house: House) -> None:
-    house.records[REQUEST] = record()
+async def test_it_answers_head_as_get_without_the_body(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.records[REQUEST] = record()
 
     head, get = await api.head(f"/requests/v1/{REQUEST}/"), await api.get(f"/requests/v1/{REQUEST}/")
 
@@ -168,13 +168,13 @@ async def test_the_first_thing_wrong_is_told(api: httpx2.AsyncClient, good: int)
     [("/admin/v1/jobs/xyz/release/", "malformedId"), ("/admin/v1/jobs/?cursor=x", "invalidCursor")],
 )
 async def test_who_is_no_administrator_is_told_that_before_what_is_wrong_with_the_call(
-    api: httpx2.AsyncClient, house: House, path: str, fault: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str, fault: str
 ) -> None:
     method = "GET" if "?" in path else "POST"
     headers = {"authorization": "Bearer administrator"}
-    house.forbidden = Forbidden("notAdministrator", "The operation requires an administrator of the tenant.")
+    http_fixture.forbidden = Forbidden("notAdministrator", "The operation requires an administrator of the tenant.")
     refused = await api.request(method, path, headers=headers)
-    house.forbidden = None
+    http_fixture.forbidden = None
 
     malformed = await api.request(method, path, headers=headers)
 
@@ -182,10 +182,12 @@ async def test_who_is_no_administrator_is_told_that_before_what_is_wrong_with_th
     assert (malformed.status_code, malformed.json()["code"]) == (400, fault)
 
 
-async def test_a_call_without_faults_asks_once_who_administers(api: httpx2.AsyncClient, house: House) -> None:
+async def test_a_call_without_faults_asks_once_who_administers(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture
+) -> None:
     await api.get("/admin/v1/jobs/", headers={"authorization": "Bearer administrator"})
 
-    assert house.allowed == []
+    assert http_fixture.allowed == []
 
 
 async def test_it_says_what_is_wrong_with_a_token(api: httpx2.AsyncClient) -> None:
@@ -254,9 +256,9 @@ async def silence() -> AsyncIterator[bytes]:
     await asyncio.get_running_loop().create_future()
 
 
-async def test_it_does_not_wait_for_ever_for_a_body(house: House) -> None:
-    house.body_timeout_seconds = 0.01
-    transport = httpx2.ASGITransport(app=house.app())
+async def test_it_does_not_wait_for_ever_for_a_body(http_fixture: HttpFixture) -> None:
+    http_fixture.body_timeout_seconds = 0.01
+    transport = httpx2.ASGITransport(app=http_fixture.app())
 
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         answer = await client.post(GROUPS, content=silence(), headers=JSON | {"authorization": "Bearer ada"})
@@ -291,13 +293,13 @@ TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
     ],
 )
 async def test_it_joins_the_trace_of_its_caller(
-    api: httpx2.AsyncClient, house: House, traceparent: str, *, taken: bool
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, traceparent: str, *, taken: bool
 ) -> None:
     answer = await api.post(GROUPS, json=BODY, headers={"traceparent": traceparent})
 
     assert answer.status_code == 202
     assert (answer.headers["request-id"] == TRACE) is taken
-    assert house.orders[0][2].trace_id == answer.headers["request-id"]
+    assert http_fixture.orders[0][2].trace_id == answer.headers["request-id"]
 
 
 @pytest.mark.parametrize(
@@ -318,8 +320,8 @@ async def test_it_echoes_the_id_of_the_client(api: httpx2.AsyncClient, sent: byt
         assert (answer.headers.get("client-request-id") == sent.decode("latin-1")) is echoed
 
 
-async def test_a_bug_is_a_problem_that_tells_nothing(api: httpx2.AsyncClient, house: House) -> None:
-    house.refusal = ZeroDivisionError("the secret of the house")
+async def test_a_bug_is_a_problem_that_tells_nothing(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.refusal = ZeroDivisionError("the secret of the service")
 
     answer = await api.post(GROUPS, json=BODY, headers={"client-request-id": "mine"})
 
@@ -328,13 +330,13 @@ async def test_a_bug_is_a_problem_that_tells_nothing(api: httpx2.AsyncClient, ho
     assert answer.json()["traceId"] == answer.headers["request-id"]
     assert answer.headers["client-request-id"] == "mine"
     assert "secret" not in answer.text
-    assert house.observed == [(GROUPS, "POST", 500)]
+    assert http_fixture.observed == [(GROUPS, "POST", 500)]
 
 
-async def test_others_live_below_their_prefix(house: House) -> None:
+async def test_others_live_below_their_prefix(http_fixture: HttpFixture) -> None:
     other = Starlette(routes=[Route("/v1.0/groups", lambda request: PlainTextResponse(request.url.path))])
     nobody = Starlette()
-    transport = httpx2.ASGITransport(app=house.app({"": nobody, "/graph": other}))
+    transport = httpx2.ASGITransport(app=http_fixture.app({"": nobody, "/graph": other}))
 
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         there = await client.get("/graph/v1.0/groups")
@@ -404,9 +406,9 @@ async def post(app: ASGIApp, body: bytes, query: bytes = b"", **headers: str) ->
     ],
 )
 async def test_a_call_leaves_nothing_to_be_collected(
-    house: House, body: bytes, query: bytes, who: str, status: int
+    http_fixture: HttpFixture, body: bytes, query: bytes, who: str, status: int
 ) -> None:
-    app, number = house.app(), 100
+    app, number = http_fixture.app(), 100
     await post(app, body, query, authorization=f"Bearer {who}")
 
     before = ever_collected()

@@ -28,7 +28,7 @@ from tests.estates import (
     service_of,
 )
 from tests.example import configuration_in, example_document
-from tests.http.house import BASE, House
+from tests.http.http_fixture import BASE, HttpFixture
 from tests.mailboxes.mailbox_strategies import KINDS, Body, changed_bodies, good_bodies, said
 
 PATH = "/mail/v1/mailboxes/"
@@ -69,8 +69,8 @@ async def api(estate: Estate) -> AsyncIterator[httpx2.AsyncClient]:
     async def verify(_authorization: str | None) -> Caller:
         return mail_caller_of(ADA)
 
-    house = House()
-    app = create_app(replace(house.http(), verify=verify), [estate.mailboxes, *house.services()])
+    http_fixture = HttpFixture()
+    app = create_app(replace(http_fixture.http(), verify=verify), [estate.mailboxes, *http_fixture.services()])
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield client

@@ -13,7 +13,18 @@ from chamberlain.directory.mailboxes import MailboxOrder, PermissionLevel, RoomE
 from chamberlain.http.request import LIMIT
 from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState
 from chamberlain.requests.models import RequestResult
-from tests.http.house import ADA, BASE, CALLERS, DARA, ESTATE, MAILBOX_ID, PREFIX, REQUEST, ROOM_TEMPLATE, House
+from tests.http.http_fixture import (
+    ADA,
+    BASE,
+    CALLERS,
+    DARA,
+    ESTATE,
+    MAILBOX_ID,
+    PREFIX,
+    REQUEST,
+    ROOM_TEMPLATE,
+    HttpFixture,
+)
 
 PATH = "/mail/v1/mailboxes/"
 BODY: dict[str, object] = {"name": "Atlas", "displayName": "Room Atlas", "officeLocation": "HQ"}
@@ -78,7 +89,7 @@ def signed_in(api: httpx2.AsyncClient) -> None:
     api.headers["authorization"] = "Bearer mail"
 
 
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post(PATH, json=BODY)
 
     assert answer.status_code == 202
@@ -87,7 +98,7 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
     assert answer.headers["retry-after"] == "1"
     assert answer.headers["content-type"] == "application/json"
     assert not {"idempotency-replayed", "preference-applied"} & set(answer.headers)
-    [(caller, order, submission)] = house.mailbox_orders
+    [(caller, order, submission)] = http_fixture.mailbox_orders
     assert caller == CALLERS["Bearer mail"]
     assert order == MailboxOrder("Atlas", "Room Atlas", office_location="HQ")
     assert json.loads(submission.body) == BODY
@@ -96,12 +107,14 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
     assert submission.client_address == "127.0.0.1"
 
 
-async def test_it_takes_every_property_and_shows_it_as_it_was_sent(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_takes_every_property_and_shows_it_as_it_was_sent(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture
+) -> None:
     answer = await api.post(PATH, json=WHOLE)
 
     assert answer.status_code == 202
     assert answer.json() == {**WHOLE, **ADDED}
-    [(_, order, _)] = house.mailbox_orders
+    [(_, order, _)] = http_fixture.mailbox_orders
     assert order == MailboxOrder(
         "Atlas",
         "Room Atlas",
@@ -140,14 +153,14 @@ async def test_it_takes_every_property_and_shows_it_as_it_was_sent(api: httpx2.A
     )
 
 
-async def test_it_takes_null_as_not_sent(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_takes_null_as_not_sent(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     nothing = dict.fromkeys(WHOLE.keys() - BODY.keys())
 
     answer = await api.post(PATH, json=BODY | nothing)
 
     assert answer.status_code == 202
     assert answer.json() == {**BODY, "permissions": {}, **ADDED}
-    [(_, order, _)] = house.mailbox_orders
+    [(_, order, _)] = http_fixture.mailbox_orders
     assert order == MailboxOrder("Atlas", "Room Atlas", office_location="HQ")
 
 
@@ -164,11 +177,11 @@ async def test_it_needs_no_slash_at_the_end(api: httpx2.AsyncClient) -> None:
     assert (await api.post(PATH.rstrip("/"), json=BODY)).status_code == 202
 
 
-async def test_it_says_that_an_approval_is_needed(api: httpx2.AsyncClient, house: House) -> None:
-    house.approval_required = True
+async def test_it_says_that_an_approval_is_needed(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.approval_required = True
     # Whoever waited would find it made at once; nobody waits for an approval.
-    house.result, house.mailbox_state = RESULT, ProvisioningState.ACTIVE
-    house.ended.set()
+    http_fixture.result, http_fixture.mailbox_state = RESULT, ProvisioningState.ACTIVE
+    http_fixture.ended.set()
 
     answer = await api.post(PATH, json=BODY, headers={"prefer": "wait=30"})
 
@@ -176,11 +189,13 @@ async def test_it_says_that_an_approval_is_needed(api: httpx2.AsyncClient, house
 
 
 @pytest.mark.parametrize("who", ["Bearer mail", "Bearer mail manager", "Bearer mail automation"])
-async def test_users_and_applications_with_the_permission_may(api: httpx2.AsyncClient, house: House, who: str) -> None:
+async def test_users_and_applications_with_the_permission_may(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, who: str
+) -> None:
     answer = await api.post(PATH, json=BODY, headers={"authorization": who})
 
     assert answer.status_code == 202
-    assert [caller for caller, _, _ in house.mailbox_orders] == [CALLERS[who]]
+    assert [caller for caller, _, _ in http_fixture.mailbox_orders] == [CALLERS[who]]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +209,7 @@ async def test_users_and_applications_with_the_permission_may(api: httpx2.AsyncC
     ],
 )
 async def test_it_rejects_callers_without_the_permission(
-    api: httpx2.AsyncClient, house: House, who: str, sufficient: list[str]
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, who: str, sufficient: list[str]
 ) -> None:
     answer = await api.post(PATH, json=BODY, headers={"authorization": who})
 
@@ -202,20 +217,20 @@ async def test_it_rejects_callers_without_the_permission(
     told = answer.headers["www-authenticate"]
     assert 'error="insufficient_scope"' in told
     assert [name in told for name in (f"{PREFIX}/{each}" for each in sufficient)] == [True] * len(sufficient)
-    assert not house.mailbox_orders
+    assert not http_fixture.mailbox_orders
 
 
-async def test_it_rejects_callers_without_a_token(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_rejects_callers_without_a_token(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     del api.headers["authorization"]
 
     answer = await api.post(PATH, json=BODY)
 
     assert (answer.status_code, answer.json()["code"]) == (401, "tokenMissing")
     assert answer.headers["www-authenticate"].startswith("Bearer")
-    assert not house.mailbox_orders
+    assert not http_fixture.mailbox_orders
 
 
-async def test_a_dry_run_tells_what_would_come_of_it(api: httpx2.AsyncClient, house: House) -> None:
+async def test_a_dry_run_tells_what_would_come_of_it(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post(f"{PATH}?dryRun=true", json=BODY, headers={"idempotency-key": "k", "prefer": "wait=5"})
 
     assert answer.status_code == 200
@@ -235,20 +250,22 @@ async def test_a_dry_run_tells_what_would_come_of_it(api: httpx2.AsyncClient, ho
         "warnings": ["Zeros stand for a number."],
     }
     assert not {"location", "operation-location", "retry-after", "preference-applied"} & set(answer.headers)
-    [(caller, order)] = house.mailbox_rehearsals
+    [(caller, order)] = http_fixture.mailbox_rehearsals
     assert (caller, order.name) == (CALLERS["Bearer mail"], "Atlas")
-    assert (house.mailbox_orders, house.awaiting) == ([], [])
+    assert (http_fixture.mailbox_orders, http_fixture.awaiting) == ([], [])
 
 
-async def test_false_is_no_dry_run(api: httpx2.AsyncClient, house: House) -> None:
+async def test_false_is_no_dry_run(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post(f"{PATH}?dryRun=false", json=BODY)
 
     assert answer.status_code == 202
-    assert (len(house.mailbox_orders), house.mailbox_rehearsals) == (1, [])
+    assert (len(http_fixture.mailbox_orders), http_fixture.mailbox_rehearsals) == (1, [])
 
 
-async def test_a_dry_run_is_refused_for_what_the_request_would_be(api: httpx2.AsyncClient, house: House) -> None:
-    house.refusal = NotPossible([Fault("/alias", "propertyNotApplicable", "Leave it out.")])
+async def test_a_dry_run_is_refused_for_what_the_request_would_be(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture
+) -> None:
+    http_fixture.refusal = NotPossible([Fault("/alias", "propertyNotApplicable", "Leave it out.")])
 
     answer = await api.post(f"{PATH}?dryRun=true", json=BODY)
 
@@ -258,10 +275,12 @@ async def test_a_dry_run_is_refused_for_what_the_request_would_be(api: httpx2.As
     ]
 
 
-async def test_it_waits_for_the_mailbox_when_that_is_preferred(api: httpx2.AsyncClient, house: House) -> None:
-    house.result = RESULT
-    house.mailbox_state = ProvisioningState.ACTIVE
-    house.ended.set()
+async def test_it_waits_for_the_mailbox_when_that_is_preferred(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture
+) -> None:
+    http_fixture.result = RESULT
+    http_fixture.mailbox_state = ProvisioningState.ACTIVE
+    http_fixture.ended.set()
 
     answer = await api.post(PATH, json=BODY, headers={"prefer": "wait=10"})
 
@@ -273,9 +292,11 @@ async def test_it_waits_for_the_mailbox_when_that_is_preferred(api: httpx2.Async
 
 
 @pytest.mark.parametrize("prefer", ["wait=10", "respond-async", "wait=0"])
-async def test_without_a_mailbox_it_answers_as_usual(api: httpx2.AsyncClient, house: House, prefer: str) -> None:
+async def test_without_a_mailbox_it_answers_as_usual(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, prefer: str
+) -> None:
     # It has ended, and nothing came of it.
-    house.ended.set()
+    http_fixture.ended.set()
 
     answer = await api.post(PATH, json=BODY, headers={"prefer": prefer})
 
@@ -284,7 +305,7 @@ async def test_without_a_mailbox_it_answers_as_usual(api: httpx2.AsyncClient, ho
     assert "preference-applied" not in answer.headers
 
 
-class ForgetfulHouse(House):
+class ForgetfulHouse(HttpFixture):
     """One that takes orders and cannot be asked about them."""
 
     async def read_mailbox(self, caller: Caller, mailbox_id: MailboxId) -> MailboxRecord:
@@ -292,9 +313,9 @@ class ForgetfulHouse(House):
 
 
 async def test_what_was_accepted_is_not_refused_because_it_cannot_be_read_at_once() -> None:
-    house = ForgetfulHouse(result=RESULT)
-    house.ended.set()
-    transport = httpx2.ASGITransport(app=house.app())
+    http_fixture = ForgetfulHouse(result=RESULT)
+    http_fixture.ended.set()
+    transport = httpx2.ASGITransport(app=http_fixture.app())
     headers = {"authorization": "Bearer mail", "prefer": "wait=10"}
 
     async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=headers) as client:
@@ -303,11 +324,11 @@ async def test_what_was_accepted_is_not_refused_because_it_cannot_be_read_at_onc
     assert (answer.status_code, answer.json()["provisioningState"]) == (202, "queued")
 
 
-async def test_a_replay_is_told_and_not_waited_for(api: httpx2.AsyncClient, house: House) -> None:
-    house.replayed = True
+async def test_a_replay_is_told_and_not_waited_for(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.replayed = True
     # Whoever waited would find it made at once.
-    house.result, house.mailbox_state = RESULT, ProvisioningState.ACTIVE
-    house.ended.set()
+    http_fixture.result, http_fixture.mailbox_state = RESULT, ProvisioningState.ACTIVE
+    http_fixture.ended.set()
 
     answer = await api.post(PATH, json=BODY, headers={"idempotency-key": "k", "prefer": "wait=30"})
 
@@ -315,37 +336,39 @@ async def test_a_replay_is_told_and_not_waited_for(api: httpx2.AsyncClient, hous
     assert {name: answer.headers[name] for name in ADDRESSES} == ADDRESSES
 
 
-async def digest(api: httpx2.AsyncClient, house: House, body: str, path: str = PATH) -> bytes:
+async def digest(api: httpx2.AsyncClient, http_fixture: HttpFixture, body: str, path: str = PATH) -> bytes:
     headers = {"idempotency-key": "k", "content-type": "application/json"}
     answer = await api.post(path, content=body, headers=headers)
     assert answer.status_code == 202, answer.text
-    idempotency = house.mailbox_orders[-1][2].idempotency
+    idempotency = http_fixture.mailbox_orders[-1][2].idempotency
     assert idempotency is not None
     assert idempotency.key == "k"
     return idempotency.digest
 
 
-async def test_it_knows_a_body_by_its_value(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_knows_a_body_by_its_value(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     first = await digest(
-        api, house, '{"name": "H\\u00e9", "displayName": "x", "capacity": 2, "metadata": {"a": "1", "b": true}}'
+        api, http_fixture, '{"name": "H\\u00e9", "displayName": "x", "capacity": 2, "metadata": {"a": "1", "b": true}}'
     )
     same = '{"metadata":{"b":true,"a":"1"},"capacity":2.0,"displayName":"x","name":"Hé"}'
     other = '{"metadata":{"b":true,"a":"1"},"capacity":2.0,"displayName":"x","name":"hé"}'
 
-    assert await digest(api, house, same) == first
-    assert await digest(api, house, same, PATH.rstrip("/")) == first
-    assert await digest(api, house, other) != first
+    assert await digest(api, http_fixture, same) == first
+    assert await digest(api, http_fixture, same, PATH.rstrip("/")) == first
+    assert await digest(api, http_fixture, other) != first
 
 
 @pytest.mark.parametrize("key", ["", "two words", "é", "k" * 256, "tab\t"])
-async def test_it_rejects_an_idempotency_key_that_is_none(api: httpx2.AsyncClient, house: House, key: str) -> None:
+async def test_it_rejects_an_idempotency_key_that_is_none(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, key: str
+) -> None:
     answer = await api.post(PATH, json=BODY, headers=[(b"idempotency-key", key.encode())])
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
-    assert not house.mailbox_orders
+    assert not http_fixture.mailbox_orders
 
 
-async def test_it_tells_all_faults_of_form_together(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_tells_all_faults_of_form_together(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     body = {
         "name": " ",
         "templateId": "x",
@@ -378,17 +401,19 @@ async def test_it_tells_all_faults_of_form_together(api: httpx2.AsyncClient, hou
         ("/notes", "invalidText"),
         ("/tags", "outOfBounds"),
     }
-    assert not house.mailbox_orders
+    assert not http_fixture.mailbox_orders
 
 
-async def test_it_names_the_right_spelling_of_an_unknown_property(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_names_the_right_spelling_of_an_unknown_property(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture
+) -> None:
     answer = await api.post(PATH, json=BODY | {"hideFromGal": True})
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidBody")
     [fault] = answer.json()["errors"]
     assert (fault["pointer"], fault["code"]) == ("/hideFromGal", "unknownProperty")
     assert "Did you mean hideFromGAL?" in fault["detail"]
-    assert not house.mailbox_orders
+    assert not http_fixture.mailbox_orders
 
 
 @pytest.mark.parametrize(
@@ -412,12 +437,12 @@ async def test_it_rejects_what_is_no_object(api: httpx2.AsyncClient, content: by
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "application/jsonx"])
 async def test_it_rejects_a_body_that_does_not_say_it_is_json(
-    api: httpx2.AsyncClient, house: House, content_type: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, content_type: str
 ) -> None:
     answer = await api.post(PATH, content=json.dumps(BODY), headers={"content-type": content_type})
 
     assert (answer.status_code, answer.json()["code"]) == (415, "notJsonContent")
-    assert not house.mailbox_orders
+    assert not http_fixture.mailbox_orders
 
 
 async def test_it_rejects_a_body_that_is_too_large(api: httpx2.AsyncClient) -> None:
@@ -442,25 +467,25 @@ async def test_it_rejects_other_paths(api: httpx2.AsyncClient, path: str) -> Non
 
 
 @pytest.mark.parametrize("query", ["dryrun=true", "dryRun=true&wait=5", "prefer=wait"])
-async def test_it_rejects_a_misspelt_parameter(api: httpx2.AsyncClient, house: House, query: str) -> None:
+async def test_it_rejects_a_misspelt_parameter(api: httpx2.AsyncClient, http_fixture: HttpFixture, query: str) -> None:
     answer = await api.post(f"{PATH}?{query}", json=BODY)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "unknownParameter")
-    assert (house.mailbox_orders, house.mailbox_rehearsals) == ([], [])
+    assert (http_fixture.mailbox_orders, http_fixture.mailbox_rehearsals) == ([], [])
 
 
 @pytest.mark.parametrize("value", ["", "True", "1", "true&dryRun=true"])
 async def test_it_rejects_a_dry_run_that_is_neither_true_nor_false(
-    api: httpx2.AsyncClient, house: House, value: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, value: str
 ) -> None:
     answer = await api.post(f"{PATH}?dryRun={value}", json=BODY)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
-    assert (house.mailbox_orders, house.mailbox_rehearsals) == ([], [])
+    assert (http_fixture.mailbox_orders, http_fixture.mailbox_rehearsals) == ([], [])
 
 
-async def test_it_gives_every_reason_of_the_use_case(api: httpx2.AsyncClient, house: House) -> None:
-    house.refusal = NotPossible(
+async def test_it_gives_every_reason_of_the_use_case(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.refusal = NotPossible(
         [
             Fault("/officeLocation", "propertyNotApplicable", "Leave it out."),
             Fault(f"/permissions/{ADA}", "userUnknown", "There is no such user."),
@@ -482,11 +507,11 @@ async def test_it_gives_every_reason_of_the_use_case(api: httpx2.AsyncClient, ho
 
 @pytest.mark.parametrize("code", ["nameTaken", "addressTaken"])
 async def test_it_names_the_holder_only_when_the_use_case_does(
-    api: httpx2.AsyncClient, house: House, code: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, code: str
 ) -> None:
-    house.refusal = Conflict(code, "Choose another.", conflicting_id=str(MAILBOX_ID))
+    http_fixture.refusal = Conflict(code, "Choose another.", conflicting_id=str(MAILBOX_ID))
     named = await api.post(PATH, json=BODY)
-    house.refusal = Conflict(code, "Choose another.")
+    http_fixture.refusal = Conflict(code, "Choose another.")
     unnamed = await api.post(PATH, json=BODY)
 
     assert (named.status_code, named.json()["code"]) == (409, code)
@@ -506,9 +531,9 @@ async def test_it_names_the_holder_only_when_the_use_case_does(
     ],
 )
 async def test_it_gives_the_refusals_of_the_use_case(
-    api: httpx2.AsyncClient, house: House, refusal: Exception, status: int
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, refusal: Exception, status: int
 ) -> None:
-    house.refusal = refusal
+    http_fixture.refusal = refusal
 
     answer = await api.post(PATH, json=BODY)
 

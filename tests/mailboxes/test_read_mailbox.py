@@ -12,7 +12,7 @@ from chamberlain.directory.mailboxes import MailboxOrder
 from chamberlain.directory.steps import Step
 from chamberlain.mailboxes.models import ProvisioningState
 from chamberlain.requests.models import RequestError
-from tests.http.house import ADA, CALLERS, MAILBOX_ID, REQUEST, ROOM_TEMPLATE, House, mailbox_record
+from tests.http.http_fixture import ADA, CALLERS, MAILBOX_ID, REQUEST, ROOM_TEMPLATE, HttpFixture, mailbox_record
 
 PATH = f"/mail/v1/mailboxes/{MAILBOX_ID}/"
 RECORD = mailbox_record(CALLERS["Bearer mail"], MailboxOrder("Atlas", "Room Atlas", office_location="HQ"))
@@ -38,8 +38,8 @@ SHOWN: dict[str, object] = {
 
 
 @pytest.fixture
-def house() -> House:
-    return House(mailboxes={MAILBOX_ID: RECORD}, mailbox_state=ProvisioningState.ACTIVE)
+def http_fixture() -> HttpFixture:
+    return HttpFixture(mailboxes={MAILBOX_ID: RECORD}, mailbox_state=ProvisioningState.ACTIVE)
 
 
 @pytest.fixture(autouse=True)
@@ -57,10 +57,10 @@ async def test_it_works(api: httpx2.AsyncClient) -> None:
     assert answer.headers["cache-control"] == "no-store"
 
 
-async def test_it_shows_why_it_has_failed(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_shows_why_it_has_failed(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     error = RequestError(Step.CREATE_MAILBOX, "addressTaken", "Somebody has it.", ())
-    house.mailboxes[MAILBOX_ID] = replace(RECORD, error=error, warnings=("It is kept and has no effect.",))
-    house.mailbox_state = ProvisioningState.FAILED
+    http_fixture.mailboxes[MAILBOX_ID] = replace(RECORD, error=error, warnings=("It is kept and has no effect.",))
+    http_fixture.mailbox_state = ProvisioningState.FAILED
 
     shown = (await api.get(PATH)).json()
 
@@ -89,10 +89,10 @@ async def test_it_rejects_callers_without_the_permission(api: httpx2.AsyncClient
 
 
 async def test_it_rejects_what_is_not_there_and_what_another_tenant_has_alike(
-    api: httpx2.AsyncClient, house: House
+    api: httpx2.AsyncClient, http_fixture: HttpFixture
 ) -> None:
     nobodys = await api.get("/mail/v1/mailboxes/0000dead-0000-4000-8000-000000000000/")
-    house.mailboxes[MAILBOX_ID] = replace(RECORD, tenant_id=TenantId(UUID(int=1)))
+    http_fixture.mailboxes[MAILBOX_ID] = replace(RECORD, tenant_id=TenantId(UUID(int=1)))
     theirs = await api.get(PATH)
 
     assert (nobodys.status_code, nobodys.json()["code"]) == (404, "notFound")
@@ -123,8 +123,8 @@ async def test_it_rejects_other_methods(api: httpx2.AsyncClient, method: str) ->
     ("refusal", "status"), [(Forbidden("notAdministrator", "No."), 403), (Unavailable("overloaded", "Too much."), 503)]
 )
 async def test_it_gives_the_refusals_of_the_use_case(
-    api: httpx2.AsyncClient, house: House, refusal: Exception, status: int
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, refusal: Exception, status: int
 ) -> None:
-    house.refusal = refusal
+    http_fixture.refusal = refusal
 
     assert (await api.get(PATH)).status_code == status

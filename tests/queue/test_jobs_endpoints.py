@@ -7,7 +7,7 @@ import pytest
 
 from chamberlain.core.ids import JobId, TraceId
 from chamberlain.queue.models import HeldJob, JobKind, public_id_of
-from tests.http.house import ESTATE, MOMENT, REQUEST, House
+from tests.http.http_fixture import ESTATE, MOMENT, REQUEST, HttpFixture
 
 PATH = "/admin/v1/jobs/"
 ADMINISTRATOR = {"authorization": "Bearer administrator"}
@@ -18,8 +18,8 @@ def held(number: int) -> HeldJob:
     return HeldJob(JobId(number), ESTATE, JobKind.GROUP_PROVISION, REQUEST, "A bug.", 3, trace_id, MOMENT)
 
 
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
-    house.jobs.records.append(held(42))
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.jobs.records.append(held(42))
 
     answer = await api.get(PATH, headers=ADMINISTRATOR)
 
@@ -41,8 +41,8 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
     }
 
 
-async def test_it_comes_in_pages(api: httpx2.AsyncClient, house: House) -> None:
-    house.jobs.records += [held(1), held(2)]
+async def test_it_comes_in_pages(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.jobs.records += [held(1), held(2)]
 
     first = (await api.get(f"{PATH}?limit=1", headers=ADMINISTRATOR)).json()
     second = await api.get(f"{PATH}?cursor={first['nextCursor']}", headers=ADMINISTRATOR)
@@ -51,8 +51,8 @@ async def test_it_comes_in_pages(api: httpx2.AsyncClient, house: House) -> None:
     assert second.status_code == 200
 
 
-async def test_a_released_job_is_held_no_longer(api: httpx2.AsyncClient, house: House) -> None:
-    house.jobs.records.append(held(42))
+async def test_a_released_job_is_held_no_longer(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.jobs.records.append(held(42))
 
     answer = await api.post(
         f"{PATH}{public_id_of(JobId(42))}/release/", json={"comment": "Mended"}, headers=ADMINISTRATOR
@@ -60,7 +60,7 @@ async def test_a_released_job_is_held_no_longer(api: httpx2.AsyncClient, house: 
 
     assert answer.status_code == 200
     assert (answer.json()["heldReason"], answer.json()["attempts"]) == (None, 0)
-    assert [act.comment for act in house.jobs.acts] == ["Mended"]
+    assert [act.comment for act in http_fixture.jobs.acts] == ["Mended"]
 
 
 @pytest.mark.parametrize("id_", [REQUEST, UUID(int=0), public_id_of(JobId(0)), public_id_of(JobId(2**62))])

@@ -7,30 +7,30 @@ import pytest
 
 from chamberlain.core.errors import Conflict, KeyReused, NotFound, Refusal
 from chamberlain.core.idempotency import Act
-from tests.http.house import REQUEST, USER, House, record
+from tests.http.http_fixture import REQUEST, USER, HttpFixture, record
 
 PATHS = [f"/requests/v1/{REQUEST}/{verb}/" for verb in ("approve", "reject", "cancel", "retry")]
 JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture(params=PATHS)
-def path(request: pytest.FixtureRequest, house: House) -> str:
-    house.records[REQUEST] = record()
+def path(request: pytest.FixtureRequest, http_fixture: HttpFixture) -> str:
+    http_fixture.records[REQUEST] = record()
     return str(request.param)
 
 
-def acts(house: House) -> list[Act]:
-    return [act for caller, act in house.acts if caller == USER]
+def acts(http_fixture: HttpFixture) -> list[Act]:
+    return [act for caller, act in http_fixture.acts if caller == USER]
 
 
-async def test_it_works_without_a_body(api: httpx2.AsyncClient, house: House, path: str) -> None:
+async def test_it_works_without_a_body(api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str) -> None:
     answer = await api.post(path)
 
     assert answer.status_code == 200
     assert answer.json() == (await api.get(f"/requests/v1/{REQUEST}/")).json()
     assert answer.headers["cache-control"] == "no-store"
     assert "idempotency-replayed" not in answer.headers
-    (act,) = acts(house)
+    (act,) = acts(http_fixture)
     assert (act.comment, act.idempotency) == (None, None)
     assert act.trace_id == answer.headers["request-id"]
     assert act.client_address == "127.0.0.1"
@@ -46,16 +46,16 @@ async def test_it_works_without_a_body(api: httpx2.AsyncClient, house: House, pa
     ],
 )
 async def test_it_hands_on_a_comment(
-    api: httpx2.AsyncClient, house: House, path: str, body: dict[str, str], comment: str | None
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str, body: dict[str, str], comment: str | None
 ) -> None:
     answer = await api.post(path, json=body)
 
     assert answer.status_code == 200
-    assert [act.comment for act in acts(house)] == [comment]
+    assert [act.comment for act in acts(http_fixture)] == [comment]
 
 
-async def test_a_key_belongs_to_what_is_asked(api: httpx2.AsyncClient, house: House) -> None:
-    house.records[REQUEST] = record()
+async def test_a_key_belongs_to_what_is_asked(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.records[REQUEST] = record()
     key = {"idempotency-key": "k1"}
 
     for body in (b"", b"{}", b' {"comment": null}'):
@@ -63,7 +63,7 @@ async def test_a_key_belongs_to_what_is_asked(api: httpx2.AsyncClient, house: Ho
     await api.post(PATHS[1], headers=key)
     await api.post(PATHS[0], json={"comment": "x"}, headers=key)
 
-    keys = [act.idempotency for act in acts(house)]
+    keys = [act.idempotency for act in acts(http_fixture)]
     assert {each.key for each in keys if each} == {"k1"}
     digests = [each.digest for each in keys if each]
     # No body is the same as an empty object; another verb or comment is something else.
@@ -71,8 +71,10 @@ async def test_a_key_belongs_to_what_is_asked(api: httpx2.AsyncClient, house: Ho
     assert len(set(digests)) == 4
 
 
-async def test_it_says_when_an_answer_is_given_again(api: httpx2.AsyncClient, house: House, path: str) -> None:
-    house.replayed = True
+async def test_it_says_when_an_answer_is_given_again(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str
+) -> None:
+    http_fixture.replayed = True
 
     answer = await api.post(path, headers={"idempotency-key": "k1"})
 
@@ -89,9 +91,9 @@ async def test_it_says_when_an_answer_is_given_again(api: httpx2.AsyncClient, ho
     ],
 )
 async def test_it_tells_refusals(
-    api: httpx2.AsyncClient, house: House, path: str, *, refusal: Refusal, status: int, code: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str, *, refusal: Refusal, status: int, code: str
 ) -> None:
-    house.refusal = refusal
+    http_fixture.refusal = refusal
 
     answer = await api.post(path)
 
@@ -111,12 +113,12 @@ async def test_it_tells_refusals(
     ],
 )
 async def test_it_rejects_other_bodies(
-    api: httpx2.AsyncClient, house: House, path: str, *, content: bytes, status: int, code: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str, *, content: bytes, status: int, code: str
 ) -> None:
     answer = await api.post(path, content=content, headers=JSON)
 
     assert (answer.status_code, answer.json()["code"]) == (status, code)
-    assert acts(house) == []
+    assert acts(http_fixture) == []
 
 
 async def test_it_rejects_a_body_of_no_type(api: httpx2.AsyncClient, path: str) -> None:

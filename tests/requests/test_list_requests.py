@@ -10,20 +10,20 @@ from chamberlain.core.errors import Forbidden
 from chamberlain.core.ids import RequestId
 from chamberlain.core.paging import PageWanted, Position
 from chamberlain.requests.models import RequestFilter, RequestKind, RequestState
-from tests.http.house import MOMENT, REQUEST, USER, House, record
+from tests.http.http_fixture import MOMENT, REQUEST, USER, HttpFixture, record
 
 PATH = "/requests/v1/"
 
 
-def fill(house: House, number: int) -> None:
+def fill(http_fixture: HttpFixture, number: int) -> None:
     """Let the house have some requests."""
     for each in range(number):
         request_id = RequestId(UUID(int=each + 1))
-        house.records[request_id] = replace(record(), request_id=request_id)
+        http_fixture.records[request_id] = replace(record(), request_id=request_id)
 
 
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
-    house.records[REQUEST] = record()
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.records[REQUEST] = record()
 
     answer = await api.get(PATH)
 
@@ -34,22 +34,22 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
     whole = (await api.get(f"{PATH}{REQUEST}/")).json()
     assert item == {name: value for name, value in whole.items() if name not in {"body", "steps", "approvals"}}
     assert item["actions"] == ["cancel"]
-    assert house.lists == [(USER, RequestFilter(), PageWanted(50, None))]
+    assert http_fixture.lists == [(USER, RequestFilter(), PageWanted(50, None))]
 
 
-async def test_it_hands_on_every_filter(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_hands_on_every_filter(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     await api.get(f"{PATH}?state=failed&kind=team&mine=true&limit=7")
     await api.get(f"{PATH}?toDecide=true&mine=false")
 
     wanted = RequestFilter(RequestState.FAILED, RequestKind.TEAM, mine=True)
-    assert house.lists == [
+    assert http_fixture.lists == [
         (USER, wanted, PageWanted(7, None)),
         (USER, RequestFilter(to_decide=True), PageWanted(50, None)),
     ]
 
 
-async def test_the_cursor_leads_to_the_next_page(api: httpx2.AsyncClient, house: House) -> None:
-    fill(house, 3)
+async def test_the_cursor_leads_to_the_next_page(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    fill(http_fixture, 3)
 
     first = (await api.get(f"{PATH}?limit=2&state=queued")).json()
     # The limit may change, and so may the way in which the same list is written.
@@ -57,11 +57,11 @@ async def test_the_cursor_leads_to_the_next_page(api: httpx2.AsyncClient, house:
 
     assert len(first["items"]) == 2
     assert answer.status_code == 200
-    assert house.lists[-1][2] == PageWanted(5, Position(MOMENT, UUID(int=2)))
+    assert http_fixture.lists[-1][2] == PageWanted(5, Position(MOMENT, UUID(int=2)))
 
 
-async def test_a_cursor_tells_nothing(api: httpx2.AsyncClient, house: House) -> None:
-    fill(house, 2)
+async def test_a_cursor_tells_nothing(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    fill(http_fixture, 2)
 
     first = (await api.get(f"{PATH}?limit=1")).json()["nextCursor"]
     second = (await api.get(f"{PATH}?limit=1")).json()["nextCursor"]
@@ -72,8 +72,10 @@ async def test_a_cursor_tells_nothing(api: httpx2.AsyncClient, house: House) -> 
 
 
 @pytest.mark.parametrize("query", ["", "state=failed", "kind=group&state=queued", "mine=false"])
-async def test_it_rejects_a_cursor_of_other_filters(api: httpx2.AsyncClient, house: House, query: str) -> None:
-    fill(house, 2)
+async def test_it_rejects_a_cursor_of_other_filters(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, query: str
+) -> None:
+    fill(http_fixture, 2)
     cursor = (await api.get(f"{PATH}?limit=1&state=queued")).json()["nextCursor"]
 
     answer = await api.get(f"{PATH}?cursor={cursor}&{query}")
@@ -81,8 +83,10 @@ async def test_it_rejects_a_cursor_of_other_filters(api: httpx2.AsyncClient, hou
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidCursor")
 
 
-async def test_it_rejects_a_cursor_of_somebody_else_and_of_another_list(api: httpx2.AsyncClient, house: House) -> None:
-    fill(house, 2)
+async def test_it_rejects_a_cursor_of_somebody_else_and_of_another_list(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture
+) -> None:
+    fill(http_fixture, 2)
     cursor = (await api.get(f"{PATH}?limit=1")).json()["nextCursor"]
 
     others = await api.get(f"{PATH}?cursor={cursor}", headers={"authorization": "Bearer automation"})
@@ -126,9 +130,9 @@ async def test_it_rejects_a_parameter_that_there_is_not(api: httpx2.AsyncClient)
     assert (answer.status_code, answer.json()["code"]) == (400, "unknownParameter")
 
 
-async def test_it_rejects_callers_without_the_permission(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_rejects_callers_without_the_permission(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.get(PATH, headers={"authorization": "Bearer powerless"})
-    house.refusal = Forbidden("notAdministrator", "No.")
+    http_fixture.refusal = Forbidden("notAdministrator", "No.")
     other = await api.get(PATH)
 
     assert (answer.status_code, answer.json()["code"]) == (403, "insufficientScope")

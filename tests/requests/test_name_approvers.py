@@ -6,7 +6,7 @@ import pytest
 from chamberlain.core.errors import Conflict, Fault, Forbidden, NotPossible, Refusal
 from chamberlain.core.ids import UserId
 from chamberlain.requests.rules import Naming
-from tests.http.house import ADA, DARA, REQUEST, House, record
+from tests.http.http_fixture import ADA, DARA, REQUEST, HttpFixture, record
 
 PATH = f"/requests/v1/{REQUEST}/approvers/"
 BODY = {"level": 1, "userIds": [str(DARA)]}
@@ -14,19 +14,19 @@ ADMINISTRATOR = {"authorization": "Bearer administrator"}
 
 
 @pytest.fixture(autouse=True)
-def waiting(house: House) -> None:
-    house.records[REQUEST] = record()
+def waiting(http_fixture: HttpFixture) -> None:
+    http_fixture.records[REQUEST] = record()
 
 
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     sent = {"level": 2, "userIds": [str(DARA).upper(), str(ADA), str(DARA)]}
 
     answer = await api.post(PATH, json=sent, headers=ADMINISTRATOR | {"idempotency-key": "k1"})
 
     assert (answer.status_code, answer.json()["requestId"]) == (200, str(REQUEST))
     assert answer.headers["cache-control"] == "no-store"
-    assert house.namings == [Naming(2, (DARA, UserId(ADA)))]
-    ((_, act),) = house.acts
+    assert http_fixture.namings == [Naming(2, (DARA, UserId(ADA)))]
+    ((_, act),) = http_fixture.acts
     assert (act.comment, act.idempotency and act.idempotency.key) == (None, "k1")
 
 
@@ -45,13 +45,13 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
     ],
 )
 async def test_it_rejects_other_bodies(
-    api: httpx2.AsyncClient, house: House, body: dict[str, object], *, pointer: str, code: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, body: dict[str, object], *, pointer: str, code: str
 ) -> None:
     answer = await api.post(PATH, json=body, headers=ADMINISTRATOR)
 
     assert answer.status_code == 400
     assert [(each["pointer"], each["code"]) for each in answer.json()["errors"]] == [(pointer, code)]
-    assert house.namings == []
+    assert http_fixture.namings == []
 
 
 async def test_it_rejects_no_body(api: httpx2.AsyncClient) -> None:
@@ -69,9 +69,9 @@ async def test_it_rejects_no_body(api: httpx2.AsyncClient) -> None:
     ],
 )
 async def test_it_tells_refusals(
-    api: httpx2.AsyncClient, house: House, *, refusal: Refusal, status: int, code: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, *, refusal: Refusal, status: int, code: str
 ) -> None:
-    house.refusal = refusal
+    http_fixture.refusal = refusal
 
     answer = await api.post(PATH, json=BODY, headers=ADMINISTRATOR)
 

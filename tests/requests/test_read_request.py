@@ -23,13 +23,13 @@ from chamberlain.requests.models import (
     StepState,
     Waiting,
 )
-from tests.http.house import ADA, DARA, ESTATE, MOMENT, REQUEST, TEMPLATE, House, record
+from tests.http.http_fixture import ADA, DARA, ESTATE, MOMENT, REQUEST, TEMPLATE, HttpFixture, record
 
 PATH = f"/requests/v1/{REQUEST}/"
 
 
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
-    house.records[REQUEST] = record()
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.records[REQUEST] = record()
 
     answer = await api.get(PATH)
 
@@ -59,10 +59,10 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
     assert answer.headers["cache-control"] == "no-store"
 
 
-async def test_it_shows_a_wait(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_shows_a_wait(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     step = StepRecord(Step.CREATE_TEAM, StepState.WAITING, 3, MOMENT, None, "Not yet.", MOMENT + timedelta(minutes=1))
     wait = Waiting(Step.CREATE_TEAM, "Not yet.", 3, MOMENT + timedelta(minutes=1), MOMENT + timedelta(hours=2))
-    house.records[REQUEST] = replace(record(), state=RequestState.WAITING, waiting=wait, steps=(step,))
+    http_fixture.records[REQUEST] = replace(record(), state=RequestState.WAITING, waiting=wait, steps=(step,))
 
     body = (await api.get(PATH)).json()
 
@@ -88,10 +88,10 @@ async def test_it_shows_a_wait(api: httpx2.AsyncClient, house: House) -> None:
     ]
 
 
-async def test_it_shows_a_wait_for_a_person(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_shows_a_wait_for_a_person(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     wait = Waiting(Step.CREATE_TEAM, HELD, 1, None, None)
     step = StepRecord(Step.CREATE_TEAM, StepState.PENDING)
-    house.records[REQUEST] = replace(record(), state=RequestState.WAITING, waiting=wait, steps=(step,))
+    http_fixture.records[REQUEST] = replace(record(), state=RequestState.WAITING, waiting=wait, steps=(step,))
 
     body = (await api.get(PATH)).json()
 
@@ -104,20 +104,20 @@ async def test_it_shows_a_wait_for_a_person(api: httpx2.AsyncClient, house: Hous
     assert body["actions"] == ["cancel"]
 
 
-async def test_it_shows_the_step_that_is_worked_on(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_shows_the_step_that_is_worked_on(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     steps = [StepRecord(step, StepState.PENDING) for step in (Step.CREATE_GROUP, Step.CREATE_TEAM)]
-    house.records[REQUEST] = replace(record(), state=RequestState.RUNNING, steps=tuple(steps))
+    http_fixture.records[REQUEST] = replace(record(), state=RequestState.RUNNING, steps=tuple(steps))
 
     body = (await api.get(PATH)).json()
 
     assert [(each["state"], each["attempts"]) for each in body["steps"]] == [("running", 1), ("pending", 0)]
 
 
-async def test_it_shows_what_came_of_it(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_shows_what_came_of_it(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     # A time of another zone is the same moment.
     finished = (MOMENT + timedelta(microseconds=1_234_567)).astimezone(timezone(timedelta(hours=2)))
     result = RequestResult("group", UUID(TEMPLATE), "Hooked", "hooked@estate.example")
-    house.records[REQUEST] = replace(record(), result=result, finished_at=finished)
+    http_fixture.records[REQUEST] = replace(record(), result=result, finished_at=finished)
 
     body = (await api.get(PATH)).json()
 
@@ -125,8 +125,8 @@ async def test_it_shows_what_came_of_it(api: httpx2.AsyncClient, house: House) -
     assert body["finishedAt"] == "2026-11-20T09:30:01.234Z"
 
 
-async def test_it_shows_why_it_failed(api: httpx2.AsyncClient, house: House) -> None:
-    house.records[REQUEST] = replace(record(), error=RequestError(Step.ADD_OWNERS, "userUnknown", "Gone."))
+async def test_it_shows_why_it_failed(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.records[REQUEST] = replace(record(), error=RequestError(Step.ADD_OWNERS, "userUnknown", "Gone."))
 
     body = (await api.get(PATH)).json()
 
@@ -134,14 +134,16 @@ async def test_it_shows_why_it_failed(api: httpx2.AsyncClient, house: House) -> 
 
 
 @pytest.mark.parametrize("path", [PATH.upper().replace("/REQUESTS/V1/", "/requests/v1/"), PATH.rstrip("/")])
-async def test_it_takes_either_letter_case_and_no_slash(api: httpx2.AsyncClient, house: House, path: str) -> None:
-    house.records[REQUEST] = record()
+async def test_it_takes_either_letter_case_and_no_slash(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str
+) -> None:
+    http_fixture.records[REQUEST] = record()
 
     assert (await api.get(path)).json()["requestId"] == str(REQUEST)
 
 
-async def test_it_hides_what_belongs_to_others(api: httpx2.AsyncClient, house: House) -> None:
-    house.records[REQUEST] = replace(record(), tenant_id=TenantId(UUID(int=1)))
+async def test_it_hides_what_belongs_to_others(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.records[REQUEST] = replace(record(), tenant_id=TenantId(UUID(int=1)))
 
     answer = await api.get(PATH)
 
@@ -165,7 +167,7 @@ async def test_it_tells_all_faults_together(api: httpx2.AsyncClient) -> None:
     assert "parameter y" in answer.json()["detail"]
 
 
-async def test_it_shows_who_has_to_approve(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_shows_who_has_to_approve(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     deadline = MOMENT + timedelta(days=14)
     dara = Actor(ActorType.USER, DARA, "Dara Lindqvist")
     decision = Decision(dara, DecisionOutcome.APPROVED, "fine", MOMENT)
@@ -173,7 +175,7 @@ async def test_it_shows_who_has_to_approve(api: httpx2.AsyncClient, house: House
         1, ApprovalMode.ANY, ApprovalState.APPROVED, deadline, (NamedPerson(DARA, "Dara Lindqvist"),), (decision,)
     )
     second = ApprovalRecord(2, ApprovalMode.ALL, ApprovalState.BLOCKED)
-    house.records[REQUEST] = replace(record(), approvals=(first, second), blocked="noApprover")
+    http_fixture.records[REQUEST] = replace(record(), approvals=(first, second), blocked="noApprover")
 
     body = (await api.get(PATH)).json()
 

@@ -16,7 +16,7 @@ from chamberlain.requests.models import (
     begin_steps,
 )
 from chamberlain.requests.steps import abandon, after_faults, after_outcome, reasons, restart, shown_steps, warn
-from tests.http.house import record
+from tests.http.http_fixture import record
 
 pytestmark = pytest.mark.pure
 

@@ -16,7 +16,7 @@ from chamberlain.requests.models import (
     begin_steps,
 )
 from chamberlain.requests.steps import Entry, EntryKind, Happening, StateEntry, Timeline, entries_of, happenings_of
-from tests.http.house import record
+from tests.http.http_fixture import record
 
 pytestmark = pytest.mark.pure
 

@@ -12,7 +12,7 @@ from chamberlain.app.listeners import Listener, bind, serve_until
 from chamberlain.http.responses import MOST_OPEN
 from chamberlain.requests.models import RequestResult
 from tests.estates import until
-from tests.http.house import REQUEST, TEMPLATE, USER, House, record
+from tests.http.http_fixture import REQUEST, TEMPLATE, USER, HttpFixture, record
 
 PATH = f"/requests/v1/{REQUEST}/events/"
 GROUPS = "/collab/v1/groups/"
@@ -21,17 +21,17 @@ RESULT = RequestResult("group", UUID("a2c7d7c4-7f0a-4e7e-9d55-7a8a1d1f0f01"), "H
 
 
 @pytest.fixture
-def house() -> House:
-    return House(records={REQUEST: record()}, newest=2)
+def http_fixture() -> HttpFixture:
+    return HttpFixture(records={REQUEST: record()}, newest=2)
 
 
 @asynccontextmanager
-async def served(house: House) -> AsyncIterator[httpx2.AsyncClient]:
+async def served(http_fixture: HttpFixture) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a real server, which stops as the service does."""
     socket = bind("127.0.0.1", 0)
     # It listens before the server starts, so that nobody has to wait for that.
     socket.listen()
-    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, house.app())]))
+    serving = asyncio.create_task(serve_until(http_fixture.stopping, [Listener(socket, None, http_fixture.app())]))
     headers = {"authorization": "Bearer ada", "host": "127.0.0.1:8365"}
     base = f"http://127.0.0.1:{socket.getsockname()[1]}"
     try:
@@ -39,25 +39,25 @@ async def served(house: House) -> AsyncIterator[httpx2.AsyncClient]:
         async with httpx2.AsyncClient(base_url=base, headers=headers, timeout=20, limits=limits) as client:
             yield client
     finally:
-        house.stopping.set()
+        http_fixture.stopping.set()
         await serving
 
 
 @pytest.fixture
-async def client(house: House) -> AsyncIterator[httpx2.AsyncClient]:
-    async with served(house) as found, asyncio.timeout(30):
+async def client(http_fixture: HttpFixture) -> AsyncIterator[httpx2.AsyncClient]:
+    async with served(http_fixture) as found, asyncio.timeout(30):
         yield found
 
 
-def watched_by(house: House, number: int) -> Callable[[], Awaitable[bool]]:
+def watched_by(http_fixture: HttpFixture, number: int) -> Callable[[], Awaitable[bool]]:
     async def condition() -> bool:
-        return house.watching == number
+        return http_fixture.watching == number
 
     return condition
 
 
-async def test_it_works(client: httpx2.AsyncClient, house: House) -> None:
-    house.ended.set()
+async def test_it_works(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.ended.set()
 
     answer = await client.get(PATH)
 
@@ -71,24 +71,24 @@ async def test_it_works(client: httpx2.AsyncClient, house: House) -> None:
     assert first.split("\n")[2].startswith('data: {"requestId":"0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10",')
     assert not {'"body"', '"steps"', '"approvals"'} & set(first.replace(":", " ").replace(",", " ").split())
     assert rest == ""
-    assert house.observed == [("/requests/v1/{requestId}/events/", "GET", 200)]
+    assert http_fixture.observed == [("/requests/v1/{requestId}/events/", "GET", 200)]
 
 
-async def test_it_tells_what_happens_at_once_and_stays(client: httpx2.AsyncClient, house: House) -> None:
+async def test_it_tells_what_happens_at_once_and_stays(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     async with client.stream("GET", PATH) as answer:
         lines = answer.aiter_lines()
         seen = [await anext(lines) for _ in range(4)]
 
         assert seen[0] == "id: 1"
-        assert house.watching == 1
-        house.ended.set()
+        assert http_fixture.watching == 1
+        http_fixture.ended.set()
         rest = [line async for line in lines]
 
     assert rest[0] == "id: 2"
 
 
-async def test_it_goes_on_behind_the_last_event(client: httpx2.AsyncClient, house: House) -> None:
-    house.ended.set()
+async def test_it_goes_on_behind_the_last_event(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.ended.set()
 
     whole = await client.get(PATH, headers={"last-event-id": ""})
     rest = await client.get(PATH, headers={"last-event-id": "1"})
@@ -117,32 +117,32 @@ async def test_it_rejects_two_last_events(client: httpx2.AsyncClient) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
 
 
-async def test_it_rejects_what_does_not_exist(client: httpx2.AsyncClient, house: House) -> None:
-    house.records.clear()
+async def test_it_rejects_what_does_not_exist(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.records.clear()
 
     answer = await client.get(PATH)
 
     assert (answer.status_code, answer.json()["code"]) == (404, "notFound")
 
 
-async def test_it_answers_head_and_opens_nothing(client: httpx2.AsyncClient, house: House) -> None:
+async def test_it_answers_head_and_opens_nothing(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     for _ in range(MOST_OPEN + 1):
         answer = await client.head(PATH)
 
         assert (answer.status_code, answer.headers["content-type"], answer.content) == (200, "text/event-stream", b"")
-    assert house.watching == 0
+    assert http_fixture.watching == 0
 
 
-async def test_it_rejects_one_stream_too_many(client: httpx2.AsyncClient, house: House) -> None:
+async def test_it_rejects_one_stream_too_many(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     async with AsyncExitStack() as stack:
         for _ in range(MOST_OPEN - 1):
             await stack.enter_async_context(client.stream("GET", PATH))
         async with client.stream("GET", PATH):
-            await until(watched_by(house, MOST_OPEN))
+            await until(watched_by(http_fixture, MOST_OPEN))
             refused = await client.get(PATH)
             async with client.stream("GET", PATH, headers={"authorization": "Bearer automation"}) as another:
                 assert another.status_code == 200
-        await until(watched_by(house, MOST_OPEN - 1))
+        await until(watched_by(http_fixture, MOST_OPEN - 1))
 
         assert (refused.status_code, refused.json()["code"]) == (429, "quotaExceeded")
         assert refused.json()["limit"] == "openStreams"
@@ -151,15 +151,15 @@ async def test_it_rejects_one_stream_too_many(client: httpx2.AsyncClient, house:
             assert again.status_code == 200
 
 
-async def test_whoever_leaves_leaves_nothing_behind(client: httpx2.AsyncClient, house: House) -> None:
+async def test_whoever_leaves_leaves_nothing_behind(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     assert (await client.get("/health/live")).status_code == 200
     before = len(asyncio.all_tasks())
     async with AsyncExitStack() as stack:
         for _ in range(MOST_OPEN):
             await stack.enter_async_context(client.stream("GET", PATH))
-        await until(watched_by(house, MOST_OPEN))
+        await until(watched_by(http_fixture, MOST_OPEN))
 
-    await until(watched_by(house, 0))
+    await until(watched_by(http_fixture, 0))
 
     async def as_before() -> bool:
         return len(asyncio.all_tasks()) <= before
@@ -167,45 +167,45 @@ async def test_whoever_leaves_leaves_nothing_behind(client: httpx2.AsyncClient, 
     await until(as_before)
 
 
-async def test_it_ends_when_the_token_expires(client: httpx2.AsyncClient, house: House) -> None:
-    house.moment = USER.expires_at
+async def test_it_ends_when_the_token_expires(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.moment = USER.expires_at
 
     answer = await client.get(PATH)
 
     assert answer.text.count("event: state") == 2
-    assert house.watching == 0
+    assert http_fixture.watching == 0
 
 
-async def test_a_stop_ends_streams_and_waits_at_once(house: House) -> None:
-    async with asyncio.timeout(30), served(house) as client, AsyncExitStack() as stack:
+async def test_a_stop_ends_streams_and_waits_at_once(http_fixture: HttpFixture) -> None:
+    async with asyncio.timeout(30), served(http_fixture) as client, AsyncExitStack() as stack:
         streams = [await stack.enter_async_context(client.stream("GET", PATH)) for _ in range(3)]
         waiting = asyncio.create_task(client.post(GROUPS, json=BODY, headers={"prefer": "wait=30"}))
-        await until(watched_by(house, 3))
-        await until(awaited(house))
+        await until(watched_by(http_fixture, 3))
+        await until(awaited(http_fixture))
         begun = asyncio.get_running_loop().time()
 
-        house.stopping.set()
+        http_fixture.stopping.set()
 
         assert (await waiting).status_code == 202
         for stream in streams:
             assert (await stream.aread()).endswith(b"\n\n")
         assert asyncio.get_running_loop().time() - begun < 5
-    assert house.watching == 0
+    assert http_fixture.watching == 0
 
 
-def awaited(house: House) -> Callable[[], Awaitable[bool]]:
+def awaited(http_fixture: HttpFixture) -> Callable[[], Awaitable[bool]]:
     async def condition() -> bool:
-        return bool(house.awaiting)
+        return bool(http_fixture.awaiting)
 
     return condition
 
 
-async def test_a_call_may_wait_for_its_group(client: httpx2.AsyncClient, house: House) -> None:
-    house.result = RESULT
+async def test_a_call_may_wait_for_its_group(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.result = RESULT
     waiting = asyncio.create_task(client.post(GROUPS, json=BODY, headers={"prefer": "respond-async, wait=30"}))
-    await until(awaited(house))
+    await until(awaited(http_fixture))
 
-    house.ended.set()
+    http_fixture.ended.set()
     answer = await waiting
 
     assert answer.status_code == 201
@@ -220,15 +220,15 @@ async def test_a_call_may_wait_for_its_group(client: httpx2.AsyncClient, house: 
     }
 
 
-async def test_a_wait_that_is_too_short_changes_nothing(client: httpx2.AsyncClient, house: House) -> None:
+async def test_a_wait_that_is_too_short_changes_nothing(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await client.post(GROUPS, json=BODY, headers={"prefer": "wait=1"})
 
     assert accepted(answer)
-    assert house.awaiting == []
+    assert http_fixture.awaiting == []
 
 
-async def test_a_wait_for_what_fails_changes_nothing(client: httpx2.AsyncClient, house: House) -> None:
-    house.ended.set()
+async def test_a_wait_for_what_fails_changes_nothing(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.ended.set()
 
     assert accepted(await client.post(GROUPS, json=BODY, headers={"prefer": "wait=30"}))
 
@@ -238,8 +238,8 @@ async def test_nobody_waits_who_does_not_want_to(client: httpx2.AsyncClient, pre
     assert accepted(await client.post(GROUPS, json=BODY, headers={"prefer": prefer}))
 
 
-async def test_a_replay_is_answered_at_once(client: httpx2.AsyncClient, house: House) -> None:
-    house.replayed = True
+async def test_a_replay_is_answered_at_once(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.replayed = True
 
     answer = await client.post(GROUPS, json=BODY, headers={"prefer": "wait=30"})
 
@@ -247,20 +247,20 @@ async def test_a_replay_is_answered_at_once(client: httpx2.AsyncClient, house: H
     assert answer.headers["idempotency-replayed"] == "true"
 
 
-async def test_nobody_waits_for_an_approval(client: httpx2.AsyncClient, house: House) -> None:
-    house.approval_required = True
+async def test_nobody_waits_for_an_approval(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.approval_required = True
 
     assert accepted(await client.post(GROUPS, json=BODY, headers={"prefer": "wait=30"}))
 
 
-async def test_whoever_leaves_waits_no_longer(client: httpx2.AsyncClient, house: House) -> None:
+async def test_whoever_leaves_waits_no_longer(client: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     waiting = asyncio.create_task(client.post(GROUPS, json=BODY, headers={"prefer": "wait=30"}))
-    await until(awaited(house))
+    await until(awaited(http_fixture))
 
     waiting.cancel()
 
     async def nobody_waits() -> bool:
-        return not house.awaiting and house.observed == [(GROUPS, "POST", 499)]
+        return not http_fixture.awaiting and http_fixture.observed == [(GROUPS, "POST", 499)]
 
     await until(nobody_waits)
 

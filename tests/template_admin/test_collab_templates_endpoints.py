@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from chamberlain.core.errors import Conflict, Fault, Forbidden, NotPossible
-from tests.http.house import ADA, BASE, House
+from tests.http.http_fixture import ADA, BASE, HttpFixture
 from tests.template_admin.fake_templates import SECRET, TEAM
 
 PATH = "/admin/collab/v1/templates/"
@@ -262,13 +262,13 @@ async def test_it_offers_them_to_nobody_else(api: httpx2.AsyncClient, who: str, 
     assert (answer.status_code, answer.json()["code"]) == (403, code)
 
 
-async def test_a_replay_is_told(api: httpx2.AsyncClient, house: House) -> None:
-    house.templates.replayed = True
+async def test_a_replay_is_told(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.templates.replayed = True
 
     answer = await api.post(PATH, json=GROUP, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert (answer.status_code, answer.headers["idempotency-replayed"]) == (201, "true")
-    assert [act.idempotency.key for act in house.templates.acts if act.idempotency] == ["k"]
+    assert [act.idempotency.key for act in http_fixture.templates.acts if act.idempotency] == ["k"]
 
 
 @pytest.mark.parametrize(
@@ -317,24 +317,24 @@ async def test_it_rejects_faults_of_form(
         assert [(fault["pointer"], fault["code"]) for fault in answer.json()["errors"]] == [(pointer, code)]
 
 
-async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, house: House) -> None:
-    house.templates.refusal = NotPossible([Fault("/guestPolicyId", "policyUnknown", "Choose another.")])
+async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.templates.refusal = NotPossible([Fault("/guestPolicyId", "policyUnknown", "Choose another.")])
 
     answer = await api.post(PATH, json=GROUP, headers=ADMINISTRATOR)
 
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (422, "policyUnknown")
 
 
-async def test_it_rejects_to_delete_what_is_in_use(api: httpx2.AsyncClient, house: House) -> None:
-    house.templates.refusal = Conflict("inUse", "Take it out there first.", conflicting_id=str(TEAM))
+async def test_it_rejects_to_delete_what_is_in_use(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.templates.refusal = Conflict("inUse", "Take it out there first.", conflicting_id=str(TEAM))
 
     answer = await api.delete(ONE, headers=ADMINISTRATOR)
 
     assert (answer.status_code, answer.json()["code"], answer.json()["conflictingId"]) == (409, "inUse", str(TEAM))
 
 
-async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, house: House) -> None:
-    house.templates.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
+async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.templates.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
 
     answers = [
         await api.get(PATH, headers=ADMINISTRATOR),

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from chamberlain.core.errors import Fault, Forbidden, NotPossible
-from tests.http.house import ADA, BASE, House
+from tests.http.http_fixture import ADA, BASE, HttpFixture
 from tests.template_admin.fake_templates import ROOM, SECRET
 
 PATH = "/admin/mail/v1/templates/"
@@ -156,13 +156,13 @@ async def test_it_lists_them_whole_for_administrators_and_in_short_for_those_who
     }
 
 
-async def test_a_replay_is_told(api: httpx2.AsyncClient, house: House) -> None:
-    house.templates.replayed = True
+async def test_a_replay_is_told(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.templates.replayed = True
 
     answer = await api.post(PATH, json=BODY, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert (answer.status_code, answer.headers["idempotency-replayed"]) == (201, "true")
-    assert [act.idempotency.key for act in house.templates.acts if act.idempotency] == ["k"]
+    assert [act.idempotency.key for act in http_fixture.templates.acts if act.idempotency] == ["k"]
 
 
 @pytest.mark.parametrize(
@@ -197,16 +197,16 @@ async def test_it_rejects_faults_of_form(
         assert [(fault["pointer"], fault["code"]) for fault in answer.json()["errors"]] == [(pointer, code)]
 
 
-async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, house: House) -> None:
-    house.templates.refusal = NotPossible([Fault("/domain", "domainNotVerified", "Choose another.")])
+async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.templates.refusal = NotPossible([Fault("/domain", "domainNotVerified", "Choose another.")])
 
     answer = await api.post(PATH, json=BODY, headers=ADMINISTRATOR)
 
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (422, "domainNotVerified")
 
 
-async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, house: House) -> None:
-    house.templates.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
+async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.templates.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
 
     answers = [
         await api.get(PATH, headers=ADMINISTRATOR),

@@ -4,7 +4,7 @@ import httpx2
 import pytest
 
 from chamberlain.core.errors import Fault, Forbidden, NotPossible
-from tests.http.house import ADA, House
+from tests.http.http_fixture import ADA, HttpFixture
 
 PATH = "/admin/v1/tenant/"
 STAFF = "94000000-0000-4000-8000-000000000001"
@@ -107,16 +107,16 @@ async def test_it_rejects_faults_of_form(
     assert [(fault["pointer"], fault["code"]) for fault in answer.json()["errors"]] == [(pointer, code)]
 
 
-async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, house: House) -> None:
-    house.tenants.refusal = NotPossible([Fault("/administrators", "noAdministrator", "Name a user.")])
+async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.tenants.refusal = NotPossible([Fault("/administrators", "noAdministrator", "Name a user.")])
 
     answer = await api.put(PATH, json=BODY, headers=ADMINISTRATOR)
 
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (422, "noAdministrator")
 
 
-async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, house: House) -> None:
-    house.tenants.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
+async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.tenants.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
 
     answers = [await api.get(PATH, headers=ADMINISTRATOR), await api.put(PATH, json=BODY, headers=ADMINISTRATOR)]
 

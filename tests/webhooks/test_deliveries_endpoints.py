@@ -8,7 +8,7 @@ import pytest
 from chamberlain.core.errors import Conflict, Forbidden
 from chamberlain.core.ids import RequestId, TemplateId
 from chamberlain.webhooks.models import DeliveryFilter, DeliverySpan, DeliveryState
-from tests.http.house import REQUEST, TEMPLATE, House
+from tests.http.http_fixture import REQUEST, TEMPLATE, HttpFixture
 from tests.webhooks.fake_webhooks import DELIVERY, delivery_record
 
 PATH = "/admin/v1/deliveries/"
@@ -45,8 +45,8 @@ async def test_it_works(api: httpx2.AsyncClient) -> None:
     assert answer.json() == {"items": [SHOWN], "nextCursor": None}
 
 
-async def test_it_comes_in_pages(api: httpx2.AsyncClient, house: House) -> None:
-    house.webhooks.records = [delivery_record(1), delivery_record(2)]
+async def test_it_comes_in_pages(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.webhooks.records = [delivery_record(1), delivery_record(2)]
 
     first = (await api.get(f"{PATH}?limit=1&state=failed", headers=ADMINISTRATOR)).json()
     second = await api.get(f"{PATH}?cursor={first['nextCursor']}&state=failed", headers=ADMINISTRATOR)
@@ -57,11 +57,11 @@ async def test_it_comes_in_pages(api: httpx2.AsyncClient, house: House) -> None:
     assert other.json()["code"] == "invalidCursor"
 
 
-async def test_it_filters(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_filters(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     await api.get(f"{PATH}?state=failed&templateId={TEMPLATE}&requestId={REQUEST}", headers=ADMINISTRATOR)
     await api.get(PATH, headers=ADMINISTRATOR)
 
-    assert house.webhooks.filters == [
+    assert http_fixture.webhooks.filters == [
         DeliveryFilter(DeliveryState.FAILED, TemplateId(delivery_record().template_id), RequestId(REQUEST)),
         DeliveryFilter(),
     ]
@@ -72,27 +72,27 @@ async def test_it_rejects_filters_that_there_are_not(api: httpx2.AsyncClient, qu
     assert (await api.get(f"{PATH}?{query}", headers=ADMINISTRATOR)).status_code == 400
 
 
-async def test_one_is_sent_again(api: httpx2.AsyncClient, house: House) -> None:
+async def test_one_is_sent_again(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post(ONE, json={"comment": "It is back."}, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert answer.status_code == 200
     assert answer.json() == {**SHOWN, "state": "pending", "nextAttemptAt": "2026-11-20T09:30:01.000Z"}
-    ((comment, key),) = [(act.comment, act.idempotency and act.idempotency.key) for act in house.webhooks.acts]
+    ((comment, key),) = [(act.comment, act.idempotency and act.idempotency.key) for act in http_fixture.webhooks.acts]
     assert (comment, key) == ("It is back.", "k")
 
 
-async def test_a_span_is_sent_again(api: httpx2.AsyncClient, house: House) -> None:
+async def test_a_span_is_sent_again(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answer = await api.post(SPAN, json=DAY, headers=ADMINISTRATOR)
 
     assert (answer.status_code, answer.json()) == (202, {"count": 1})
-    assert house.webhooks.spans == [
+    assert http_fixture.webhooks.spans == [
         DeliverySpan(datetime(2026, 11, 20, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC))
     ]
 
 
 @pytest.mark.parametrize(("path", "body"), [(ONE, None), (SPAN, DAY)])
-async def test_a_replay_is_told(api: httpx2.AsyncClient, house: House, path: str, body: object) -> None:
-    house.webhooks.replayed = True
+async def test_a_replay_is_told(api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str, body: object) -> None:
+    http_fixture.webhooks.replayed = True
 
     answer = await api.post(path, json=body, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
@@ -112,16 +112,16 @@ async def test_it_rejects_a_span_without_bounds(api: httpx2.AsyncClient) -> None
     assert [fault["pointer"] for fault in answer.json()["errors"]] == ["/from", "/to"]
 
 
-async def test_it_says_when_a_webhook_is_not_to_be_called(api: httpx2.AsyncClient, house: House) -> None:
-    house.webhooks.refusal = Conflict("stateDoesNotAllow", "No webhook.")
+async def test_it_says_when_a_webhook_is_not_to_be_called(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.webhooks.refusal = Conflict("stateDoesNotAllow", "No webhook.")
 
     for path, body in ((ONE, None), (SPAN, DAY)):
         answer = await api.post(path, json=body, headers=ADMINISTRATOR)
         assert (answer.status_code, answer.json()["code"]) == (409, "stateDoesNotAllow")
 
 
-async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, house: House) -> None:
-    house.webhooks.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
+async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.webhooks.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
 
     answers = [
         await api.get(PATH, headers=ADMINISTRATOR),

@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.http.house import House
+from tests.http.http_fixture import HttpFixture
 from tests.template_admin.fake_templates import ROOM, SECRET, TEAM
 from tests.webhooks.fake_webhooks import ATTEMPT
 
@@ -43,22 +43,26 @@ async def test_it_works(api: httpx2.AsyncClient, one: str) -> None:
     }
 
 
-async def test_a_replay_is_told_and_shows_no_secret(api: httpx2.AsyncClient, house: House, one: str) -> None:
-    house.webhooks.replayed = True
+async def test_a_replay_is_told_and_shows_no_secret(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, one: str
+) -> None:
+    http_fixture.webhooks.replayed = True
 
     answer = await api.post(f"{one}webhook/rotate/", headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert answer.headers["idempotency-replayed"] == "true"
     assert "secret" not in answer.json()
-    assert [each.idempotency.key for each in house.webhooks.acts if each.idempotency] == ["k"]
+    assert [each.idempotency.key for each in http_fixture.webhooks.acts if each.idempotency] == ["k"]
 
 
-async def test_it_takes_a_comment_and_nothing_else(api: httpx2.AsyncClient, house: House, one: str) -> None:
+async def test_it_takes_a_comment_and_nothing_else(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, one: str
+) -> None:
     said = await api.post(f"{one}webhook/rotate/", json={"comment": "Yearly"}, headers=ADMINISTRATOR)
     sent = await api.post(f"{one}webhook/rotate/", json={"secret": SECRET}, headers=ADMINISTRATOR)
 
     assert said.status_code == 200
-    assert [each.comment for each in house.webhooks.acts] == ["Yearly"]
+    assert [each.comment for each in http_fixture.webhooks.acts] == ["Yearly"]
     assert [fault["code"] for fault in sent.json()["errors"]] == ["unknownProperty"]
 
 
@@ -97,7 +101,9 @@ async def test_each_area_has_permissions_of_its_own(api: httpx2.AsyncClient, pat
         assert (allowed.status_code, refused.status_code) == (404, 403)
 
 
-async def test_a_test_call_is_answered_with_what_came_back(api: httpx2.AsyncClient, house: House, one: str) -> None:
+async def test_a_test_call_is_answered_with_what_came_back(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, one: str
+) -> None:
     answer = await api.post(f"{one}webhook/test/", headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
@@ -109,12 +115,14 @@ async def test_a_test_call_is_answered_with_what_came_back(api: httpx2.AsyncClie
         "error": None,
         "answer": "",
     }
-    assert [each.idempotency.key for each in house.webhooks.acts if each.idempotency] == ["k"]
+    assert [each.idempotency.key for each in http_fixture.webhooks.acts if each.idempotency] == ["k"]
 
 
-async def test_a_call_that_fails_is_no_failure_of_ours(api: httpx2.AsyncClient, house: House, one: str) -> None:
+async def test_a_call_that_fails_is_no_failure_of_ours(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, one: str
+) -> None:
     failed = replace(ATTEMPT, status=None, error="There was no answer.", answer=None)
-    house.webhooks.attempt = failed
+    http_fixture.webhooks.attempt = failed
 
     answer = await api.post(f"{one}webhook/test/", headers=ADMINISTRATOR)
 

@@ -26,7 +26,7 @@ from tests.guests.assignments.guest_fixture import (
     GuestFixture,
     guest_fixture,
 )
-from tests.http.house import ADA, BASE, PREFIX, USER, House
+from tests.http.http_fixture import ADA, BASE, PREFIX, USER, HttpFixture
 
 INACTIVE_TEMPLATE = "7e000000-0000-4000-8000-0000000000e4"
 INACTIVE_POLICY = "90110000-0000-4000-8000-0000000000e4"
@@ -114,9 +114,9 @@ async def door(databases: Databases) -> AsyncIterator[Door]:
     async def verify(authorization: str | None) -> Caller:
         return CALLERS[str(authorization).removeprefix("Bearer ")]
 
-    house = House()
-    http = replace(house.http(), verify=verify, require_allowed=guest_rules.assignments.authorization.require)
-    services = [guest_rules.assignments, guest_rules.findings, *house.services()]
+    http_fixture = HttpFixture()
+    http = replace(http_fixture.http(), verify=verify, require_allowed=guest_rules.assignments.authorization.require)
+    services = [guest_rules.assignments, guest_rules.findings, *http_fixture.services()]
     transport = httpx2.ASGITransport(app=create_app(http, services))
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield Door(guest_rules, client)

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from chamberlain.guests.models import FindingKind
-from tests.http.house import House
+from tests.http.http_fixture import HttpFixture
 
 ID = "f1d00000-0000-4000-8000-000000000001"
 PATH = f"/admin/v1/findings/{ID}/accept/"
@@ -56,8 +56,8 @@ async def test_it_rejects_what_it_cannot_read(
     assert [(each["pointer"], each["code"]) for each in answer.json()["errors"]] == [(pointer, code)]
 
 
-async def test_it_rejects_a_finding_that_there_is_not(api: httpx2.AsyncClient, house: House) -> None:
-    house.findings.records.clear()
+async def test_it_rejects_a_finding_that_there_is_not(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.findings.records.clear()
 
     answer = await api.post(PATH, json={"reason": "x"}, headers=ADMINISTRATOR)
 
@@ -71,8 +71,8 @@ async def test_it_rejects_callers_without_the_permission(api: httpx2.AsyncClient
     assert answer.json()["code"] == "insufficientScope"
 
 
-async def test_a_review_is_confirmed(api: httpx2.AsyncClient, house: House) -> None:
-    house.findings.records = [replace(house.findings.records[0], kind=FindingKind.REVIEW_DUE)]
+async def test_a_review_is_confirmed(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.findings.records = [replace(http_fixture.findings.records[0], kind=FindingKind.REVIEW_DUE)]
 
     answers = [
         await api.post(CONFIRM, json={"comment": "Stays"}),
@@ -81,7 +81,7 @@ async def test_a_review_is_confirmed(api: httpx2.AsyncClient, house: House) -> N
 
     assert [answer.status_code for answer in answers] == [200, 200]
     assert [answer.json()["state"] for answer in answers] == ["gone", "gone"]
-    assert [act.comment for act in house.findings.confirmed] == ["Stays", None]
+    assert [act.comment for act in http_fixture.findings.confirmed] == ["Stays", None]
 
 
 async def test_it_rejects_to_confirm_what_is_no_review(api: httpx2.AsyncClient) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from chamberlain.core.errors import Conflict, Fault, Forbidden, NotPossible
 from tests.guests.policies.fake_policies import POLICY_ID
-from tests.http.house import ADA, BASE, House
+from tests.http.http_fixture import ADA, BASE, HttpFixture
 
 PATH = "/admin/collab/v1/policies/"
 ONE = f"{PATH}{POLICY_ID}/"
@@ -101,13 +101,13 @@ async def test_it_lists_them(api: httpx2.AsyncClient) -> None:
     assert (await api.get(f"{PATH}?cursor=x", headers=ADMINISTRATOR)).json()["code"] == "invalidCursor"
 
 
-async def test_a_replay_is_told(api: httpx2.AsyncClient, house: House) -> None:
-    house.policies.replayed = True
+async def test_a_replay_is_told(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.policies.replayed = True
 
     answer = await api.post(PATH, json=BODY, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert (answer.status_code, answer.headers["idempotency-replayed"]) == (201, "true")
-    assert [act.idempotency.key for act in house.policies.acts if act.idempotency] == ["k"]
+    assert [act.idempotency.key for act in http_fixture.policies.acts if act.idempotency] == ["k"]
 
 
 @pytest.mark.parametrize(
@@ -133,18 +133,18 @@ async def test_it_rejects_faults_of_form(
         assert [(fault["pointer"], fault["code"]) for fault in answer.json()["errors"]] == [(pointer, code)]
 
 
-async def test_it_rejects_what_is_not_possible_or_in_use(api: httpx2.AsyncClient, house: House) -> None:
-    house.policies.refusal = NotPossible([Fault("/expiry/reminderDays/0", "ruleInvalid", "Too early.")])
+async def test_it_rejects_what_is_not_possible_or_in_use(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.policies.refusal = NotPossible([Fault("/expiry/reminderDays/0", "ruleInvalid", "Too early.")])
     posted = await api.post(PATH, json=BODY, headers=ADMINISTRATOR)
-    house.policies.refusal = Conflict("inUse", "It is assigned.")
+    http_fixture.policies.refusal = Conflict("inUse", "It is assigned.")
     deleted = await api.delete(ONE, headers=ADMINISTRATOR)
 
     assert (posted.status_code, posted.json()["errors"][0]["code"]) == (422, "ruleInvalid")
     assert (deleted.status_code, deleted.json()["code"]) == (409, "inUse")
 
 
-async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, house: House) -> None:
-    house.policies.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
+async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.policies.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
 
     answers = [
         await api.get(PATH, headers=ADMINISTRATOR),

@@ -9,7 +9,7 @@ from chamberlain.core.ids import GroupId
 from chamberlain.guests.policies.simulation import SimulationRequest
 from tests.guests.assignments.fake_assignments import ALL_STAFF, HANDBOOK
 from tests.guests.policies.fake_policies import POLICY_ID
-from tests.http.house import House
+from tests.http.http_fixture import HttpFixture
 
 LIST = "/admin/collab/v1/policies/"
 PATH = f"{LIST}{POLICY_ID}/simulate/"
@@ -23,7 +23,7 @@ async def policy(api: httpx2.AsyncClient) -> None:
 
 
 @pytest.mark.usefixtures("policy")
-async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     body = {"groupIds": [str(ALL_STAFF), str(ALL_STAFF).upper()], "siteIds": [str(HANDBOOK)]}
 
     answer = await api.post(PATH, json=body, headers=ADMINISTRATOR)
@@ -54,15 +54,15 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
         ],
         "isWhole": False,
     }
-    assert house.policies.simulated == [SimulationRequest((ALL_STAFF,), (HANDBOOK,))]
+    assert http_fixture.policies.simulated == [SimulationRequest((ALL_STAFF,), (HANDBOOK,))]
 
 
 @pytest.mark.usefixtures("policy")
-async def test_without_a_body_it_looks_at_everything(api: httpx2.AsyncClient, house: House) -> None:
+async def test_without_a_body_it_looks_at_everything(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     answers = [await api.post(PATH, headers=ADMINISTRATOR), await api.post(PATH, json={}, headers=ADMINISTRATOR)]
 
     assert [answer.status_code for answer in answers] == [200, 200]
-    assert house.policies.simulated == [SimulationRequest((), ())] * 2
+    assert http_fixture.policies.simulated == [SimulationRequest((), ())] * 2
 
 
 @pytest.mark.parametrize(

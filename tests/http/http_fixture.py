@@ -1,4 +1,4 @@
-"""A small house with real doors: the whole API over services that keep everything in memory."""
+"""The whole API over services that keep everything in memory."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -112,74 +112,74 @@ REHEARSAL = GroupDryRun(
 
 
 class FakeGroups(GroupService):
-    """Groups of a house."""
+    """Group service in memory."""
 
-    def __init__(self, house: "House") -> None:
-        self._house = house
+    def __init__(self, http_fixture: "HttpFixture") -> None:
+        self._fixture = http_fixture
 
     async def request(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
-        return await self._house.request_group(caller, order, submission)
+        return await self._fixture.request_group(caller, order, submission)
 
     async def dry_run(self, caller: Caller, order: GroupOrder) -> GroupDryRun:
-        return await self._house.dry_run_group(caller, order)
+        return await self._fixture.dry_run_group(caller, order)
 
     async def await_result(self, accepted: Accepted) -> RequestResult | None:
-        return await self._house.await_result(accepted)
+        return await self._fixture.await_result(accepted)
 
 
 class FakeMailboxes(MailboxService):
-    """Mailboxes of a house."""
+    """Mailbox service in memory."""
 
-    def __init__(self, house: "House") -> None:
-        self._house = house
+    def __init__(self, http_fixture: "HttpFixture") -> None:
+        self._fixture = http_fixture
 
     async def request(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
-        return await self._house.request_mailbox(caller, order, submission)
+        return await self._fixture.request_mailbox(caller, order, submission)
 
     async def dry_run(self, caller: Caller, order: MailboxOrder) -> MailboxDryRun:
-        return await self._house.dry_run_mailbox(caller, order)
+        return await self._fixture.dry_run_mailbox(caller, order)
 
     async def await_result(self, accepted: Accepted) -> RequestResult | None:
-        return await self._house.await_result(accepted)
+        return await self._fixture.await_result(accepted)
 
     async def read(self, caller: Caller, mailbox_id: MailboxId) -> MailboxRecord:
-        return await self._house.read_mailbox(caller, mailbox_id)
+        return await self._fixture.read_mailbox(caller, mailbox_id)
 
     async def list(self, caller: Caller, wanted: MailboxFilter, page: PageWanted) -> Page[MailboxRecord]:
-        return await self._house.list_mailboxes(caller, wanted, page)
+        return await self._fixture.list_mailboxes(caller, wanted, page)
 
 
 class FakeRequests(RequestService):
-    """Requests of a house."""
+    """Request service in memory."""
 
-    def __init__(self, house: "House") -> None:
-        self._house = house
+    def __init__(self, http_fixture: "HttpFixture") -> None:
+        self._fixture = http_fixture
 
     async def list(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestView]:
         self._refuse()
-        self._house.lists.append((caller, wanted, page))
-        records = list(self._house.records.values())
+        self._fixture.lists.append((caller, wanted, page))
+        records = list(self._fixture.records.values())
         found = [viewed(each) for each in records[: page.limit]]
         more = len(records) > page.limit
         return Page(found, Position(found[-1].record.created_at, found[-1].record.request_id) if more else None)
 
     async def read(self, caller: Caller, request_id: RequestId) -> RequestView:
         self._refuse()
-        record = self._house.records.get(request_id)
+        record = self._fixture.records.get(request_id)
         if record is None or record.tenant_id != caller.tenant_id:
             raise NotFound("There is no such request.")
         return viewed(record)
 
     async def watch(self, caller: Caller, request_id: RequestId, after: int) -> Happenings | None:
         await self.read(caller, request_id)
-        return None if after >= self._house.newest else self._follow(after)
+        return None if after >= self._fixture.newest else self._follow(after)
 
     async def approve(
         self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
     ) -> KeptAnswer:
         view = await self.read(caller, request_id)
-        self._house.acts.append((caller, act))
-        return KeptAnswer(render(view), self._house.replayed)
+        self._fixture.acts.append((caller, act))
+        return KeptAnswer(render(view), self._fixture.replayed)
 
     async def reject(
         self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
@@ -205,27 +205,27 @@ class FakeRequests(RequestService):
         *,
         render: Callable[[RequestView], bytes],
     ) -> KeptAnswer:
-        self._house.namings.append(naming)
+        self._fixture.namings.append(naming)
         return await self.approve(caller, request_id, act, render)
 
     async def _follow(self, after: int) -> Happenings:
-        house = self._house
-        house.watching += 1
+        http_fixture = self._fixture
+        http_fixture.watching += 1
         try:
-            while after < house.newest:
+            while after < http_fixture.newest:
                 after += 1
-                yield (Happening(after, house.records[REQUEST]),)
-            await house.ended.wait()
+                yield (Happening(after, http_fixture.records[REQUEST]),)
+            await http_fixture.ended.wait()
         finally:
-            house.watching -= 1
+            http_fixture.watching -= 1
 
     def _refuse(self) -> None:
-        if self._house.refusal is not None:
-            raise self._house.refusal
+        if self._fixture.refusal is not None:
+            raise self._fixture.refusal
 
 
 @dataclass
-class House:
+class HttpFixture:
     """What stands behind the API here. `refusal` is raised by every use case once it is set."""
 
     allowed: list[tuple[Caller, Operation]] = field(default_factory=list)
@@ -423,9 +423,9 @@ def record() -> RequestRecord:
     )
 
 
-def refusing(refusal: Refusal) -> House:
-    """A house that refuses everything it is asked."""
-    return House(refusal=refusal)
+def refusing(refusal: Refusal) -> HttpFixture:
+    """Build an API that refuses every call."""
+    return HttpFixture(refusal=refusal)
 
 
 def mailbox_record(caller: Caller, order: MailboxOrder) -> MailboxRecord:
