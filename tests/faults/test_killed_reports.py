@@ -11,8 +11,8 @@ from threading import Thread
 
 import pytest
 
+from tests.fake_smtp_server import FakeSmtpServer, open_smtp_server
 from tests.faults.test_killed_policies import GROUPS, GUESTS, number, take_all_with_a_kill
-from tests.post_office import PostOffice, open_post_office
 from tests.services import outside_database, wait_until
 
 # Reports wait five minutes at most for what was cut short, and a killed worker's leases end long before.
@@ -23,13 +23,13 @@ LEFT = "SELECT count(*) FROM chamberlain.notice"
 @pytest.mark.heavy
 @pytest.mark.timeout(300)
 def test_it_tells_of_every_group_once() -> None:
-    with outside_database() as empty, standing_office() as office:
-        outside = replace(empty, environment={**empty.environment, "CHAMBERLAIN_SMTP_URL": office.url})
+    with outside_database() as empty, running_smtp_server() as smtp_server:
+        outside = replace(empty, environment={**empty.environment, "CHAMBERLAIN_SMTP_URL": smtp_server.url})
         take_all_with_a_kill(outside)
         wait_until(lambda: number(outside, LEFT) == 0, ALL_TOLD_WITHIN, lambda: str(number(outside, LEFT)))
 
         reports: dict[str, dict[str, set[str]]] = defaultdict(dict)
-        for letter in office.received:
+        for letter in smtp_server.received:
             text = letter.part("plain")
             (group,) = re.findall(r"^About (\S+) of", text, re.MULTILINE)
             reports[group][letter.message["Message-ID"]] = set(re.findall(r"^- Guest \d+ ", text, re.MULTILINE))
@@ -40,13 +40,13 @@ def test_it_tells_of_every_group_once() -> None:
 
 
 @contextmanager
-def standing_office() -> Iterator[PostOffice]:
-    """A post office that is open whatever this test waits for."""
-    office, loop, end = PostOffice(), asyncio.new_event_loop(), asyncio.Event()
+def running_smtp_server() -> Iterator[FakeSmtpServer]:
+    """Run an SMTP server in a thread."""
+    smtp_server, loop, end = FakeSmtpServer(), asyncio.new_event_loop(), asyncio.Event()
     is_open = asyncio.Event()
 
     async def stand() -> None:
-        async with open_post_office(office):
+        async with open_smtp_server(smtp_server):
             is_open.set()
             await end.wait()
 
@@ -54,7 +54,7 @@ def standing_office() -> Iterator[PostOffice]:
     thread.start()
     try:
         asyncio.run_coroutine_threadsafe(is_open.wait(), loop).result(timeout=10)
-        yield office
+        yield smtp_server
     finally:
         loop.call_soon_threadsafe(end.set)
         thread.join()

@@ -11,7 +11,7 @@ from chamberlain.notifications.mail_server import MailServer, Sender, parse_smtp
 from chamberlain.queue.models import Claim, JobKind
 from tests.databases import Databases
 from tests.estates import Estate
-from tests.post_office import PostOffice, Received
+from tests.fake_smtp_server import FakeSmtpServer, Received
 
 SENDER = Sender("Chamberlain", "chamberlain@estate.example")
 LINK = "https://portal.estate.example/requests/{}"
@@ -27,7 +27,7 @@ class NoticeFixture:
     """A worker that sends notices, and where they arrive."""
 
     estate: Estate
-    office: PostOffice
+    smtp_server: FakeSmtpServer
     jobs: NoticeJobs
 
     async def claim(self) -> Claim:
@@ -36,9 +36,9 @@ class NoticeFixture:
 
     async def work(self) -> list[Received]:
         """Send due notices once, and return the received ones."""
-        before = len(self.office.received)
+        before = len(self.smtp_server.received)
         await self.jobs.send(await self.claim())
-        return self.office.received[before:]
+        return self.smtp_server.received[before:]
 
     async def change(self, statement: str, *values: object) -> None:
         """Do something behind everybody's back."""
@@ -57,9 +57,9 @@ class NoticeFixture:
         return len(notices), len(await self.estate.rows("SELECT FROM chamberlain.job WHERE kind = 'noticeSend'"))
 
 
-def notice_fixture(estate: Estate, office: PostOffice) -> NoticeFixture:
+def notice_fixture(estate: Estate, smtp_server: FakeSmtpServer) -> NoticeFixture:
     """The parts of one process."""
-    server = MailServer(parse_smtp_url(office.url), SENDER)
+    server = MailServer(parse_smtp_url(smtp_server.url), SENDER)
     jobs = NoticeJobs(
         estate.databases.worker,
         estate.people,
@@ -68,7 +68,7 @@ def notice_fixture(estate: Estate, office: PostOffice) -> NoticeFixture:
         CONFIRM,
         estate.read_time,
     )
-    return NoticeFixture(estate, office, jobs)
+    return NoticeFixture(estate, smtp_server, jobs)
 
 
 @asynccontextmanager

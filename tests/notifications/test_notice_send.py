@@ -16,6 +16,7 @@ from chamberlain.core.ids import RequestId, UserId
 from chamberlain.notifications.rules import GIVE_UP_AFTER
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, LEASE, PROJECT_TEAM, caller_of
+from tests.fake_smtp_server import FakeSmtpServer, open_smtp_server
 from tests.notifications.notice_fixture import (
     HAS_MAIL,
     LINK,
@@ -24,7 +25,6 @@ from tests.notifications.notice_fixture import (
     notice_fixture,
     open_databases_with_notices,
 )
-from tests.post_office import PostOffice, open_post_office
 from tests.requests.acts import act, administrator, retry
 from tests.requests.approvers import ALL_STAFF, Approving, all_of, any_of, approving, group, user
 
@@ -49,27 +49,27 @@ class House(NoticeFixture):
 
 
 @pytest.fixture
-async def told(databases: Databases) -> AsyncIterator[Databases]:
-    async with open_databases_with_notices(databases) as told:
-        yield told
+async def notice_databases(databases: Databases) -> AsyncIterator[Databases]:
+    async with open_databases_with_notices(databases) as notice_databases:
+        yield notice_databases
 
 
 @pytest.fixture
-async def office() -> AsyncIterator[PostOffice]:
-    async with open_post_office(PostOffice()) as office:
-        yield office
+async def smtp_server() -> AsyncIterator[FakeSmtpServer]:
+    async with open_smtp_server(FakeSmtpServer()) as smtp_server:
+        yield smtp_server
 
 
-def house_of(house: Approving, office: PostOffice) -> House:
-    notices = notice_fixture(house.estate, office)
-    return House(notices.estate, notices.office, notices.jobs, house)
+def house_of(house: Approving, smtp_server: FakeSmtpServer) -> House:
+    notices = notice_fixture(house.estate, smtp_server)
+    return House(notices.estate, notices.smtp_server, notices.jobs, house)
 
 
 @pytest.fixture
-async def place(told: Databases, office: PostOffice) -> House:
+async def place(notice_databases: Databases, smtp_server: FakeSmtpServer) -> House:
     """Two approve at the first level, one of them at the second."""
-    house = await approving(told, all_of(user(DARA), user(BEN)), any_of(user(CLEO)), days=14)
-    return house_of(house, office)
+    house = await approving(notice_databases, all_of(user(DARA), user(BEN)), any_of(user(CLEO)), days=14)
+    return house_of(house, smtp_server)
 
 
 async def test_it_works(place: House) -> None:
@@ -78,7 +78,7 @@ async def test_it_works(place: House) -> None:
     sent = await place.work()
 
     assert sorted(each.to for each in sent) == ["ben@estate.example", "dara@estate.example"]
-    content = place.office.to("dara@estate.example")
+    content = place.smtp_server.to("dara@estate.example")
     assert content.sender == "chamberlain@estate.example"
     assert content.message["To"].addresses[0].display_name == "Dara Lindqvist"
     assert content.message["Subject"] == 'Your approval is needed: group "Apollo"'
@@ -142,9 +142,11 @@ async def test_it_works_for_a_failure(place: House) -> None:
     assert "The suite has no room for &lt;more&gt; groups." in content.part("html")
 
 
-async def test_it_works_for_approvers_whom_an_administrator_has_named(told: Databases, office: PostOffice) -> None:
+async def test_it_works_for_approvers_whom_an_administrator_has_named(
+    notice_databases: Databases, smtp_server: FakeSmtpServer
+) -> None:
     gone = UUID("0000dead-0000-4000-8000-000000000000")
-    place = house_of(await approving(told, any_of(group(gone))), office)
+    place = house_of(await approving(notice_databases, any_of(group(gone))), smtp_server)
     request_id = await place.house.ask()
     assert await place.work() == []
 
@@ -154,10 +156,10 @@ async def test_it_works_for_approvers_whom_an_administrator_has_named(told: Data
 
 
 async def test_it_tells_those_who_were_named_once_after_the_mail_server_was_away(
-    told: Databases, office: PostOffice
+    notice_databases: Databases, smtp_server: FakeSmtpServer
 ) -> None:
     gone = UUID("0000dead-0000-4000-8000-000000000000")
-    place = house_of(await approving(told, any_of(group(gone))), office)
+    place = house_of(await approving(notice_databases, any_of(group(gone))), smtp_server)
     request_id = await place.house.ask()
     await place.house.name_approvers(request_id, administrator(ADA), DARA)
 
@@ -171,7 +173,7 @@ async def test_it_works_in_the_language_of_each(place: House) -> None:
 
     await place.work()
 
-    german, english = place.office.to("dara@estate.example"), place.office.to("ben@estate.example")
+    german, english = place.smtp_server.to("dara@estate.example"), place.smtp_server.to("ben@estate.example")
     assert german.message["Subject"] == "Ihre Genehmigung ist gefragt: Gruppe „Apollo“"
     assert "Ein Antrag von Ada Achterberg wartet auf Genehmigung" in german.part("plain")
     assert '<html lang="de">' in german.part("html")
@@ -184,7 +186,7 @@ async def test_it_handles_a_name_as_data(place: House) -> None:
 
     await place.work()
 
-    content = place.office.to("dara@estate.example")
+    content = place.smtp_server.to("dara@estate.example")
     assert content.message["Subject"].startswith('Your approval is needed: group "</title><script>')
     assert "<script" not in content.part("html")
     assert "{requester}" in content.part("plain")
@@ -193,7 +195,7 @@ async def test_it_handles_a_name_as_data(place: House) -> None:
 
 
 async def test_it_tells_everybody_but_who_is_refused(place: House, caplog: pytest.LogCaptureFixture) -> None:
-    place.office.refusals["ben@estate.example"] = "550 5.1.1 no such user"
+    place.smtp_server.refusals["ben@estate.example"] = "550 5.1.1 no such user"
     await place.house.ask()
 
     with caplog.at_level(logging.WARNING):
@@ -208,12 +210,12 @@ async def test_it_tells_everybody_but_who_is_refused(place: House, caplog: pytes
 
 
 async def test_it_tries_again_for_whom_the_server_puts_off(place: House) -> None:
-    place.office.refusals["ben@estate.example"] = "450 4.2.0 come back later"
+    place.smtp_server.refusals["ben@estate.example"] = "450 4.2.0 come back later"
     await place.house.ask()
     assert [each.to for each in await place.work()] == ["dara@estate.example"]
     assert await place.left() == (1, 1)
 
-    del place.office.refusals["ben@estate.example"]
+    del place.smtp_server.refusals["ben@estate.example"]
     assert await place.work() == []
     await place.wait(timedelta(seconds=10))
 
@@ -222,7 +224,7 @@ async def test_it_tries_again_for_whom_the_server_puts_off(place: House) -> None
 
 
 async def test_it_tells_the_others_where_the_server_hangs_up_at_one(place: House) -> None:
-    place.office.refusals = {"dara@estate.example": "421 4.7.0 not now"}
+    place.smtp_server.refusals = {"dara@estate.example": "421 4.7.0 not now"}
     await place.house.ask()
 
     assert await place.work() == []
@@ -232,12 +234,12 @@ async def test_it_tells_the_others_where_the_server_hangs_up_at_one(place: House
     assert await place.left() == (1, 1)
 
 
-async def test_it_handles_a_server_that_is_away_for_a_while(told: Databases) -> None:
+async def test_it_handles_a_server_that_is_away_for_a_while(notice_databases: Databases) -> None:
     with socket.socket() as reserved:
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         reserved.bind(("127.0.0.1", 0))
-        office = PostOffice(port=reserved.getsockname()[1])
-        place = house_of(await approving(told, any_of(user(DARA))), office)
+        smtp_server = FakeSmtpServer(port=reserved.getsockname()[1])
+        place = house_of(await approving(notice_databases, any_of(user(DARA))), smtp_server)
         await place.house.ask()
         for wait in (10, 30, 120):
             assert await place.work() == []
@@ -246,15 +248,17 @@ async def test_it_handles_a_server_that_is_away_for_a_while(told: Databases) -> 
             assert (await place.claim()).jobs == ()
             await place.wait(timedelta(seconds=1))
 
-    async with open_post_office(office):
+    async with open_smtp_server(smtp_server):
         (content,) = await place.work()
 
     assert content.to == "dara@estate.example"
     assert await place.left() == (0, 0)
 
 
-async def test_it_gives_up_after_days_with_a_line(told: Databases, caplog: pytest.LogCaptureFixture) -> None:
-    place = house_of(await approving(told, any_of(user(DARA))), PostOffice(port=1))
+async def test_it_gives_up_after_days_with_a_line(
+    notice_databases: Databases, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = house_of(await approving(notice_databases, any_of(user(DARA))), FakeSmtpServer(port=1))
     await place.fail()
     await place.work()
     assert await place.left() == (1, 1)
@@ -269,20 +273,20 @@ async def test_it_gives_up_after_days_with_a_line(told: Databases, caplog: pytes
 
 async def test_it_sends_again_under_the_same_id_when_the_worker_is_killed(place: House) -> None:
     await place.fail()
-    place.office.holds = True
+    place.smtp_server.holds = True
     killed = asyncio.create_task(place.work())
     async with asyncio.timeout(10):
-        await place.office.arrived.wait()
+        await place.smtp_server.arrived.wait()
     killed.cancel()
     with suppress(asyncio.CancelledError):
         await killed
-    place.office.holds = False
+    place.smtp_server.holds = False
     assert (await place.claim()).jobs == ()
 
     await place.wait(LEASE + timedelta(seconds=1))
     await place.work()
 
-    first, second = place.office.received
+    first, second = place.smtp_server.received
     assert first.message["Message-ID"] == second.message["Message-ID"]
     assert first.part("plain") == second.part("plain")
     assert await place.left() == (0, 0)
@@ -340,11 +344,11 @@ async def test_it_waits_where_there_is_no_server_any_more(place: House) -> None:
     assert len(await place.work()) == 1
 
 
-async def test_it_works_for_a_large_group(told: Databases, office: PostOffice) -> None:
+async def test_it_works_for_a_large_group(notice_databases: Databases, smtp_server: FakeSmtpServer) -> None:
     users = [UserId(UUID(int=0xBEEF0000 << 96 | number)) for number in range(55)]
-    place = house_of(await approving(told, any_of(group(ALL_STAFF))), office)
+    place = house_of(await approving(notice_databases, any_of(group(ALL_STAFF))), smtp_server)
     await place.change(MANY, ESTATE, users, ALL_STAFF)
-    place.office.refusals = {f"user{number}@estate.example": "550 no" for number in (3, 30)}
+    place.smtp_server.refusals = {f"user{number}@estate.example": "550 no" for number in (3, 30)}
     await place.house.ask()
 
     sent = await place.work()

@@ -18,7 +18,7 @@ from chamberlain.embedded.identity.certificates import ServerCertificate, make_s
 from chamberlain.notifications.mail_server import MailServer, Protection, Sender, parse_smtp_url
 from chamberlain.notifications.rendering import Mail
 from chamberlain.notifications.texts import Language
-from tests.post_office import PASSWORD, USER, PostOffice, Received, open_post_office
+from tests.fake_smtp_server import PASSWORD, USER, FakeSmtpServer, Received, open_smtp_server
 
 SENDER = Sender("Chamberlain of Züri", "chamberlain@estate.example")
 AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -32,10 +32,10 @@ def mail(address: str = "dara@estate.example", **changed: str) -> Mail:
     return replace(one, **changed)  # type: ignore[arg-type]  # Only texts are changed here.
 
 
-async def taken(office: PostOffice, sent: Mail) -> Received:
-    """The mail as the post office has it."""
-    assert await server_at(office.url).send([sent]) == [None]
-    return office.received[-1]
+async def taken(smtp_server: FakeSmtpServer, sent: Mail) -> Received:
+    """Send a mail and return the received message."""
+    assert await server_at(smtp_server.url).send([sent]) == [None]
+    return smtp_server.received[-1]
 
 
 def mail_headers(content: Received) -> Sequence[str]:
@@ -53,9 +53,9 @@ def server_at(url: str, *, trusts: str | None = None) -> MailServer:
 
 
 @pytest.fixture
-async def office() -> AsyncIterator[PostOffice]:
-    async with open_post_office(PostOffice()) as office:
-        yield office
+async def smtp_server() -> AsyncIterator[FakeSmtpServer]:
+    async with open_smtp_server(FakeSmtpServer()) as smtp_server:
+        yield smtp_server
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +63,12 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> ServerCertificate:
     return make_server_certificate(tmp_path_factory.mktemp("certificate"), datetime.now(UTC))
 
 
-async def test_it_works(office: PostOffice) -> None:
+async def test_it_works(smtp_server: FakeSmtpServer) -> None:
     sent = mail()
 
-    assert await server_at(office.url).send([sent]) == [None]
+    assert await server_at(smtp_server.url).send([sent]) == [None]
 
-    received = office.to("dara@estate.example")
+    received = smtp_server.to("dara@estate.example")
     message = received.message
     assert received.sender == SENDER.address
     assert message["Subject"] == sent.subject
@@ -84,11 +84,11 @@ async def test_it_works(office: PostOffice) -> None:
     assert received.part("html").splitlines() == sent.html.splitlines()
 
 
-async def test_it_works_for_several_over_one_connection(office: PostOffice) -> None:
-    outcomes = await server_at(office.url).send([mail(f"user{n}@estate.example") for n in range(5)])
+async def test_it_works_for_several_over_one_connection(smtp_server: FakeSmtpServer) -> None:
+    outcomes = await server_at(smtp_server.url).send([mail(f"user{n}@estate.example") for n in range(5)])
 
     assert outcomes == [None] * 5
-    assert len(office.received) == 5
+    assert len(smtp_server.received) == 5
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ async def test_it_works_for_several_over_one_connection(office: PostOffice) -> N
         "\\" * 80 + '"' * 80,
     ],
 )
-async def test_it_handles_names_that_would_be_headers_and_addresses(office: PostOffice, hostile: str) -> None:
-    headers = mail_headers(await taken(office, mail()))
+async def test_it_handles_names_that_would_be_headers_and_addresses(smtp_server: FakeSmtpServer, hostile: str) -> None:
+    headers = mail_headers(await taken(smtp_server, mail()))
 
-    received = await taken(office, mail(subject=f"Rejected: {hostile}", name=hostile))
+    received = await taken(smtp_server, mail(subject=f"Rejected: {hostile}", name=hostile))
 
     assert mail_headers(received) == headers
     assert [each.addr_spec for each in received.message["To"].addresses] == ["dara@estate.example"]
@@ -118,88 +118,88 @@ async def test_it_handles_names_that_would_be_headers_and_addresses(office: Post
 async def test_it_works_protected(certificate: ServerCertificate, how: str) -> None:
     from_start = how == "from the start"
     starttls, tls = (None, certificate.context) if from_start else (certificate.context, None)
-    async with open_post_office(PostOffice(), starttls=starttls, tls=tls) as office:
-        url = f"{'smtps' if from_start else 'smtp'}://127.0.0.1:{office.port}"
+    async with open_smtp_server(FakeSmtpServer(), starttls=starttls, tls=tls) as smtp_server:
+        url = f"{'smtps' if from_start else 'smtp'}://127.0.0.1:{smtp_server.port}"
         server = server_at(url + "?starttls=required" * (how == "required"), trusts=certificate.authority_pem)
 
         assert await server.send([mail()]) == [None]
 
-    assert office.to("dara@estate.example").is_protected
+    assert smtp_server.to("dara@estate.example").is_protected
 
 
 async def test_it_works_with_a_password(certificate: ServerCertificate) -> None:
-    async with open_post_office(PostOffice(), starttls=certificate.context, asks=True) as office:
-        server = server_at(f"smtp://{CREDENTIALS}localhost:{office.port}", trusts=certificate.authority_pem)
+    async with open_smtp_server(FakeSmtpServer(), starttls=certificate.context, requires_password=True) as smtp_server:
+        server = server_at(f"smtp://{CREDENTIALS}localhost:{smtp_server.port}", trusts=certificate.authority_pem)
 
         assert await server.send([mail()]) == [None]
 
-    assert office.to("dara@estate.example").signed_in
-    assert office.to("dara@estate.example").is_protected
+    assert smtp_server.to("dara@estate.example").signed_in
+    assert smtp_server.to("dara@estate.example").is_protected
 
 
-async def test_it_works_for_an_address_beyond_ascii(office: PostOffice) -> None:
-    assert await server_at(office.url).send([mail("ädä@zürich.example")]) == [None]
+async def test_it_works_for_an_address_beyond_ascii(smtp_server: FakeSmtpServer) -> None:
+    assert await server_at(smtp_server.url).send([mail("ädä@zürich.example")]) == [None]
 
-    assert office.recipients == ["ädä@xn--zrich-kva.example"]
+    assert smtp_server.recipients == ["ädä@xn--zrich-kva.example"]
 
 
-async def test_it_rejects_a_domain_that_would_become_another_one(office: PostOffice) -> None:
-    (outcome,) = await server_at(office.url).send([mail("dara@straße.example")])
+async def test_it_rejects_a_domain_that_would_become_another_one(smtp_server: FakeSmtpServer) -> None:
+    (outcome,) = await server_at(smtp_server.url).send([mail("dara@straße.example")])
 
     assert isinstance(outcome, Rejected)
-    assert office.recipients == []
+    assert smtp_server.recipients == []
 
 
-async def test_it_rejects_one_recipient_and_goes_on(office: PostOffice) -> None:
-    office.refusals = {"gone@estate.example": "550 5.1.1 unknown", "full@estate.example": "452 4.2.2 full"}
+async def test_it_rejects_one_recipient_and_goes_on(smtp_server: FakeSmtpServer) -> None:
+    smtp_server.refusals = {"gone@estate.example": "550 5.1.1 unknown", "full@estate.example": "452 4.2.2 full"}
 
     addresses = ["gone@estate.example", "ada@estate.example", "full@estate.example", "dara@estate.example"]
-    gone, ada, full, dara = await server_at(office.url).send([mail(address) for address in addresses])
+    gone, ada, full, dara = await server_at(smtp_server.url).send([mail(address) for address in addresses])
 
     assert (ada, dara) == (None, None)
     assert isinstance(gone, Rejected)
     assert "550 5.1.1 unknown" in gone.detail
     assert isinstance(full, TryAgain)
     assert "452 4.2.2 full" in full.reason
-    assert office.recipients == ["ada@estate.example", "dara@estate.example"]
+    assert smtp_server.recipients == ["ada@estate.example", "dara@estate.example"]
 
 
 @pytest.mark.parametrize(
     ("answer", "expected"), [("554 no", Rejected), ("451 later", TryAgain), ("421 busy", TryAgain)]
 )
 async def test_it_rejects_what_the_server_does_not_take(
-    office: PostOffice, answer: str, expected: type[Exception]
+    smtp_server: FakeSmtpServer, answer: str, expected: type[Exception]
 ) -> None:
-    office.data_answer = answer
+    smtp_server.data_answer = answer
 
-    outcomes = await server_at(office.url).send([mail(), mail("ada@estate.example")])
+    outcomes = await server_at(smtp_server.url).send([mail(), mail("ada@estate.example")])
 
     assert [type(each) for each in outcomes][:1] == [expected]
 
 
-async def test_it_handles_a_server_that_does_not_take_mail_from_us(office: PostOffice) -> None:
-    office.sender_answer = "553 not from you"
+async def test_it_handles_a_server_that_does_not_take_mail_from_us(smtp_server: FakeSmtpServer) -> None:
+    smtp_server.sender_answer = "553 not from you"
 
-    (outcome,) = await server_at(office.url).send([mail()])
+    (outcome,) = await server_at(smtp_server.url).send([mail()])
 
     assert isinstance(outcome, TryAgain)
     assert "553 not from you" in outcome.reason
 
 
-async def test_it_rejects_an_address_that_cannot_stand_in_a_header(office: PostOffice) -> None:
-    bad, good = await server_at(office.url).send([mail("a@x.example\r\nBcc: eve@evil.example"), mail()])
+async def test_it_rejects_an_address_that_cannot_stand_in_a_header(smtp_server: FakeSmtpServer) -> None:
+    bad, good = await server_at(smtp_server.url).send([mail("a@x.example\r\nBcc: eve@evil.example"), mail()])
 
     assert isinstance(bad, Rejected)
     assert good is None
-    assert len(office.received) == 1
+    assert len(smtp_server.received) == 1
 
 
 @pytest.mark.parametrize("field", ["subject", "name", "id"])
-async def test_it_rejects_a_second_line_in_a_header(office: PostOffice, field: str) -> None:
-    (outcome,) = await server_at(office.url).send([mail(**{field: "one\r\nBcc: eve@evil.example"})])
+async def test_it_rejects_a_second_line_in_a_header(smtp_server: FakeSmtpServer, field: str) -> None:
+    (outcome,) = await server_at(smtp_server.url).send([mail(**{field: "one\r\nBcc: eve@evil.example"})])
 
     assert isinstance(outcome, Rejected)
-    assert office.received == []
+    assert smtp_server.received == []
 
 
 async def test_it_handles_a_server_that_is_away() -> None:
@@ -212,8 +212,8 @@ async def test_it_handles_a_server_that_is_away() -> None:
 
 
 async def test_it_handles_a_wrong_password(certificate: ServerCertificate) -> None:
-    async with open_post_office(PostOffice(), starttls=certificate.context, asks=True) as office:
-        server = server_at(f"smtp://{USER}:wrong@localhost:{office.port}", trusts=certificate.authority_pem)
+    async with open_smtp_server(FakeSmtpServer(), starttls=certificate.context, requires_password=True) as smtp_server:
+        server = server_at(f"smtp://{USER}:wrong@localhost:{smtp_server.port}", trusts=certificate.authority_pem)
 
         with pytest.raises(TryAgain, match="535"):
             await server.send([mail()])
@@ -221,27 +221,27 @@ async def test_it_handles_a_wrong_password(certificate: ServerCertificate) -> No
 
 @pytest.mark.parametrize("url", ["smtp://{}127.0.0.1:{}", "smtp://{}127.0.0.1:{}?starttls=required"])
 async def test_it_rejects_to_show_a_password_to_everybody(url: str) -> None:
-    async with open_post_office(PostOffice(), asks=True) as office:
+    async with open_smtp_server(FakeSmtpServer(), requires_password=True) as smtp_server:
         with pytest.raises(TryAgain):
-            await server_at(url.format(CREDENTIALS, office.port)).send([mail()])
+            await server_at(url.format(CREDENTIALS, smtp_server.port)).send([mail()])
 
         # Unless somebody says so.
-        openly = f"smtp://{CREDENTIALS}127.0.0.1:{office.port}?starttls=never"
+        openly = f"smtp://{CREDENTIALS}127.0.0.1:{smtp_server.port}?starttls=never"
         assert await server_at(openly).send([mail()]) == [None]
 
 
 async def test_it_rejects_a_certificate_of_somebody_else(certificate: ServerCertificate) -> None:
-    async with open_post_office(PostOffice(), starttls=certificate.context) as office:
+    async with open_smtp_server(FakeSmtpServer(), starttls=certificate.context) as smtp_server:
         with pytest.raises(TryAgain, match=r"(?i)certificate"):
-            await server_at(office.url).send([mail()])
+            await server_at(smtp_server.url).send([mail()])
 
-    assert office.received == []
+    assert smtp_server.received == []
 
 
-async def test_it_handles_a_connection_that_breaks_off(office: PostOffice) -> None:
-    office.data_answer = "421 we close"
+async def test_it_handles_a_connection_that_breaks_off(smtp_server: FakeSmtpServer) -> None:
+    smtp_server.data_answer = "421 we close"
 
-    outcomes: Sequence[object] = await server_at(office.url).send([mail() for _ in range(3)])
+    outcomes: Sequence[object] = await server_at(smtp_server.url).send([mail() for _ in range(3)])
 
     assert [type(each) for each in outcomes] == [TryAgain] * 3
 

@@ -17,10 +17,10 @@ from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim
 from tests.databases import Databases
 from tests.estates import ADA, ESTATE, LEASE, service_of
+from tests.fake_smtp_server import FakeSmtpServer, Received, open_smtp_server
 from tests.guests.assignments.guest_fixture import NINETY_DAYS, GuestFixture, guest_fixture
 from tests.guests.policies.policy_runs import Runs, make_guests, new_group
 from tests.notifications.notice_fixture import NoticeFixture, notice_fixture, open_databases_with_notices
-from tests.post_office import PostOffice, Received, open_post_office
 from tests.queue.deadly import Cut, CutDatabase, CutGuests, Killed
 
 # Before a worker is killed at one of its points, it has got past all the others; there are some dozens.
@@ -66,8 +66,11 @@ SELECT DISTINCT data -> 'subject' ->> 'id' FROM chamberlain.event WHERE type LIK
 
 @pytest.fixture
 async def notices(example: Databases) -> AsyncIterator[NoticeFixture]:
-    async with open_databases_with_notices(example) as told, open_post_office(PostOffice()) as office:
-        yield notice_fixture(service_of(told), office)
+    async with (
+        open_databases_with_notices(example) as notice_databases,
+        open_smtp_server(FakeSmtpServer()) as smtp_server,
+    ):
+        yield notice_fixture(service_of(notice_databases), smtp_server)
 
 
 @pytest.mark.parametrize("action", ["remove", pytest.param("disable", marks=pytest.mark.heavy)])
@@ -79,7 +82,7 @@ async def test_it_tells_once_what_was_cut_short(notices: NoticeFixture, action: 
         *two, third = await make_guests(runs, 3)
         await runs.join(two)
         await guest_rules.assign(runs.group_id, policyId=str(NINETY_DAYS))
-        notices.office.received.clear()
+        notices.smtp_server.received.clear()
 
         cut, was_killed = Cut(place), False
         for day in DAYS:
@@ -89,7 +92,7 @@ async def test_it_tells_once_what_was_cut_short(notices: NoticeFixture, action: 
             was_killed |= await run_and_kill(runs, notices, cut)
             await notices.work()
 
-        assert [parts(content) for content in notices.office.received] == [
+        assert [parts(content) for content in notices.smtp_server.received] == [
             ("may stay until Guest 1 Guest 2", ""),
             ("may stay until Guest 3", "is over Guest 1 Guest 2"),
             ("", "is over Guest 3"),
@@ -112,13 +115,13 @@ async def test_there_are_as_many_mails_as_groups_with_something_to_tell(
     everything = [await make_group(guest_rules, rules, guests) for rules, guests in groups]
 
     for day, cut in enumerate(cuts):
-        notices.office.received.clear()
+        notices.smtp_server.received.clear()
         notices.estate.moment = everything[0].began_at + timedelta(days=day)
         await run_all_and_kill(guest_rules, [runs.group_id for runs in everything], notices, cut)
         await notices.work()
 
-        told = await notices.estate.rows(TOLD_OF, notices.estate.moment)
-        assert sorted(map(group_of, notices.office.received)) == sorted(str(group_id) for (group_id,) in told)
+        reported = await notices.estate.rows(TOLD_OF, notices.estate.moment)
+        assert sorted(map(group_of, notices.smtp_server.received)) == sorted(str(group_id) for (group_id,) in reported)
         assert await notices.left() == (0, 0)
 
 

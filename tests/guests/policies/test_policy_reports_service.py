@@ -17,6 +17,7 @@ from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord
 from chamberlain.guests.policies.reports import MAX_NAMED
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, ESTATE, OPERATOR, TRACE, Estate, caller_of, service_of
+from tests.fake_smtp_server import FakeSmtpServer, Received, open_smtp_server
 from tests.guests.assignments.guest_fixture import GIL, HANDBOOK, ZERO, guest_fixture
 from tests.guests.findings.finding_fixture import finding_fixture, rendered
 from tests.guests.policies.policy_runs import Runs, make_guests, new_group
@@ -28,7 +29,6 @@ from tests.notifications.notice_fixture import (
     notice_fixture,
     open_databases_with_notices,
 )
-from tests.post_office import PostOffice, Received, open_post_office
 from tests.requests.acts import act
 
 POLICY = PolicyId(UUID("90110000-0000-4000-8000-0000000000f1"))
@@ -95,21 +95,21 @@ class House:
 
 
 @pytest.fixture
-async def told(example: Databases) -> AsyncIterator[Databases]:
-    async with open_databases_with_notices(example) as told:
-        yield told
+async def notice_databases(example: Databases) -> AsyncIterator[Databases]:
+    async with open_databases_with_notices(example) as notice_databases:
+        yield notice_databases
 
 
 @pytest.fixture
-async def office() -> AsyncIterator[PostOffice]:
-    async with open_post_office(PostOffice()) as office:
-        yield office
+async def smtp_server() -> AsyncIterator[FakeSmtpServer]:
+    async with open_smtp_server(FakeSmtpServer()) as smtp_server:
+        yield smtp_server
 
 
 @pytest.fixture
-def house(told: Databases, office: PostOffice) -> House:
-    estate = service_of(told)
-    return House(Runs(guest_fixture(estate)), notice_fixture(estate, office))
+def house(notice_databases: Databases, smtp_server: FakeSmtpServer) -> House:
+    estate = service_of(notice_databases)
+    return House(Runs(guest_fixture(estate)), notice_fixture(estate, smtp_server))
 
 
 async def test_it_works(house: House) -> None:
@@ -169,7 +169,7 @@ async def test_it_works_for_what_was_done(house: House) -> None:
     assert f"- {house.at(90)}, Gil Hartmann (gil@partner.example)" in reminder
     assert "finding confirm" not in reminder
     assert "The time for which these guests may stay is over. They were removed:\n\n- Gil Hartmann (gil@" in removal
-    assert house.notices.office.received[1].message["Subject"] == 'Guest policy: group "All staff"'
+    assert house.notices.smtp_server.received[1].message["Subject"] == 'Guest policy: group "All staff"'
 
 
 async def test_it_works_for_an_account_that_was_disabled(house: House) -> None:
@@ -276,7 +276,7 @@ async def test_it_makes_another_report_while_one_is_on_its_way(house: House) -> 
 
     assert len(await house.notices.work()) == 1
     await house.notices.jobs.send(first)
-    assert len(house.notices.office.received) == 2
+    assert len(house.notices.smtp_server.received) == 2
     assert await house.notices.left() == (0, 0)
 
 
@@ -409,10 +409,10 @@ async def test_it_handles_a_directory_that_does_not_answer(house: House) -> None
 
 async def test_it_tells_nobody_twice_of_a_report_that_was_cut_short(house: House) -> None:
     await house.notices.change(OWN, ESTATE, house.runs.group_id, BEN)
-    house.notices.office.refusals["ben@estate.example"] = "450 4.2.0 later"
+    house.notices.smtp_server.refusals["ben@estate.example"] = "450 4.2.0 later"
     await house.assign(review=REVIEW)
     assert [each.to for each in await house.mail(0, 30)] == ["ada@estate.example"]
-    house.notices.office.refusals.clear()
+    house.notices.smtp_server.refusals.clear()
 
     # The next run does not put its own into a report that somebody has already.
     assert sorted(each.to for each in await house.mail(37)) == ["ada@estate.example", "ben@estate.example"]
@@ -421,8 +421,8 @@ async def test_it_tells_nobody_twice_of_a_report_that_was_cut_short(house: House
     assert [each.to for each in await house.notices.work()] == ["ben@estate.example"]
 
 
-async def test_it_writes_nothing_where_nobody_is_told_by_mail(estate: Estate, office: PostOffice) -> None:
-    house = House(Runs(guest_fixture(estate)), notice_fixture(estate, office))
+async def test_it_writes_nothing_where_nobody_is_told_by_mail(estate: Estate, smtp_server: FakeSmtpServer) -> None:
+    house = House(Runs(guest_fixture(estate)), notice_fixture(estate, smtp_server))
     await house.assign(review=REVIEW)
 
     assert await house.mail(0, 30, 40) == []

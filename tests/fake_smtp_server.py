@@ -1,4 +1,4 @@
-"""A real mail server for tests, on loopback: it takes what it is given, unless a test has it refuse something."""
+"""A fake SMTP server on loopback. It accepts every message that a test does not refuse."""
 
 import asyncio
 import ssl
@@ -17,7 +17,7 @@ USER, PASSWORD = "chamberlain", "pass:wörd/@?"
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message, whom its envelope named, and what the connection was."""
+    """A received message with its envelope and connection."""
 
     to: str
     sender: str
@@ -33,9 +33,12 @@ class Received:
 
 
 @dataclass(slots=True)
-class PostOffice:
-    """What was delivered. `refusals` are answers to recipients, such as `550 unknown`, `data_answer` one to every
-    message; with `holds` it has every message and does not say so."""
+class FakeSmtpServer:
+    """An SMTP server that keeps its messages.
+
+    `refusals` are replies per recipient, such as `550 unknown`; `data_answer` is the reply to every message. With
+    `holds`, it stores a message and never replies.
+    """
 
     port: int = 0
     received: list[Received] = field(default_factory=list)
@@ -47,16 +50,16 @@ class PostOffice:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """URL of the server."""
         return f"smtp://127.0.0.1:{self.port}"
 
     @property
     def recipients(self) -> Sequence[str]:
-        """Whom it has something for, in alphabetical order."""
+        """Recipients of all messages, sorted."""
         return sorted(each.to for each in self.received)
 
     def to(self, address: str) -> Received:
-        """The one message for somebody."""
+        """Return the only message for an address."""
         (found,) = [each for each in self.received if each.to == address]
         return found
 
@@ -94,31 +97,38 @@ class PostOffice:
         return "250 OK"
 
 
-def let_in(_server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, data: object) -> AuthResult:
-    """Let in who knows the password."""
+def authenticate(_server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, data: object) -> AuthResult:
+    """Check the user name and the password."""
     known = isinstance(data, LoginPassword) and (data.login, data.password) == (USER.encode(), PASSWORD.encode())
     return AuthResult(success=known, handled=False)
 
 
 @asynccontextmanager
-async def open_post_office(
-    office: PostOffice, *, starttls: ssl.SSLContext | None = None, tls: ssl.SSLContext | None = None, asks: bool = False
-) -> AsyncIterator[PostOffice]:
-    """Open at its port, or at a free one; with STARTTLS or TLS where a context is given. `asks` is for a password."""
+async def open_smtp_server(
+    fake_server: FakeSmtpServer,
+    *,
+    starttls: ssl.SSLContext | None = None,
+    tls: ssl.SSLContext | None = None,
+    requires_password: bool = False,
+) -> AsyncIterator[FakeSmtpServer]:
+    """Serve on its port, or on a free one.
+
+    A context enables STARTTLS or TLS; `requires_password` enables authentication.
+    """
     loop = asyncio.get_running_loop()
     connections: list[SMTP] = []
 
     def connection() -> SMTP:
         with warnings.catch_warnings():
-            # It warns of passwords without TLS, which is what a test asks for.
+            # aiosmtpd warns about passwords without TLS, which the tests need.
             warnings.simplefilter("ignore")
             made = SMTP(
-                office,
+                fake_server,
                 hostname="localhost",
                 ident="test",
                 tls_context=starttls,
-                authenticator=let_in if asks else None,
-                auth_required=asks,
+                authenticator=authenticate if requires_password else None,
+                auth_required=requires_password,
                 auth_require_tls=False,
                 enable_SMTPUTF8=True,
                 loop=loop,
@@ -126,10 +136,10 @@ async def open_post_office(
         connections.append(made)
         return made
 
-    server = await loop.create_server(connection, "127.0.0.1", office.port, ssl=tls)
-    office.port = server.sockets[0].getsockname()[1]
+    server = await loop.create_server(connection, "127.0.0.1", fake_server.port, ssl=tls)
+    fake_server.port = server.sockets[0].getsockname()[1]
     try:
-        yield office
+        yield fake_server
     finally:
         server.close()
         for each in connections:
