@@ -44,7 +44,7 @@ from chamberlain.templates.submission import Submitter
 from tests.databases import Databases, filled_database
 from tests.estate_parts import Means, group_service, mailbox_service, provision_groups, provision_mailboxes
 from tests.example import configuration_in, example_document
-from tests.troubles import TroubledDirectory, TroubledPeople
+from tests.faulty_directory import FaultyDirectory, FaultyPeople
 
 ESTATE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 OTHER_HOUSE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000002"))
@@ -103,8 +103,8 @@ class Estate:
     """The parts of a service with the example estate behind them. `moment` is what its clock shows."""
 
     databases: Databases
-    people: TroubledPeople
-    directory: TroubledDirectory
+    people: FaultyPeople
+    directory: FaultyDirectory
     catalog: Catalog
     acceptor: Acceptor
     groups: GroupService
@@ -255,9 +255,9 @@ async def open_estate(databases: Databases, configuration: Configuration | None 
 
 def service_of(databases: Databases) -> Estate:
     """The parts of one process."""
-    people = TroubledPeople(EmbeddedPeople(Register(databases.application.pool)))
+    people = FaultyPeople(EmbeddedPeople(Register(databases.application.pool)))
     pool = databases.worker.pool
-    directory = TroubledDirectory(
+    directory = FaultyDirectory(
         EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER), Mailboxes(pool, key_member=KEY_MEMBER))
     )
     catalog = Catalog(databases.application)

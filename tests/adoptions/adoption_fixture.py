@@ -37,13 +37,13 @@ class AdoptionsWithFaults(Adoptions):
     """
 
     adoptions: Adoptions
-    trouble: TryAgain | None = None
+    error: TryAgain | None = None
     faults: dict[UUID, OutsideFault] = field(default_factory=dict)
     marked: list[Marking] = field(default_factory=list)
 
     async def mailboxes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> MailboxPage:
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         return await self.adoptions.mailboxes(tenant_id, extension, cursor)
 
     async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
@@ -53,8 +53,8 @@ class AdoptionsWithFaults(Adoptions):
         return await self._with_faults(markings, await self.adoptions.unmark(self._well(markings)))
 
     def _well(self, markings: Sequence[Marking]) -> list[Marking]:
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         self.marked.extend(markings)
         return [one for one in markings if one.id not in self.faults]
 

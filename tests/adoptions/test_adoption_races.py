@@ -14,8 +14,8 @@ from chamberlain.directory.port import MailboxPage, Marking
 from tests.adoptions.adoption_fixture import AdoptionFixture, AdoptionsWithFaults, adoption_fixture
 from tests.directory.mailbox_work import plain
 from tests.estates import ESTATE, PREFIXES, Estate
+from tests.faulty_directory import FaultyPeople
 from tests.guests.assignments.guest_fixture import expire_leases, make_due
-from tests.troubles import TroubledPeople
 
 TAKE = """
 INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
@@ -29,7 +29,7 @@ async def adoption(estate: Estate) -> AdoptionFixture:
 
 
 @dataclass
-class Meanwhile(TroubledPeople):
+class Meanwhile(FaultyPeople):
     """People; whoever asks for a name is answered when something else was done."""
 
     act: Callable[[], Awaitable[None]] | None = None

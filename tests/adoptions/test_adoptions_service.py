@@ -50,10 +50,10 @@ from tests.estates import (
     TRACE,
     Estate,
 )
+from tests.faulty_directory import FaultyDirectory
 from tests.guests.assignments.guest_fixture import ALL_STAFF, expire_leases, guest_fixture
 from tests.queue.deadly import Killed
 from tests.requests.acts import administrator, application
-from tests.troubles import TroubledDirectory
 
 Shown = TypeVar("Shown")
 
@@ -445,7 +445,7 @@ async def test_it_handles_a_directory_that_asks_to_wait(adoption: AdoptionFixtur
 async def test_it_handles_a_directory_that_is_away(adoption: AdoptionFixture) -> None:
     await adoption.mailbox_before(plain())
     away = TryAgain(timedelta(seconds=7), "Away.")
-    adoption.port.trouble = away
+    adoption.port.error = away
     previewer = replace(adoption.service.previewer, directory=adoption.port)
     service = replace(adoption.service, previewer=previewer)
 
@@ -455,7 +455,7 @@ async def test_it_handles_a_directory_that_is_away(adoption: AdoptionFixture) ->
     adoption_id = await adoption.confirm()
     await adoption.work()
     assert (await adoption.read(adoption_id)).record.state is AdoptionState.RUNNING
-    adoption.port.trouble = None
+    adoption.port.error = None
     await adoption.work()
     assert (await adoption.read(adoption_id)).record.adopted == 1
 
@@ -604,7 +604,7 @@ async def test_nothing_is_remembered_of_repairs_of_what_was_given_back(adoption:
 
 
 @dataclass
-class Overtaken(TroubledDirectory):
+class Overtaken(FaultyDirectory):
     """Somebody acts just after it was looked at, once."""
 
     act: Callable[[], Awaitable[object]] | None = None
@@ -685,7 +685,7 @@ async def test_what_is_at_no_domain_of_ours_by_now_is_refused(adoption: Adoption
 
 
 @dataclass
-class Lagging(TroubledDirectory):
+class Lagging(FaultyDirectory):
     """A directory whose search does not show what was just written."""
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:

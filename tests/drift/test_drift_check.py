@@ -18,6 +18,7 @@ from chamberlain.guests.models import FindingFilter, FindingKind, FindingState
 from chamberlain.queue.models import NOBODY
 from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import BEN, CLEO, ESTATE, INTERNAL, OTHER_HOUSE, PROJECT_TEAM, TRACE, Estate
+from tests.faulty_directory import FaultyDirectory
 from tests.guests.assignments.guest_fixture import (
     ALL_STAFF,
     GIL,
@@ -32,7 +33,6 @@ from tests.guests.assignments.guest_fixture import (
 )
 from tests.guests.policies.policy_runs import Runs
 from tests.queue.deadly import Cut, CutDatabase, Killed
-from tests.troubles import TroubledDirectory
 
 ELI = UUID("e1100000-0000-4000-8000-000000000005")
 OPEN, REPAIRED, GONE = FindingState.OPEN, FindingState.REPAIRED, FindingState.GONE
@@ -381,7 +381,7 @@ async def test_a_directory_that_does_not_do_what_it_says_is_told_once(drift: Dri
     await drift.mailbox(city="Town")
     await drift.change(MOVE)
     for _ in range(5):
-        drift.estate.directory.is_deaf = True
+        drift.estate.directory.acknowledges_only = True
         await drift.check_all()
         later(drift.estate, days=1)
 
@@ -434,11 +434,11 @@ async def test_a_directory_that_does_not_answer_is_asked_again(drift: DriftFixtu
     await drift.set_repair()
     await drift.mailbox(city="Town")
     await drift.change(MOVE)
-    drift.estate.directory.trouble = TryAgain(timedelta(seconds=10), "Busy.")
+    drift.estate.directory.error = TryAgain(timedelta(seconds=10), "Busy.")
     for _ in range(4):
         await drift.check_all()
     busy = await drift.records()
-    drift.estate.directory.trouble = None
+    drift.estate.directory.error = None
 
     await drift.check_all()
 
@@ -662,7 +662,7 @@ async def test_it_handles_a_group_that_two_requests_name(drift: DriftFixture) ->
 
 
 @dataclass
-class TiringDirectory(TroubledDirectory):
+class TiringDirectory(FaultyDirectory):
     """A directory that asks to wait after so many looks at groups."""
 
     looks: int = 0

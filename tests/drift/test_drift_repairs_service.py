@@ -17,8 +17,8 @@ from chamberlain.directory.steps import Step
 from chamberlain.guests.models import FindingState
 from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import BEN, INTERNAL, Estate
+from tests.faulty_directory import FaultyDirectory
 from tests.guests.assignments.guest_fixture import later
-from tests.troubles import TroubledDirectory
 
 ELI = UUID("e1100000-0000-4000-8000-000000000005")
 OPEN, REPAIRED, GONE = FindingState.OPEN, FindingState.REPAIRED, FindingState.GONE
@@ -91,7 +91,7 @@ async def test_a_refusal_is_no_repair_that_did_not_hold(drift: DriftFixture) -> 
 
 
 @dataclass
-class Refusing(TroubledDirectory):
+class Refusing(FaultyDirectory):
     """A directory that refuses everything that is asked together with permissions."""
 
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
@@ -163,10 +163,10 @@ async def test_what_was_made_without_an_answer_is_on_record_when_it_is_shown(dri
     await drift.set_repair()
     await drift.mailbox(city="Town")
     await drift.change(MOVE)
-    drift.estate.directory.trouble = TryAgain(timedelta(seconds=10), "Busy.")
+    drift.estate.directory.error = TryAgain(timedelta(seconds=10), "Busy.")
     await drift.check_all()
     unanswered = await drift.findings()
-    drift.estate.directory.trouble = None
+    drift.estate.directory.error = None
     await drift.change(BACK)
 
     await drift.check_all()
@@ -181,7 +181,7 @@ async def test_a_mailbox_that_is_hidden_for_a_night_keeps_what_is_known_of_its_r
     await drift.set_repair()
     await drift.mailbox(city="Town")
     await drift.change(MOVE)
-    drift.estate.directory.is_deaf = True
+    drift.estate.directory.acknowledges_only = True
     await drift.check_all()
     await drift.change(BACK)
     check = drift.jobs
@@ -216,7 +216,7 @@ async def test_what_a_directory_shows_late_is_on_record_when_it_does(drift: Drif
     await drift.set_repair()
     await drift.mailbox(city="Town")
     await drift.change(MOVE)
-    drift.estate.directory.is_deaf = True
+    drift.estate.directory.acknowledges_only = True
     await drift.check_all()
     late = await drift.findings()
     await drift.change(BACK)
@@ -228,7 +228,7 @@ async def test_what_a_directory_shows_late_is_on_record_when_it_does(drift: Drif
     assert len(await drift.repairs()) == 1
 
 
-class Blind(TroubledDirectory):
+class Blind(FaultyDirectory):
     """A directory that shows no mailbox."""
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
@@ -236,7 +236,7 @@ class Blind(TroubledDirectory):
 
 
 @dataclass
-class Watched(TroubledDirectory):
+class Watched(FaultyDirectory):
     """A directory; while it is looked at, somebody does something."""
 
     act: Callable[[], Awaitable[None]] | None = None

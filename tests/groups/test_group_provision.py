@@ -129,7 +129,7 @@ async def test_what_nobody_has_begun_with_is_not_looked_for(estate: Estate) -> N
 
 async def test_a_directory_elsewhere_is_always_looked_at(estate: Estate) -> None:
     """It may remember what a database that was restored has forgotten."""
-    estate.directory.is_elsewhere = True
+    estate.directory.has_own_database = True
     group, mailbox = await estate.request("Apollo"), await estate.ask_mailbox(SMALL)
 
     await estate.work()
@@ -189,7 +189,7 @@ async def test_what_was_taken_away_meanwhile_is_made_again(estate: Estate) -> No
 
 async def test_while_the_directory_is_away_all_wait_with_the_reason(estate: Estate) -> None:
     accepted = [await estate.request(f"Group {number}", owners=[str(BEN)]) for number in range(3)]
-    estate.directory.trouble = AWAY
+    estate.directory.error = AWAY
 
     await estate.work()
 
@@ -209,14 +209,14 @@ async def test_while_the_directory_is_away_all_wait_with_the_reason(estate: Esta
 
 async def test_what_waited_goes_on_and_its_waits_are_shown(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
-    estate.directory.trouble = AWAY
+    estate.directory.error = AWAY
     await estate.work()
     began = estate.moment
     estate.moment += timedelta(seconds=10)
     await make_due(estate)
     await estate.work()
     estate.moment += timedelta(seconds=15)
-    estate.directory.trouble = None
+    estate.directory.error = None
     await make_due(estate)
 
     await estate.work()
@@ -229,10 +229,10 @@ async def test_what_waited_goes_on_and_its_waits_are_shown(estate: Estate) -> No
 
 async def test_what_the_directory_does_not_show_is_not_made(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
-    estate.directory.is_deaf = True
+    estate.directory.acknowledges_only = True
     await estate.work()
     waiting = await estate.record(accepted.request_id)
-    estate.directory.is_deaf = False
+    estate.directory.acknowledges_only = False
     await make_due(estate)
     await estate.work()
 
@@ -244,7 +244,7 @@ async def test_what_the_directory_does_not_show_is_not_made(estate: Estate) -> N
 
 async def test_a_wait_has_an_end(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
-    estate.directory.trouble = AWAY
+    estate.directory.error = AWAY
     await estate.work()
     estate.moment += timedelta(hours=25)
     await make_due(estate)
@@ -348,7 +348,7 @@ async def test_a_request_keeps_the_template_that_it_was_submitted_under(estate: 
 
 
 async def test_without_people_nothing_is_made_and_the_request_waits(estate: Estate) -> None:
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
     accepted = await estate.request("Apollo")
 
     await estate.work()
@@ -361,13 +361,13 @@ async def test_without_people_nothing_is_made_and_the_request_waits(estate: Esta
 
 
 async def test_people_are_checked_once_though_the_directory_fails_afterwards(estate: Estate) -> None:
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
     accepted = await estate.request("Apollo")
-    estate.people.trouble = None
-    estate.directory.trouble = AWAY
+    estate.people.error = None
+    estate.directory.error = AWAY
     await estate.work()
     asked = len(estate.people.questions)
-    estate.directory.trouble = None
+    estate.directory.error = None
     await make_due(estate)
 
     await estate.work()
@@ -381,10 +381,10 @@ async def test_people_are_checked_once_though_the_directory_fails_afterwards(est
 
 
 async def test_whoever_asked_during_an_outage_has_a_name_when_it_is_over(estate: Estate) -> None:
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
     right, wrong = await estate.request("Apollo"), await estate.request("Zeus", owners=[str(NOBODY)])
     before = (await estate.record(right.request_id)).created_by.display_name
-    estate.people.trouble = None
+    estate.people.error = None
 
     await estate.work()
 
@@ -395,9 +395,9 @@ async def test_whoever_asked_during_an_outage_has_a_name_when_it_is_over(estate:
 
 
 async def test_an_unknown_owner_that_is_found_late_is_named(estate: Estate) -> None:
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
     accepted = await estate.request("Zeus", owners=[str(NOBODY)])
-    estate.people.trouble = None
+    estate.people.error = None
 
     await estate.work()
 

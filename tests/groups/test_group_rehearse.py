@@ -181,7 +181,7 @@ async def test_it_does_not_count_the_members_of_a_dynamic_group(estate: Estate) 
 
 
 async def test_it_handles_a_directory_that_does_not_answer(estate: Estate) -> None:
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
 
     rehearsal = await rehearse(estate, {"displayName": "Secret", "templateId": str(CONFIDENTIAL_TEAM)})
 

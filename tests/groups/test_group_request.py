@@ -474,14 +474,14 @@ async def test_a_key_of_somebody_else_is_another_key(estate: Estate) -> None:
 async def test_while_the_directory_is_away_a_request_is_accepted_and_its_people_are_checked_first(
     estate: Estate,
 ) -> None:
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
 
     accepted = await estate.request("Apollo", owners=[str(BEN)])
 
     record = await estate.record(accepted.request_id)
     assert record.state == "queued"
     assert [step.step for step in record.steps] == ["checkPeople", "createGroup", "addOwners"]
-    estate.people.trouble = None
+    estate.people.error = None
     await estate.work()
     record = await estate.record(accepted.request_id)
     assert [(step.step, step.state) for step in record.steps] == [
@@ -493,7 +493,7 @@ async def test_while_the_directory_is_away_a_request_is_accepted_and_its_people_
 
 
 async def test_it_rejects_what_it_can_while_the_directory_is_away(estate: Estate) -> None:
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
 
     assert await refused(estate, memberShipType=2) == [("/memberShipType", "dynamicRuleMissing")]
 
@@ -501,9 +501,9 @@ async def test_it_rejects_what_it_can_while_the_directory_is_away(estate: Estate
 async def test_what_the_check_of_a_worker_finds_is_what_the_answer_would_have_said(estate: Estate) -> None:
     sent = {"owners": [str(NOBODY)], "members": [str(BEN), str(ZOE)], "labelId": "nonesuch"}
     expected = await refused(estate, **sent)
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
     accepted = await estate.ask({"displayName": "Apollo", **sent})
-    estate.people.trouble = None
+    estate.people.error = None
 
     await estate.work()
 
@@ -525,9 +525,9 @@ async def test_permission_is_checked_by_the_worker_too(
     databases: Databases, template: TemplateId, user: UserId, code: str
 ) -> None:
     estate = await open_estate(databases, changed_estate(project_group={"audience": {"users": [str(ADA)]}}))
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
     accepted = await estate.request("Apollo", caller=caller_of(user), templateId=str(template))
-    estate.people.trouble = None
+    estate.people.error = None
 
     await estate.work()
 
@@ -540,7 +540,7 @@ async def test_permission_is_checked_by_the_worker_too(
 async def test_it_rejects_for_now_a_name_that_only_the_directory_could_make(databases: Databases) -> None:
     rule = {"naming": {"displayName": "{user.department} {input}"}}
     estate = await open_estate(databases, changed_estate(project_group=rule))
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
 
     with pytest.raises(Unavailable):
         await estate.request("Apollo")

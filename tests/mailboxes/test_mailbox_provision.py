@@ -151,10 +151,10 @@ async def test_it_works_and_reads_back_equal(estate: Estate, kind: str) -> None:
 
 async def test_what_the_directory_does_not_show_is_not_made(estate: Estate) -> None:
     accepted = await estate.ask_mailbox(SHARED)
-    estate.directory.is_deaf = True
+    estate.directory.acknowledges_only = True
     await estate.work()
     waiting = await estate.record(accepted.record.request_id)
-    estate.directory.is_deaf = False
+    estate.directory.acknowledges_only = False
     await make_due(estate)
     await estate.work()
 
@@ -312,11 +312,11 @@ async def test_a_run_that_is_killed_before_it_records_ends_in_one_mailbox_and_on
 
 async def test_while_the_directory_is_away_it_waits_and_goes_on(estate: Estate) -> None:
     accepted = await estate.ask_mailbox(SMALL)
-    estate.directory.trouble = AWAY
+    estate.directory.error = AWAY
     await estate.work()
     request = await estate.record(accepted.record.request_id)
     waiting = await mailbox(estate, accepted.record.id)
-    estate.directory.trouble = None
+    estate.directory.error = None
     await make_due(estate)
 
     await estate.work()
@@ -327,10 +327,10 @@ async def test_while_the_directory_is_away_it_waits_and_goes_on(estate: Estate) 
 
 
 async def test_what_was_not_checked_at_submission_is_checked_first(estate: Estate) -> None:
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
     right = await estate.ask_mailbox(SMALL)
     wrong = await estate.ask_mailbox({**SMALL, "name": "Other", "primaryOwner": str(NOBODY)})
-    estate.people.trouble = None
+    estate.people.error = None
 
     await estate.work()
 
@@ -345,10 +345,10 @@ async def test_what_was_not_checked_at_submission_is_checked_first(estate: Estat
 
 async def test_who_may_not_use_the_template_is_found_out_when_the_directory_is_back(databases: Databases) -> None:
     estate = await estate_with(databases, audience={"users": [str(CLEO)], "groups": []})
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
     refused = await estate.ask_mailbox(SMALL)
     allowed = await estate.ask_mailbox({**SMALL, "name": "Other"}, caller=mail_caller_of(CLEO))
-    estate.people.trouble = None
+    estate.people.error = None
 
     await estate.work()
 

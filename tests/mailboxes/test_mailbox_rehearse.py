@@ -75,7 +75,7 @@ async def test_it_works(estate: Estate) -> None:
 
 
 async def test_it_handles_a_directory_that_does_not_answer(estate: Estate) -> None:
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
     sent = {"name": "Desk", "displayName": "Desk", "primaryOwner": str(BEN), **MARKS["shared"]}
 
     rehearsal = await rehearse(estate, sent)

@@ -264,7 +264,7 @@ async def test_a_name_is_told_to_be_taken_while_nobody_can_say_who_administers(d
     both = mail_caller_of(BEN).permissions | administrator(BEN).permissions
     ben, cleo = (replace(mail_caller_of(user), permissions=both) for user in (BEN, CLEO))
     mine = await estate.ask_mailbox(SMALL, caller=ben)
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
 
     told = {}
     for caller in (ben, cleo):
@@ -347,7 +347,7 @@ async def test_it_rejects_somebody_outside_the_audience_while_an_application_may
 
 
 async def test_while_the_directory_is_away_people_are_checked_later(estate: Estate) -> None:
-    estate.people.trouble = AWAY
+    estate.people.error = AWAY
 
     accepted = await estate.ask_mailbox({**EQUIPMENT, "primaryOwner": str(NOBODY)})
 

@@ -294,10 +294,10 @@ async def test_it_sends_again_under_the_same_id_when_the_worker_is_killed(place:
 
 async def test_it_handles_a_directory_that_does_not_answer(place: House) -> None:
     await place.fail()
-    place.estate.people.trouble = TryAgain(timedelta(seconds=1), "Not now.")
+    place.estate.people.error = TryAgain(timedelta(seconds=1), "Not now.")
     assert await place.work() == []
 
-    place.estate.people.trouble = None
+    place.estate.people.error = None
     await place.wait(timedelta(seconds=10))
 
     assert [each.to for each in await place.work()] == ["ada@estate.example"]

@@ -46,9 +46,9 @@ from tests.requests.lifecycle_model import (
     ONE_LEVEL,
     TO_PROVISION,
     TWO_LEVELS,
+    DirectoryFault,
     Model,
     ModelRequest,
-    Trouble,
 )
 
 T = TypeVar("T")
@@ -66,8 +66,8 @@ GROUP_TEMPLATES = st.sampled_from([PROJECT_GROUP, ONE_LEVEL, TWO_LEVELS])
 # A tenant that is suspended or a directory that is away hides most of what could go wrong.
 SELDOM = st.sampled_from([False, False, True])
 FAULTS = {
-    Trouble.TEMPORARY: TryAgain(timedelta(seconds=5), "Not yet."),
-    Trouble.PERMANENT: Rejected("ruleInvalid", "Never."),
+    DirectoryFault.TEMPORARY: TryAgain(timedelta(seconds=5), "Not yet."),
+    DirectoryFault.PERMANENT: Rejected("ruleInvalid", "Never."),
 }
 
 FAULTS_OF_ALL = TryAgain(timedelta(seconds=5), "The directory is away.")
@@ -186,21 +186,21 @@ class Lifecycle(RuleBasedStateMachine):
         if attends:
             self.attend()
 
-    @rule(name=ALL_NAMES, trouble=st.sampled_from([None, *Trouble]))
-    def change_fault(self, name: str, trouble: Trouble | None) -> None:
+    @rule(name=ALL_NAMES, fault=st.sampled_from([None, *DirectoryFault]))
+    def change_fault(self, name: str, fault: DirectoryFault | None) -> None:
         """Let the directory refuse a name for a while, or for good, or no more."""
         named = self._name(name)
-        self.model.troubles.pop(named, None)
+        self.model.faults.pop(named, None)
         self.estate.directory.faults.pop(named, None)
-        if trouble is not None:
-            self.model.troubles[named] = trouble
-            self.estate.directory.faults[named] = FAULTS[trouble]
+        if fault is not None:
+            self.model.faults[named] = fault
+            self.estate.directory.faults[named] = FAULTS[fault]
 
     @rule(has_outage=SELDOM)
     def change_outage(self, has_outage: bool) -> None:  # noqa: FBT001 - drawn by name
         """Let the whole directory be away, or answer again."""
         self.model.has_outage = has_outage
-        self.estate.directory.trouble = FAULTS_OF_ALL if has_outage else None
+        self.estate.directory.error = FAULTS_OF_ALL if has_outage else None
 
     @rule(is_suspended=SELDOM)
     def change_tenant(self, is_suspended: bool) -> None:  # noqa: FBT001 - drawn by name
@@ -214,7 +214,7 @@ class Lifecycle(RuleBasedStateMachine):
         """Let all go on without faults, compare everything, and leave nothing that the next example could meet."""
         self.change_outage(has_outage=False)
         self.estate.directory.faults.clear()
-        self.model.troubles.clear()
+        self.model.faults.clear()
         self.change_tenant(is_suspended=False)
         try:
             self.run_workers()

@@ -27,7 +27,7 @@ TO_CANCEL = frozenset({RequestState.PENDING_APPROVAL, RequestState.QUEUED, Reque
 TO_PROVISION = frozenset({RequestState.QUEUED, RequestState.WAITING})
 
 
-class Trouble(StrEnum):
+class DirectoryFault(StrEnum):
     """A fault of the directory that hits one name."""
 
     TEMPORARY = "temporary"
@@ -118,7 +118,7 @@ class Model:
     """All requests of one tenant, and what stands in their way. `keys` has what was asked under each key."""
 
     requests: list[ModelRequest] = field(default_factory=list)
-    troubles: dict[str, Trouble] = field(default_factory=dict)
+    faults: dict[str, DirectoryFault] = field(default_factory=dict)
     keys: dict[tuple[UserId, str], object] = field(default_factory=dict)
     is_suspended: bool = False
     has_outage: bool = False
@@ -184,14 +184,14 @@ class Model:
         for request in self.requests:
             if self.is_suspended or request.state not in TO_PROVISION:
                 continue
-            trouble = Trouble.TEMPORARY if self.has_outage else self.troubles.get(request.name)
-            match trouble:
+            fault = DirectoryFault.TEMPORARY if self.has_outage else self.faults.get(request.name)
+            match fault:
                 case None:
                     request.state = RequestState.SUCCEEDED
                     request.events.append("mailbox.created" if request.is_mailbox else "group.created")
-                case Trouble.TEMPORARY:
+                case DirectoryFault.TEMPORARY:
                     request.state = RequestState.WAITING
-                case Trouble.PERMANENT:
+                case DirectoryFault.PERMANENT:
                     request.state, request.error = RequestState.FAILED, "ruleInvalid"
                     request.events.append("request.failed")
 

@@ -107,11 +107,11 @@ async def test_a_later_level_finds_its_approvers_when_it_opens(
 
 async def test_what_was_blocked_while_the_directory_was_away_is_opened_by_itself(databases: Databases) -> None:
     house = await approving(databases, any_of(user(DARA)), days=1)
-    house.estate.people.trouble = TryAgain(timedelta(minutes=5), "Away.")
+    house.estate.people.error = TryAgain(timedelta(minutes=5), "Away.")
     request_id = await house.ask()
     await house.look()
     blocked = await house.estate.record(request_id)
-    house.estate.people.trouble = None
+    house.estate.people.error = None
     await house.look()
     still = await house.estate.record(request_id)
     await house.wait_for(timedelta(minutes=5))
@@ -238,7 +238,7 @@ async def test_a_later_level_has_a_deadline_of_its_own(databases: Databases) -> 
 async def test_it_expires_blocked_or_with_the_directory_away(databases: Databases) -> None:
     house = await approving(databases, any_of(user(NOBODY)), days=1)
     request_id = await house.ask()
-    house.estate.people.trouble = TryAgain(timedelta(days=30), "Away.")
+    house.estate.people.error = TryAgain(timedelta(days=30), "Away.")
     await house.look()
     ((wait,),) = await house.estate.rows("SELECT extract(epoch FROM run_at - now())::float FROM chamberlain.job")
     await house.wait_for(timedelta(days=1))

@@ -191,7 +191,7 @@ async def test_one_key_names_once(databases: Databases) -> None:
 
 async def test_it_handles_a_directory_that_is_away(databases: Databases) -> None:
     house, request_id = await blocked(databases)
-    house.estate.people.trouble = TryAgain(timedelta(seconds=3), "Away.")
+    house.estate.people.error = TryAgain(timedelta(seconds=3), "Away.")
 
     with pytest.raises(Unavailable) as caught:
         await house.name_approvers(request_id, ADMIN, BEN)

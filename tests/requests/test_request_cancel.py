@@ -93,7 +93,7 @@ async def test_one_that_waits_for_an_approval_is_cancelled(estate: Estate) -> No
 
 async def test_one_that_waits_for_the_directory_is_cancelled(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
-    estate.directory.trouble = TryAgain(timedelta(minutes=1), "Later.")
+    estate.directory.error = TryAgain(timedelta(minutes=1), "Later.")
     await estate.work()
 
     assert (await cancel(estate, accepted.request_id, caller_of(ADA))).body == REMOVED
@@ -117,7 +117,7 @@ async def test_one_that_failed_is_cancelled_and_still_says_why_it_failed(estate:
 
 async def test_no_step_promises_another_try_any_more(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
-    estate.directory.trouble = TryAgain(timedelta(minutes=1), "Later.")
+    estate.directory.error = TryAgain(timedelta(minutes=1), "Later.")
     await estate.work()
 
     await cancel(estate, accepted.request_id, caller_of(ADA))
@@ -146,7 +146,7 @@ async def test_its_job_goes_with_it_and_makes_room_for_another(estate: Estate) -
     queued = await estate.request("Queued")
     await cancel(estate, queued.request_id, caller_of(ADA))
     waiting = await estate.request("Waiting")
-    estate.directory.trouble = TryAgain(timedelta(minutes=45), "Later.")
+    estate.directory.error = TryAgain(timedelta(minutes=45), "Later.")
     await estate.work()
 
     await cancel(estate, waiting.request_id, caller_of(ADA))

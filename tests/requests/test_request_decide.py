@@ -278,7 +278,7 @@ async def test_nobody_waits_for_an_approver_who_has_left(databases: Databases) -
 async def test_it_is_not_known_who_has_left_while_the_directory_is_away(databases: Databases) -> None:
     house = await approving(databases, any_of(user(DARA)))
     request_id = await house.ask()
-    house.estate.people.trouble = TryAgain(timedelta(seconds=7), "Away.")
+    house.estate.people.error = TryAgain(timedelta(seconds=7), "Away.")
 
     with pytest.raises(Unavailable) as caught:
         await house.approve(request_id, DARA)

@@ -103,7 +103,7 @@ async def test_ones_own_are_listed_while_the_directory_is_away(databases: Databa
         "UPDATE chamberlain.tenant SET administrator_groups = ARRAY['94000000-0000-4000-8000-000000000001'::uuid]"
     )
     own = await estate.request("Apollo", caller=caller_of(BEN))
-    estate.people.trouble = TryAgain(timedelta(seconds=2), "The directory does not answer.")
+    estate.people.error = TryAgain(timedelta(seconds=2), "The directory does not answer.")
     caller = replace(caller_of(BEN), permissions=BOTH)
 
     assert await listed(estate, caller, RequestFilter(mine=True)) == [own.request_id]

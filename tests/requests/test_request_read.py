@@ -106,7 +106,7 @@ async def test_what_is_ones_own_is_read_while_the_directory_is_away(databases: D
     await let_staff_administer(databases)
     both = frozenset({f"{PREFIX}/collab/App.ReadWrite.All", f"{PREFIX}/admin/Config.ReadWrite.All"})
     accepted = await estate.request("Apollo", caller=caller_of(BEN))
-    estate.people.trouble = TryAgain(timedelta(seconds=2), "The directory does not answer.")
+    estate.people.error = TryAgain(timedelta(seconds=2), "The directory does not answer.")
 
     own = await request_service(estate).read(replace(caller_of(BEN), permissions=both), accepted.request_id)
 

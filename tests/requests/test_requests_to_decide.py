@@ -112,7 +112,7 @@ async def test_an_administrator_lists_what_is_theirs_to_decide_and_sees_what_is_
 async def test_it_needs_no_directory(databases: Databases) -> None:
     house = await approving(databases, any_of(user(DARA)))
     request_id = await house.ask()
-    house.estate.people.trouble = TryAgain(timedelta(seconds=1), "Away.")
+    house.estate.people.error = TryAgain(timedelta(seconds=1), "Away.")
 
     assert await listed(house, caller_of(DARA)) == [request_id]
 

@@ -185,7 +185,7 @@ async def test_it_rejects_everything_at_once(keeper: Keeper) -> None:
 
 
 async def test_without_the_directory_it_takes_only_what_names_nobody(estate: Estate, keeper: Keeper) -> None:
-    estate.people.trouble = TryAgain(timedelta(seconds=3), "Busy.")
+    estate.people.error = TryAgain(timedelta(seconds=3), "Busy.")
 
     await keeper.create()
 

@@ -250,12 +250,12 @@ async def test_everybody_is_offered_what_is_for_them(estate: Estate, keeper: Kee
 
 
 async def test_the_directory_is_asked_only_where_a_group_is_named(estate: Estate, keeper: Keeper) -> None:
-    estate.people.trouble = TryAgain(timedelta(seconds=3), "Busy.")
+    estate.people.error = TryAgain(timedelta(seconds=3), "Busy.")
     assert await Keeper(estate, asker(BEN)).offered() == USUAL
 
-    estate.people.trouble = None
+    estate.people.error = None
     await keeper.create({"name": "For staff", "audience": {"users": [], "groups": [STAFF]}})
-    estate.people.trouble = TryAgain(timedelta(seconds=3), "Busy.")
+    estate.people.error = TryAgain(timedelta(seconds=3), "Busy.")
 
     with pytest.raises(Unavailable):
         await Keeper(estate, asker(BEN)).offered()

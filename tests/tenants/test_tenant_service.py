@@ -166,7 +166,7 @@ async def test_it_rejects_a_version_that_is_not_the_one(estate: Estate) -> None:
 
 
 async def test_without_the_directory_nothing_is_changed(estate: Estate) -> None:
-    estate.people.trouble = TryAgain(timedelta(seconds=3), "Busy.")
+    estate.people.error = TryAgain(timedelta(seconds=3), "Busy.")
 
     with pytest.raises(Unavailable):
         await put(estate, replace(SETTINGS, name="The Estate"))

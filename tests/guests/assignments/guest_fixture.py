@@ -44,18 +44,18 @@ EXTENSION = "chamberlain_group"
 
 @dataclass
 class FaultyGuests(Guests):
-    """The port with faults, for all calls while `trouble` is set, or for some."""
+    """A guest port that fails for all calls while `error` is set, or for some."""
 
     guests: Guests
-    trouble: TryAgain | None = None
+    error: TryAgain | None = None
     faults: dict[GroupId, OutsideFault] = field(default_factory=dict)
     ensured: list[GuestWork] = field(default_factory=list)
     act_faults: dict[UserId, ActOutcome] = field(default_factory=dict)
     acts: list[GuestAct] = field(default_factory=list)
 
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         return await self.guests.observe(references)
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
@@ -65,16 +65,16 @@ class FaultyGuests(Guests):
         return [outcomes.get(work.wanted.id) or GuestOutcome(None, (), self.faults[work.wanted.id]) for work in works]
 
     async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         self.acts.extend(acts)
         well = [act for act in acts if act.guest_id not in self.act_faults]
         outcomes = dict(zip(well, await self.guests.act(well), strict=True))
         return [outcomes.get(act) or self.act_faults[act.guest_id] for act in acts]
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         return await self.guests.changes(tenant_id, extension, cursor)
 
 

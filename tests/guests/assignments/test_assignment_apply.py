@@ -170,11 +170,11 @@ async def timeline(guest_rules: GuestFixture) -> list[tuple[object, ...]]:
 
 async def test_it_waits_while_the_directory_does_not_answer(guest_rules: GuestFixture) -> None:
     await guest_rules.assign(templateId=str(NO_GUESTS))
-    guest_rules.guests.trouble = TryAgain(timedelta(seconds=10), "The directory does not answer.")
+    guest_rules.guests.error = TryAgain(timedelta(seconds=10), "The directory does not answer.")
 
     await guest_rules.work()
     waiting = await guest_rules.record()
-    guest_rules.guests.trouble = None
+    guest_rules.guests.error = None
     later(guest_rules.estate, seconds=20)
     await make_due(guest_rules.estate)
     await guest_rules.work()

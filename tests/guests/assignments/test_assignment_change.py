@@ -89,9 +89,9 @@ async def test_whoever_assigns_again_and_again_is_asked_for_once_a_minute(guest_
 
 
 async def test_somebody_whose_name_cannot_be_asked_for_now_has_one_later(guest_rules: GuestFixture) -> None:
-    guest_rules.estate.people.trouble = TryAgain(timedelta(seconds=1), "The directory does not answer.")
+    guest_rules.estate.people.error = TryAgain(timedelta(seconds=1), "The directory does not answer.")
     nameless = await guest_rules.assign(templateId=str(NO_GUESTS))
-    guest_rules.estate.people.trouble = None
+    guest_rules.estate.people.error = None
     named_again = await guest_rules.assign(templateId=ZERO)
 
     assert nameless.assigned_by is not None
@@ -182,7 +182,7 @@ async def test_the_same_again_brings_about_what_has_failed(guest_rules: GuestFix
 
 async def test_the_same_again_is_nothing_new_while_its_effects_are_under_way(guest_rules: GuestFixture) -> None:
     await guest_rules.assign(templateId=str(NO_GUESTS))
-    guest_rules.guests.trouble = TryAgain(timedelta(seconds=10), "The directory does not answer.")
+    guest_rules.guests.error = TryAgain(timedelta(seconds=10), "The directory does not answer.")
     await guest_rules.work()
     waiting = await guest_rules.record()
 

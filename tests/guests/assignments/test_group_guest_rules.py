@@ -81,11 +81,11 @@ async def switch_it_off(guest_rules: GuestFixture) -> None:
 async def test_a_guest_template_that_is_gone_when_the_group_is_ready_is_told_of_and_not_marked(
     guest_rules: GuestFixture, take_away: Callable[[GuestFixture], Awaitable[None]], warning: str
 ) -> None:
-    guest_rules.estate.directory.trouble = AWAY
+    guest_rules.estate.directory.error = AWAY
     accepted = await guest_rules.estate.request("Apollo")
     await guest_rules.estate.work()
     await take_away(guest_rules)
-    guest_rules.estate.directory.trouble = None
+    guest_rules.estate.directory.error = None
     later(guest_rules.estate, minutes=1)
     await make_due(guest_rules.estate)
 

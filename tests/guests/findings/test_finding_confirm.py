@@ -250,7 +250,7 @@ async def test_it_rejects_a_review_that_the_policy_does_not_have_any_more(runs: 
 
 
 async def test_it_says_so_while_the_directory_cannot_tell_owners(runs: Runs) -> None:
-    runs.guest_rules.estate.people.trouble = TryAgain(timedelta(seconds=7), "Away.")
+    runs.guest_rules.estate.people.error = TryAgain(timedelta(seconds=7), "Away.")
 
     with pytest.raises(Unavailable) as refused:
         await confirm(runs, caller_of(ADA))

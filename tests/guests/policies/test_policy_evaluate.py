@@ -242,11 +242,11 @@ async def wait_of(runs: Runs) -> float:
 async def test_it_waits_while_the_directory_does_not_answer(runs: Runs) -> None:
     await assign(runs, policyId=str(NINETY_DAYS))
     await runs.run(0)
-    runs.guest_rules.guests.trouble = TryAgain(timedelta(minutes=5), "The directory does not answer.")
+    runs.guest_rules.guests.error = TryAgain(timedelta(minutes=5), "The directory does not answer.")
     await runs.run(89)
     waits = await wait_of(runs)
     told = await runs.told()
-    runs.guest_rules.guests.trouble = None
+    runs.guest_rules.guests.error = None
 
     await runs.run(89.1)
 
@@ -443,7 +443,7 @@ async def test_who_is_told_to_slow_down_goes_on_soon(runs: Runs, seconds: int, *
 
 async def test_a_directory_that_does_not_answer_is_asked_again_soon(runs: Runs) -> None:
     await assign(runs, policyId=str(NINETY_DAYS))
-    runs.guest_rules.guests.trouble = TryAgain(timedelta(seconds=1), "Too many calls.")
+    runs.guest_rules.guests.error = TryAgain(timedelta(seconds=1), "Too many calls.")
 
     await runs.run(0)
 

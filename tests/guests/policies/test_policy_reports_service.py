@@ -397,11 +397,11 @@ async def test_it_keeps_no_name_of_somebody_who_is_forgotten(house: House) -> No
 
 async def test_it_handles_a_directory_that_does_not_answer(house: House) -> None:
     await house.assign(review=REVIEW)
-    house.estate.people.trouble = TryAgain(timedelta(seconds=1), "Not now.")
+    house.estate.people.error = TryAgain(timedelta(seconds=1), "Not now.")
     assert await house.mail(0, 30) == []
     assert await house.notices.left() == (1, 1)
 
-    house.estate.people.trouble = None
+    house.estate.people.error = None
     await house.notices.let_pass(timedelta(seconds=10))
 
     assert len(await house.notices.work()) == 1

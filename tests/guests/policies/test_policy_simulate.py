@@ -210,7 +210,7 @@ async def test_it_rejects_whoever_does_not_administer_the_tenant(guest_rules: Gu
 
 
 async def test_it_says_so_while_the_directory_does_not_answer(guest_rules: GuestFixture) -> None:
-    guest_rules.guests.trouble = TryAgain(timedelta(seconds=7), "Away.")
+    guest_rules.guests.error = TryAgain(timedelta(seconds=7), "Away.")
 
     with pytest.raises(Unavailable) as refused:
         await simulate(guest_rules)

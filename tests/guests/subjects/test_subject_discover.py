@@ -279,12 +279,12 @@ class BlindGuests(Guests):
 
 
 async def test_it_waits_while_the_directory_does_not_answer(guest_rules: GuestFixture) -> None:
-    guest_rules.guests.trouble = TryAgain(timedelta(minutes=5), "The directory does not answer.")
+    guest_rules.guests.error = TryAgain(timedelta(minutes=5), "The directory does not answer.")
     await guest_rules.discover()
     waits = await guest_rules.estate.rows(
         "SELECT run_at - now() > interval '4 minutes' FROM chamberlain.job WHERE tenant_id = $1", ESTATE
     )
-    guest_rules.guests.trouble = None
+    guest_rules.guests.error = None
 
     await guest_rules.discover()
 

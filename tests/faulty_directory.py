@@ -1,4 +1,4 @@
-"""The ports of an estate with trouble in them."""
+"""Directory ports with injected faults."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,31 +11,31 @@ from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, 
 
 
 @dataclass
-class TroubledPeople(People):
-    """People who do not answer as long as `trouble` is set."""
+class FaultyPeople(People):
+    """A people port that raises `error` while it is set."""
 
     people: People
-    trouble: TryAgain | None = None
+    error: TryAgain | None = None
     questions: list[PeopleQuestion] = field(default_factory=list)
 
     async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
         self.questions.append(question)
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         return await self.people.look_up(question)
 
 
 @dataclass
-class TroubledDirectory(Directory):
-    """A directory with trouble: with all of it, or with single requests."""
+class FaultyDirectory(Directory):
+    """A directory that fails for all calls, or for single requests."""
 
     directory: Directory
-    trouble: TryAgain | None = None
+    error: TryAgain | None = None
     faults: dict[str, OutsideFault] = field(default_factory=dict)
-    # It says that all is done, and does nothing.
-    is_deaf: bool = False
-    # It has a database of its own.
-    is_elsewhere: bool = False
+    # Acknowledge all work and do nothing.
+    acknowledges_only: bool = False
+    # Report a database of its own.
+    has_own_database: bool = False
     observed: list[GroupReference | MailboxReference] = field(default_factory=list)
     ensured: list[Work] = field(default_factory=list)
     ensured_mailboxes: list[MailboxWork] = field(default_factory=list)
@@ -43,17 +43,17 @@ class TroubledDirectory(Directory):
     @property
     def capabilities(self) -> Capabilities:
         capabilities = self.directory.capabilities
-        return replace(capabilities, shares_database=capabilities.shares_database and not self.is_elsewhere)
+        return replace(capabilities, shares_database=capabilities.shares_database and not self.has_own_database)
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
         self.observed.extend(references)
         return await self.directory.observe(references)
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         self.ensured.extend(works)
-        if self.is_deaf:
+        if self.acknowledges_only:
             return [Outcome(None, work.steps, None) for work in works]
         well = [work for work in works if work.wanted.display_name not in self.faults]
         outcomes = dict(zip([id(work) for work in well], await self.directory.ensure(well), strict=True))
@@ -64,10 +64,10 @@ class TroubledDirectory(Directory):
         return await self.directory.observe_mailboxes(references)
 
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         self.ensured_mailboxes.extend(works)
-        if self.is_deaf:
+        if self.acknowledges_only:
             return [MailboxOutcome(None, work.steps, None) for work in works]
         well = [work for work in works if work.wanted.display_name not in self.faults]
         outcomes = dict(zip([id(work) for work in well], await self.directory.ensure_mailboxes(well), strict=True))
