@@ -52,7 +52,7 @@ from tests.estates import (
 )
 from tests.faulty_directory import FaultyDirectory
 from tests.guests.assignments.guest_fixture import ALL_STAFF, expire_leases, guest_fixture
-from tests.queue.deadly import Killed
+from tests.queue.crash_injection import InjectedCrash
 from tests.requests.acts import administrator, application
 
 Shown = TypeVar("Shown")
@@ -385,19 +385,19 @@ async def test_killed_in_the_middle_it_is_finished_by_another(adoption: Adoption
         await adoption.undo(adoption_id)
     dying = adoption_fixture(adoption.estate, page=2)
 
-    class Deadly(AdoptionsWithFaults):
+    class CrashAfterMark(AdoptionsWithFaults):
         """The process ends behind it."""
 
         async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
             await super().mark(markings)
-            raise Killed
+            raise InjectedCrash
 
         async def unmark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
             await super().unmark(markings)
-            raise Killed
+            raise InjectedCrash
 
-    with pytest.raises(Killed):
-        await replace(dying, run=replace(dying.run, adoptions=Deadly(dying.port.adoptions))).work()
+    with pytest.raises(InjectedCrash):
+        await replace(dying, run=replace(dying.run, adoptions=CrashAfterMark(dying.port.adoptions))).work()
     await expire_leases(adoption.estate)
     await adoption.work()
 

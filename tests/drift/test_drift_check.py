@@ -32,7 +32,7 @@ from tests.guests.assignments.guest_fixture import (
     later,
 )
 from tests.guests.policies.policy_runs import Runs
-from tests.queue.deadly import Cut, CutDatabase, Killed
+from tests.queue.crash_injection import CrashingDatabase, CrashPoint, InjectedCrash
 
 ELI = UUID("e1100000-0000-4000-8000-000000000005")
 OPEN, REPAIRED, GONE = FindingState.OPEN, FindingState.REPAIRED, FindingState.GONE
@@ -497,12 +497,12 @@ async def test_what_was_cut_short_anywhere_is_made_up_for(drift: DriftFixture) -
         # What differs after a month is a new matter.
         later(drift.estate, days=31)
         await drift.change(MOVE)
-        cut = Cut(place)
-        deadly = replace(drift.jobs, database=CutDatabase(drift.estate.databases.worker, cut))
+        crash_point = CrashPoint(place)
+        crashing = replace(drift.jobs, database=CrashingDatabase(drift.estate.databases.worker, crash_point))
         was_killed = False
         try:
-            await drift.run_due(deadly)
-        except Killed:
+            await drift.run_due(crashing)
+        except InjectedCrash:
             was_killed = True
         await expire_leases(drift.estate)
 

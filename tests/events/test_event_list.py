@@ -42,7 +42,7 @@ from tests.guests.assignments.guest_fixture import (
     make_due,
 )
 from tests.mailboxes.mailbox_bodies import BODIES
-from tests.queue.deadly import DeadlyDirectory, Killed
+from tests.queue.crash_injection import CrashingDirectory, InjectedCrash
 from tests.requests.acts import administrator, application, cancel, retry
 
 REFUSED = Rejected("ruleInvalid", "The directory does not take it.")
@@ -222,8 +222,8 @@ async def test_no_event_names_who_is_in_a_group(estate: Estate) -> None:
 async def test_an_event_is_there_with_what_it_tells_and_not_before(estate: Estate) -> None:
     """The worker dies after the directory has made the group: there is neither an end of the request nor an event."""
     accepted = await estate.request("Apollo")
-    with pytest.raises(Killed):
-        await replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory)).provision(
+    with pytest.raises(InjectedCrash):
+        await replace(estate.provision_groups, directory=CrashingDirectory(estate.directory)).provision(
             await estate.claim()
         )
     assert await estate.group(accepted.request_id) is not None

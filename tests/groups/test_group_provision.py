@@ -22,7 +22,7 @@ from tests.estates import (
     caller_of,
 )
 from tests.mailboxes.mailbox_bodies import SMALL
-from tests.queue.deadly import DeadlyDirectory, Killed
+from tests.queue.crash_injection import CrashingDirectory, InjectedCrash
 
 AWAY = TryAgain(timedelta(seconds=10), "The directory does not answer.")
 
@@ -140,9 +140,9 @@ async def test_a_directory_elsewhere_is_always_looked_at(estate: Estate) -> None
 
 async def test_a_run_that_is_killed_before_it_records_ends_in_one_group_and_one_event(estate: Estate) -> None:
     accepted = await estate.request("Apollo", owners=[str(BEN)], templateId=str(PROJECT_TEAM))
-    deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
-    with pytest.raises(Killed):
-        await deadly.provision(await estate.claim())
+    crashing = replace(estate.provision_groups, directory=CrashingDirectory(estate.directory))
+    with pytest.raises(InjectedCrash):
+        await crashing.provision(await estate.claim())
     state = (await estate.record(accepted.request_id)).state
     made = await directory_rows(estate)
     await expire_leases(estate)
@@ -159,9 +159,9 @@ async def test_a_run_that_is_killed_before_it_records_ends_in_one_group_and_one_
 
 async def test_what_is_there_is_not_asked_for_again_though_it_could_not_be_made_any_more(estate: Estate) -> None:
     accepted = await estate.request("Apollo", members=[str(CLEO)])
-    deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
-    with pytest.raises(Killed):
-        await deadly.provision(await estate.claim())
+    crashing = replace(estate.provision_groups, directory=CrashingDirectory(estate.directory))
+    with pytest.raises(InjectedCrash):
+        await crashing.provision(await estate.claim())
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("DELETE FROM directory.users WHERE id = $1", CLEO)
     await expire_leases(estate)
@@ -173,9 +173,9 @@ async def test_what_is_there_is_not_asked_for_again_though_it_could_not_be_made_
 
 async def test_what_was_taken_away_meanwhile_is_made_again(estate: Estate) -> None:
     accepted = await estate.request("Apollo", members=[str(CLEO)])
-    deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
-    with pytest.raises(Killed):
-        await deadly.provision(await estate.claim())
+    crashing = replace(estate.provision_groups, directory=CrashingDirectory(estate.directory))
+    with pytest.raises(InjectedCrash):
+        await crashing.provision(await estate.claim())
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("DELETE FROM directory.memberships WHERE member_id = $1", CLEO)
     await expire_leases(estate)

@@ -27,7 +27,7 @@ from tests.directory.retries import Clock
 from tests.estates import ADA, BEN, CLEO, ESTATE, NOBODY, TRACE, Estate, mail_caller_of, open_estate
 from tests.example import configuration_in, example_document
 from tests.mailboxes.mailbox_bodies import BODIES, EQUIPMENT, ROOM, SHARED, SMALL
-from tests.queue.deadly import DeadlyDirectory, Killed
+from tests.queue.crash_injection import CrashingDirectory, InjectedCrash
 from tests.requests.acts import cancel, retry
 
 AS_IF_QUEUED = """
@@ -60,7 +60,7 @@ class DyingDirectory(Directory):
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
         if self.steps:
             await self.directory.ensure_mailboxes([replace(work, steps=work.steps[: self.steps]) for work in works])
-        raise Killed
+        raise InjectedCrash
 
 
 @dataclass
@@ -264,7 +264,7 @@ async def ask_and_die(estate: Estate, body: Mapping[str, object], steps: int) ->
     """A mailbox whose first worker was killed behind so many steps, and that another one has completed."""
     accepted = await estate.ask_mailbox(body)
     dying = replace(estate.provision_mailboxes, directory=DyingDirectory(estate.directory, steps))
-    with pytest.raises(Killed):
+    with pytest.raises(InjectedCrash):
         await dying.provision(await estate.claim())
     await expire_leases(estate)
     await estate.work()
@@ -295,9 +295,9 @@ async def test_a_request_that_runs_again_from_its_beginning_changes_nothing(esta
 
 async def test_a_run_that_is_killed_before_it_records_ends_in_one_mailbox_and_one_event(estate: Estate) -> None:
     accepted = await estate.ask_mailbox(SHARED)
-    deadly = replace(estate.provision_mailboxes, directory=DeadlyDirectory(estate.directory))
-    with pytest.raises(Killed):
-        await deadly.provision(await estate.claim())
+    crashing = replace(estate.provision_mailboxes, directory=CrashingDirectory(estate.directory))
+    with pytest.raises(InjectedCrash):
+        await crashing.provision(await estate.claim())
     state = (await mailbox(estate, accepted.record.id)).provisioning_state
     made = await estate.mailbox(accepted.record.request_id)
     await expire_leases(estate)

@@ -15,7 +15,7 @@ from tests.drift.drift_fixture import drift_fixture
 from tests.estates import BEN, ESTATE, PROJECT_TEAM, Estate
 from tests.guests.assignments.guest_fixture import guest_fixture
 from tests.mailboxes.mailbox_bodies import SMALL
-from tests.queue.deadly import DeadlyDirectory, Killed
+from tests.queue.crash_injection import CrashingDirectory, InjectedCrash
 
 CHANGE = "UPDATE chamberlain.tenant SET extension_prefix = $2, revision = revision + 1 WHERE tenant_id = $1"
 MARKS = """
@@ -39,9 +39,9 @@ async def names_of_marks(estate: Estate, request_id: object) -> list[object]:
 
 async def test_a_group_that_was_made_just_before_the_change_is_not_made_twice(estate: Estate) -> None:
     accepted = await estate.request("Apollo", owners=[str(BEN)], templateId=str(PROJECT_TEAM))
-    deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
-    with pytest.raises(Killed):
-        await deadly.provision(await estate.claim())
+    crashing = replace(estate.provision_groups, directory=CrashingDirectory(estate.directory))
+    with pytest.raises(InjectedCrash):
+        await crashing.provision(await estate.claim())
     await set_prefix(estate, "other")
     await expire_leases(estate)
 
@@ -53,9 +53,9 @@ async def test_a_group_that_was_made_just_before_the_change_is_not_made_twice(es
 
 async def test_a_request_that_an_older_process_took_up_is_not_done_twice(estate: Estate) -> None:
     accepted = await estate.request("Apollo", owners=[str(BEN)])
-    deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
-    with pytest.raises(Killed):
-        await deadly.provision(await estate.claim())
+    crashing = replace(estate.provision_groups, directory=CrashingDirectory(estate.directory))
+    with pytest.raises(InjectedCrash):
+        await crashing.provision(await estate.claim())
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("UPDATE chamberlain.request SET extension_prefix = NULL")
     for prefix in ("other", "chamberlain", "third", "fourth"):

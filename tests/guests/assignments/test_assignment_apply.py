@@ -33,7 +33,7 @@ from tests.guests.assignments.guest_fixture import (
 )
 from tests.guests.findings.finding_fixture import finding_fixture
 from tests.guests.policies.policy_runs import Runs, make_guests
-from tests.queue.deadly import Killed
+from tests.queue.crash_injection import InjectedCrash
 from tests.requests.acts import administrator, cancel, retry
 
 STEPS = ["markAssignment", "setGuestAccess", "setGuestDomains"]
@@ -103,8 +103,8 @@ async def test_a_group_gets_what_its_template_assigns(databases: Databases) -> N
 
 async def test_the_step_that_is_worked_on_is_shown(guest_rules: GuestFixture) -> None:
     await guest_rules.assign(templateId=str(NO_GUESTS))
-    with pytest.raises(Killed):
-        await replace(guest_rules.assignment_jobs, guests=DeadlyGuests(guest_rules.guests, 0)).apply(
+    with pytest.raises(InjectedCrash):
+        await replace(guest_rules.assignment_jobs, guests=CrashAfterSteps(guest_rules.guests, 0)).apply(
             await guest_rules.estate.claim()
         )
 
@@ -299,7 +299,7 @@ async def test_a_change_that_arrives_while_it_runs_is_not_lost(guest_rules: Gues
 
 
 @dataclass
-class DeadlyGuests(Guests):
+class CrashAfterSteps(Guests):
     """A directory behind which the process is killed, just after it has taken the first so many steps."""
 
     guests: Guests
@@ -310,7 +310,7 @@ class DeadlyGuests(Guests):
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
         await self.guests.ensure([replace(work, steps=work.steps[: self.steps]) for work in works])
-        raise Killed
+        raise InjectedCrash
 
     async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
         return await self.guests.act(acts)
@@ -335,9 +335,9 @@ async def test_a_worker_that_is_killed_anywhere_leaves_no_half_effect(guest_rule
     await let_it_remove(guest_rules)
     await guest_rules.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
     await guest_rules.assign(templateId=str(NO_GUESTS))
-    deadly = replace(guest_rules.assignment_jobs, guests=DeadlyGuests(guest_rules.guests, steps))
-    with pytest.raises(Killed):
-        await deadly.apply(await guest_rules.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
+    crashing = replace(guest_rules.assignment_jobs, guests=CrashAfterSteps(guest_rules.guests, steps))
+    with pytest.raises(InjectedCrash):
+        await crashing.apply(await guest_rules.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
 
     await expire_leases(guest_rules.estate)
     await guest_rules.work()
@@ -357,8 +357,8 @@ async def test_a_worker_that_is_killed_anywhere_leaves_no_half_effect(guest_rule
     # Clearing is killed just as well, and leaves all as it was but for the guest, who is not let in again.
     await guest_rules.assign(HANDBOOK, kind=SubjectType.SITE, templateId=ZERO)
     await guest_rules.assign(templateId=ZERO)
-    with pytest.raises(Killed):
-        await deadly.apply(await guest_rules.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
+    with pytest.raises(InjectedCrash):
+        await crashing.apply(await guest_rules.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
     await expire_leases(guest_rules.estate)
     await guest_rules.work()
 
@@ -394,8 +394,8 @@ async def test_what_is_told_of_a_guest_when_the_worker_was_killed_and_the_templa
 ) -> None:
     await let_it_remove(guest_rules)
     await guest_rules.assign(templateId=str(NO_GUESTS))
-    with pytest.raises(Killed):
-        await replace(guest_rules.assignment_jobs, guests=DeadlyGuests(guest_rules.guests, steps)).apply(
+    with pytest.raises(InjectedCrash):
+        await replace(guest_rules.assignment_jobs, guests=CrashAfterSteps(guest_rules.guests, steps)).apply(
             await guest_rules.estate.claim()
         )
     await guest_rules.assign(templateId=ZERO)
@@ -477,8 +477,8 @@ async def test_a_guest_whom_an_earlier_request_is_just_removing_cannot_be_kept_a
     await guest_rules.assign(templateId=str(NO_GUESTS))
     earlier = await guest_rules.estate.claim()
     await guest_rules.assign(policyId=str(NINETY_DAYS))
-    with pytest.raises(Killed):
-        await replace(guest_rules.assignment_jobs, guests=DeadlyGuests(guest_rules.guests, 0)).apply(earlier)
+    with pytest.raises(InjectedCrash):
+        await replace(guest_rules.assignment_jobs, guests=CrashAfterSteps(guest_rules.guests, 0)).apply(earlier)
     (finding,) = await guest_rules.found()
 
     with pytest.raises(Conflict) as refused:
@@ -490,8 +490,8 @@ async def test_a_guest_whom_an_earlier_request_is_just_removing_cannot_be_kept_a
 async def test_a_guest_who_is_just_being_removed_cannot_be_kept_any_more(guest_rules: GuestFixture) -> None:
     await let_it_remove(guest_rules)
     await guest_rules.assign(templateId=str(NO_GUESTS))
-    with pytest.raises(Killed):
-        await replace(guest_rules.assignment_jobs, guests=DeadlyGuests(guest_rules.guests, 0)).apply(
+    with pytest.raises(InjectedCrash):
+        await replace(guest_rules.assignment_jobs, guests=CrashAfterSteps(guest_rules.guests, 0)).apply(
             await guest_rules.estate.claim()
         )
     (finding,) = await guest_rules.found()

@@ -26,7 +26,7 @@ from tests.guests.assignments.guest_fixture import (
     later,
     make_due,
 )
-from tests.queue.deadly import DeadlyDirectory, Killed
+from tests.queue.crash_injection import CrashingDirectory, InjectedCrash
 from tests.requests.acts import administrator
 from tests.template_admin.template_keepers import Keeper
 
@@ -131,8 +131,8 @@ async def test_the_marks_go_where_nothing_at_all_can_be_assigned(guest_rules: Gu
 
 async def test_what_somebody_assigns_before_the_group_is_ready_stays_and_is_marked(guest_rules: GuestFixture) -> None:
     accepted = await guest_rules.estate.request("Apollo")
-    provision = replace(guest_rules.estate.provision_groups, directory=DeadlyDirectory(guest_rules.estate.directory))
-    with pytest.raises(Killed):
+    provision = replace(guest_rules.estate.provision_groups, directory=CrashingDirectory(guest_rules.estate.directory))
+    with pytest.raises(InjectedCrash):
         await provision.provision(await guest_rules.estate.claim())
     group = await guest_rules.estate.group(accepted.request_id)
     assert group is not None

@@ -11,7 +11,7 @@ from chamberlain.core.ids import UserId
 from tests.estates import Estate
 from tests.guests.assignments.guest_fixture import NINETY_DAYS, GuestFixture, guest_fixture
 from tests.guests.policies.policy_runs import Runs, Told, make_guests, new_group
-from tests.queue.deadly import Cut, CutDatabase, CutGuests, Killed
+from tests.queue.crash_injection import CrashingDatabase, CrashingGuests, CrashPoint, InjectedCrash
 
 # Before a worker is killed at one of its points, it has got past all the others; there are some dozens.
 FEWEST = 40
@@ -67,16 +67,20 @@ def told(day: int, what: str, guests: Sequence[UserId]) -> list[Told]:
 async def run_and_kill(runs: Runs, place: int, days: Sequence[int]) -> bool:
     """Run it on these days with a worker that is killed at that point; another one takes over. Says whether it was."""
     # In two portions, between which it may be killed, too.
-    evaluate, cut = replace(runs.guest_rules.evaluate, max_actions=2), Cut(place)
-    deadly = replace(evaluate, database=CutDatabase(evaluate.database, cut), guests=CutGuests(evaluate.guests, cut))
+    evaluate, crash_point = replace(runs.guest_rules.evaluate, max_actions=2), CrashPoint(place)
+    crashing = replace(
+        evaluate,
+        database=CrashingDatabase(evaluate.database, crash_point),
+        guests=CrashingGuests(evaluate.guests, crash_point),
+    )
     was_killed = False
     for day in days:
         runs.set_day(day)
         if not was_killed:
             try:
-                await deadly.evaluate(await runs.claim())
+                await crashing.evaluate(await runs.claim())
                 continue
-            except Killed:
+            except InjectedCrash:
                 was_killed = True
         await evaluate.evaluate(await runs.claim())
     return was_killed

@@ -22,7 +22,7 @@ from chamberlain.guests.models import FindingState
 from chamberlain.guests.policies import store as policy_store
 from chamberlain.guests.policies.jobs import PolicyJobs
 from chamberlain.queue.models import Claim, JobKind
-from tests.database.gates import Gate, GatedDatabase, meet
+from tests.database.pause_injection import PausePoint, PausingDatabase, run_concurrently
 from tests.estates import ADA, ESTATE, TRACE, Estate
 from tests.guests.assignments.guest_fixture import YEARLY_REVIEW, FaultyGuests, GuestFixture, guest_fixture, make_due
 from tests.guests.findings.finding_fixture import rendered
@@ -115,7 +115,7 @@ class Reviewed:
         await self.runs.guest_rules.evaluate.evaluate(await self.runs.claim())
 
 
-async def reviewed(guest_rules: GuestFixture, day: float, *, ran_on: Sequence[float] = (0, 30)) -> Reviewed:
+async def open_review(guest_rules: GuestFixture, day: float, *, ran_on: Sequence[float] = (0, 30)) -> Reviewed:
     runs = await new_group(guest_rules)
     [guest] = await make_guests(runs, 1)
     await runs.join([guest])
@@ -136,51 +136,62 @@ async def guest_rules(estate: Estate) -> GuestFixture:
     return guest_rules
 
 
-async def met(there: Reviewed, gate: Gate, first: tuple[Database, Verb], second: tuple[Database, Verb]) -> list[object]:
-    """What came of both, when the first was stopped at the gate."""
-    return await meet(there.estate, gate, lambda: first[1](GatedDatabase(first[0], gate)), lambda: second[1](second[0]))
+async def run_with_pause(
+    reviewed: Reviewed, pause_point: PausePoint, first: tuple[Database, Verb], second: tuple[Database, Verb]
+) -> list[object]:
+    """Run both; the first pauses at the pause point."""
+    return await run_concurrently(
+        reviewed.estate,
+        pause_point,
+        lambda: first[1](PausingDatabase(first[0], pause_point)),
+        lambda: second[1](second[0]),
+    )
 
 
 # A run meets each of these; and each of these, stopped in the middle, meets a run.
 Case = Callable[[Reviewed], Verb]
 WORKERS: Sequence[tuple[str, Case]] = [
-    ("erase", lambda there: there.erase),
-    ("reopen", lambda there: there.reopen),
-    ("discover", lambda there: there.discover),
+    ("erase", lambda reviewed: reviewed.erase),
+    ("reopen", lambda reviewed: reviewed.reopen),
+    ("discover", lambda reviewed: reviewed.discover),
 ]
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["the run is stopped", "the other is stopped"])
 @pytest.mark.parametrize("other", [case for _, case in WORKERS], ids=[name for name, _ in WORKERS])
-async def test_nobody_waits_in_a_circle(guest_rules: GuestFixture, other: Case, *, is_stopped: bool) -> None:
+async def test_there_is_no_deadlock(guest_rules: GuestFixture, other: Case, *, is_stopped: bool) -> None:
     worker = guest_rules.estate.databases.worker
     for place in range(LATEST):
         # The reminder is due: the run writes the clock, the finding and an event.
-        there = await reviewed(guest_rules, 37)
-        verb = other(there)
-        await prepare(there, verb)
-        gate = Gate(place)
-        pair = [(worker, verb), (worker, there.evaluate)] if is_stopped else [(worker, there.evaluate), (worker, verb)]
+        reviewed = await open_review(guest_rules, 37)
+        verb = other(reviewed)
+        await prepare(reviewed, verb)
+        pause_point = PausePoint(place)
+        pair = (
+            [(worker, verb), (worker, reviewed.evaluate)]
+            if is_stopped
+            else [(worker, reviewed.evaluate), (worker, verb)]
+        )
 
-        came = await met(there, gate, *pair)
+        came = await run_with_pause(reviewed, pause_point, *pair)
 
         assert came == [None, None], place
-        if not gate.reached.is_set():
+        if not pause_point.reached.is_set():
             return
     pytest.fail("It has more statements than that.")
 
 
-async def prepare(there: Reviewed, verb: Verb) -> None:
+async def prepare(reviewed: Reviewed, verb: Verb) -> None:
     """Let there be something to do for the other one."""
-    if verb == there.reopen:
-        await there.accept(there.estate.databases.application)
+    if verb == reviewed.reopen:
+        await reviewed.accept(reviewed.estate.databases.application)
         ends = "UPDATE chamberlain.finding SET accepted_until = $2 WHERE finding_id = $1"
-        await there.runs.execute(ends, there.finding_id, there.estate.moment - timedelta(hours=1))
+        await reviewed.runs.execute(ends, reviewed.finding_id, reviewed.estate.moment - timedelta(hours=1))
         job = "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, 'findingReopen', $2, 'x')"
-        await there.runs.execute(job, ESTATE, there.finding_id)
-    if verb == there.discover:
-        await there.runs.execute("DELETE FROM directory.groups WHERE id = $1", there.runs.group_id)
+        await reviewed.runs.execute(job, ESTATE, reviewed.finding_id)
+    if verb == reviewed.discover:
+        await reviewed.runs.execute("DELETE FROM directory.groups WHERE id = $1", reviewed.runs.group_id)
 
 
 @pytest.mark.timeout(300)
@@ -193,26 +204,26 @@ async def test_an_answer_and_an_action_come_one_behind_the_other(
     ends: set[tuple[str, ...]] = set()
     for place in range(LATEST):
         # The time to answer is over: the account is disabled, unless somebody answers first.
-        there = await reviewed(guest_rules, 41, ran_on=(0, 30, 37))
-        [[last]] = await there.estate.rows("SELECT max(sequence) FROM chamberlain.audit")
-        gate = Gate(place)
-        run: tuple[Database, Verb] = (databases.worker, there.evaluate)
-        answer: tuple[Database, Verb] = (databases.application, there.accept if accepts else there.confirm)
+        reviewed = await open_review(guest_rules, 41, ran_on=(0, 30, 37))
+        [[last]] = await reviewed.estate.rows("SELECT max(sequence) FROM chamberlain.audit")
+        pause_point = PausePoint(place)
+        run: tuple[Database, Verb] = (databases.worker, reviewed.evaluate)
+        answer: tuple[Database, Verb] = (databases.application, reviewed.accept if accepts else reviewed.confirm)
 
-        came = await met(there, gate, *((answer, run) if is_stopped else (run, answer)))
+        came = await run_with_pause(reviewed, pause_point, *((answer, run) if is_stopped else (run, answer)))
         ran, answered = reversed(came) if is_stopped else came
-        await there.run_again()
+        await reviewed.run_again()
 
         assert ran is None, place
-        audited = await there.estate.rows(AUDITED, last)
+        audited = await reviewed.estate.rows(AUDITED, last)
         happened = tuple([str(action) for [action] in audited])
         # Refused while the action is being taken; behind it an answer is late, and before it in time.
         assert ("answer" in happened) is not isinstance(answered, BaseException), (place, answered)
         assert isinstance(answered, Conflict) or "answer" in happened, (place, answered)
-        assert (there.guest in await there.runs.disabled()) is ("action" in happened), place
-        assert await shown(there) == expected(happened, accepts=accepts), place
+        assert (reviewed.guest in await reviewed.runs.disabled()) is ("action" in happened), place
+        assert await shown(reviewed) == expected(happened, accepts=accepts), place
         ends.add(happened)
-        if not gate.reached.is_set():
+        if not pause_point.reached.is_set():
             break
     # Never an action behind an answer.
     assert {("answer",), ("action", "answer")} <= ends <= {("answer",), ("action", "answer"), ("action",)}
@@ -223,16 +234,16 @@ async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(
     guest_rules: GuestFixture, *, accepts: bool
 ) -> None:
     """It has one of the few connections of all calls."""
-    there = replace(await reviewed(guest_rules, 32), lock_timeout=timedelta(milliseconds=20))
-    databases = there.estate.databases
+    reviewed = replace(await open_review(guest_rules, 32), lock_timeout=timedelta(milliseconds=20))
+    databases = reviewed.estate.databases
     async with databases.worker.across_tenants() as tx:
-        await policy_store.lock(tx, [(ESTATE, there.runs.group_id)])
+        await policy_store.lock(tx, [(ESTATE, reviewed.runs.group_id)])
 
         with pytest.raises(Unavailable) as refused:
-            await (there.accept if accepts else there.confirm)(databases.application)
+            await (reviewed.accept if accepts else reviewed.confirm)(databases.application)
 
     assert refused.value.code == "overloaded"
-    await (there.accept if accepts else there.confirm)(databases.application)
+    await (reviewed.accept if accepts else reviewed.confirm)(databases.application)
 
 
 @pytest.mark.timeout(300)
@@ -241,24 +252,26 @@ async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(
     databases = guest_rules.estate.databases
     timers = "SELECT rule, policy_id FROM chamberlain.policy_clock WHERE subject_id = $1"
     for place in range(LATEST):
-        there = await reviewed(guest_rules, 37)
-        gate = Gate(place)
+        reviewed = await open_review(guest_rules, 37)
+        pause_point = PausePoint(place)
 
-        came = await met(there, gate, (databases.application, there.reassign), (databases.worker, there.evaluate))
-        await there.run_again()
+        came = await run_with_pause(
+            reviewed, pause_point, (databases.application, reviewed.reassign), (databases.worker, reviewed.evaluate)
+        )
+        await reviewed.run_again()
 
         assert not [each for each in came if isinstance(each, BaseException)], (place, came)
-        assert len(await there.runs.jobs()) == 1, place
-        assert await there.estate.rows(timers, there.runs.group_id) == [("review", YEARLY_REVIEW)], place
-        if not gate.reached.is_set():
+        assert len(await reviewed.runs.jobs()) == 1, place
+        assert await reviewed.estate.rows(timers, reviewed.runs.group_id) == [("review", YEARLY_REVIEW)], place
+        if not pause_point.reached.is_set():
             return
     pytest.fail("It has more statements than that.")
 
 
-async def shown(there: Reviewed) -> tuple[object, ...]:
+async def shown(reviewed: Reviewed) -> tuple[object, ...]:
     """The state of the finding, the round of the clock, and whether it has acted."""
-    [[_, state]] = await there.estate.rows(FINDING, there.runs.group_id)
-    [[round_, has_acted]] = await there.estate.rows(CLOCKS, there.runs.group_id)
+    [[_, state]] = await reviewed.estate.rows(FINDING, reviewed.runs.group_id)
+    [[round_, has_acted]] = await reviewed.estate.rows(CLOCKS, reviewed.runs.group_id)
     return state, round_, has_acted
 
 

@@ -21,7 +21,7 @@ from tests.fake_smtp_server import FakeSmtpServer, Received, open_smtp_server
 from tests.guests.assignments.guest_fixture import NINETY_DAYS, GuestFixture, guest_fixture
 from tests.guests.policies.policy_runs import Runs, make_guests, new_group
 from tests.notifications.notice_fixture import NoticeFixture, notice_fixture, open_databases_with_notices
-from tests.queue.deadly import Cut, CutDatabase, CutGuests, Killed
+from tests.queue.crash_injection import CrashingDatabase, CrashingGuests, CrashPoint, InjectedCrash
 
 # Before a worker is killed at one of its points, it has got past all the others; there are some dozens.
 FEWEST = 40
@@ -84,12 +84,12 @@ async def test_it_tells_once_what_was_cut_short(notices: NoticeFixture, action: 
         await guest_rules.assign(runs.group_id, policyId=str(NINETY_DAYS))
         notices.smtp_server.received.clear()
 
-        cut, was_killed = Cut(place), False
+        crash_point, was_killed = CrashPoint(place), False
         for day in DAYS:
             if day == 14:
                 await runs.join([third])
             runs.set_day(day)
-            was_killed |= await run_and_kill(runs, notices, cut)
+            was_killed |= await run_and_kill(runs, notices, crash_point)
             await notices.work()
 
         assert [parts(content) for content in notices.smtp_server.received] == [
@@ -106,18 +106,22 @@ async def test_it_tells_once_what_was_cut_short(notices: NoticeFixture, action: 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     groups=st.lists(st.tuples(RULES, st.integers(0, 2)), min_size=1, max_size=4),
-    cuts=st.lists(st.none() | st.builds(Cut, st.integers(0, 30)), min_size=LAST_DAY + 1, max_size=LAST_DAY + 1),
+    crash_points=st.lists(
+        st.none() | st.builds(CrashPoint, st.integers(0, 30)), min_size=LAST_DAY + 1, max_size=LAST_DAY + 1
+    ),
 )
 async def test_there_are_as_many_mails_as_groups_with_something_to_tell(
-    notices: NoticeFixture, groups: Sequence[tuple[Mapping[str, object], int]], cuts: Sequence[Cut | None]
+    notices: NoticeFixture,
+    groups: Sequence[tuple[Mapping[str, object], int]],
+    crash_points: Sequence[CrashPoint | None],
 ) -> None:
     guest_rules = guest_fixture(notices.estate)
     everything = [await make_group(guest_rules, rules, guests) for rules, guests in groups]
 
-    for day, cut in enumerate(cuts):
+    for day, crash_point in enumerate(crash_points):
         notices.smtp_server.received.clear()
         notices.estate.moment = everything[0].began_at + timedelta(days=day)
-        await run_all_and_kill(guest_rules, [runs.group_id for runs in everything], notices, cut)
+        await run_all_and_kill(guest_rules, [runs.group_id for runs in everything], notices, crash_point)
         await notices.work()
 
         reported = await notices.estate.rows(TOLD_OF, notices.estate.moment)
@@ -134,23 +138,26 @@ async def make_group(guest_rules: GuestFixture, rules: Mapping[str, object], gue
     return runs
 
 
-async def run_and_kill(runs: Runs, notices: NoticeFixture, cut: Cut) -> bool:
+async def run_and_kill(runs: Runs, notices: NoticeFixture, crash_point: CrashPoint) -> bool:
     """Run one group with a worker that is killed at that point; another one takes over. Says whether it was."""
-    return await run_all_and_kill(runs.guest_rules, [runs.group_id], notices, cut)
+    return await run_all_and_kill(runs.guest_rules, [runs.group_id], notices, crash_point)
 
 
 async def run_all_and_kill(
-    guest_rules: GuestFixture, groups: Sequence[GroupId], notices: NoticeFixture, cut: Cut | None
+    guest_rules: GuestFixture, groups: Sequence[GroupId], notices: NoticeFixture, crash_point: CrashPoint | None
 ) -> bool:
     """The same for several groups together; without a cut nobody is killed."""
     evaluate = guest_rules.evaluate
-    deadly = evaluate
-    if cut is not None:
-        database, guests = CutDatabase(evaluate.database, cut), CutGuests(evaluate.guests, cut)
-        deadly = replace(evaluate, database=database, guests=guests)
+    crashing = evaluate
+    if crash_point is not None:
+        database, guests = (
+            CrashingDatabase(evaluate.database, crash_point),
+            CrashingGuests(evaluate.guests, crash_point),
+        )
+        crashing = replace(evaluate, database=database, guests=guests)
     try:
-        await deadly.evaluate(await claim(guest_rules, groups))
-    except Killed:
+        await crashing.evaluate(await claim(guest_rules, groups))
+    except InjectedCrash:
         # Mail goes on meanwhile.
         await notices.work()
         await evaluate.evaluate(await claim(guest_rules, groups))

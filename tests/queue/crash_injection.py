@@ -1,5 +1,7 @@
-"""A process that is killed: just behind the directory, before what came of it is recorded, or between any two things
-that it does."""
+"""Inject crashes of the process.
+
+It crashes after the directory call and before the result is recorded, or between any two calls.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -26,13 +28,13 @@ from chamberlain.directory.port import (
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 
 
-class Killed(BaseException):
-    """Stands for the end of the process."""
+class InjectedCrash(BaseException):
+    """Simulates the end of the process."""
 
 
 @dataclass
-class DeadlyDirectory(Directory):
-    """A directory behind which the process is killed: just after it has brought everything about."""
+class CrashingDirectory(Directory):
+    """A directory that crashes the process after it has done all work."""
 
     directory: Directory
 
@@ -45,86 +47,88 @@ class DeadlyDirectory(Directory):
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
         await self.directory.ensure(works)
-        raise Killed
+        raise InjectedCrash
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
         return await self.directory.observe_mailboxes(references)
 
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
         await self.directory.ensure_mailboxes(works)
-        raise Killed
+        raise InjectedCrash
 
 
 @dataclass
-class Cut:
-    """Kills the process when it has got past so many points."""
+class CrashPoint:
+    """Crashes the process after `left` calls."""
 
     left: int
 
-    def pass_by(self) -> None:
+    def check(self) -> None:
         if self.left == 0:
-            raise Killed
+            raise InjectedCrash
         self.left -= 1
 
 
 @dataclass(slots=True, eq=False)
-class CutTransaction(Transaction):
-    """A transaction in which the process may be killed before each statement."""
+class CrashingTransaction(Transaction):
+    """A transaction that may crash before each statement."""
 
-    cut: Cut
+    crash_point: CrashPoint
 
     async def fetch(self, statement: str, *values: object) -> Sequence[Record]:
-        self.cut.pass_by()
+        self.crash_point.check()
         return await Transaction.fetch(self, statement, *values)
 
     async def fetch_row(self, statement: str, *values: object) -> Record | None:
-        self.cut.pass_by()
+        self.crash_point.check()
         return await Transaction.fetch_row(self, statement, *values)
 
     async def execute(self, statement: str, *values: object) -> None:
-        self.cut.pass_by()
+        self.crash_point.check()
         await Transaction.execute(self, statement, *values)
 
 
-class CutDatabase(Database):
-    """A database whose client may be killed before each statement, before each commit and behind it."""
+class CrashingDatabase(Database):
+    """A database that may crash before each statement, and before and after each commit."""
 
-    def __init__(self, database: Database, cut: Cut) -> None:
+    def __init__(self, database: Database, crash_point: CrashPoint) -> None:
         super().__init__(database.pool, notices=database.notices)
-        self._cut = cut
+        self._crash_point = crash_point
 
     @asynccontextmanager
     async def across_tenants(self, *, before_disk: bool = False) -> AsyncIterator[Transaction]:
         async with super().across_tenants(before_disk=before_disk) as tx:
-            yield CutTransaction(tx.connection, tx.tenant_id, self._cut)
-            self._cut.pass_by()
-        self._cut.pass_by()
+            yield CrashingTransaction(tx.connection, tx.tenant_id, self._crash_point)
+            self._crash_point.check()
+        self._crash_point.check()
 
 
 @dataclass
-class CutGuests(Guests):
-    """The port about guests, before and behind each call of which the process may be killed; of several acts it may be
-    that only the first was done."""
+class CrashingGuests(Guests):
+    """A guest port that may crash before and after each call.
+
+    Of several acts, possibly only the first was done.
+    """
 
     guests: Guests
-    cut: Cut
+    crash_point: CrashPoint
 
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
-        self.cut.pass_by()
+        self.crash_point.check()
         return await self.guests.observe(references)
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
-        self.cut.pass_by()
+        self.crash_point.check()
         outcomes = await self.guests.ensure(works)
-        self.cut.pass_by()
+        self.crash_point.check()
         return outcomes
 
     async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
-        self.cut.pass_by()
+        self.crash_point.check()
         first = await self.guests.act(acts[:1])
-        self.cut.pass_by()
+        self.crash_point.check()
         others = await self.guests.act(acts[1:])
-        self.cut.pass_by()
+        self.crash_point.check()
         return [*first, *others]
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:

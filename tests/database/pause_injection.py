@@ -1,5 +1,7 @@
-"""A process that stops between two statements of a transaction until it is let on, so that another one runs just then:
-where both wait for each other, PostgreSQL ends one of them."""
+"""Pause a transaction between two statements while another one runs.
+
+In a deadlock, PostgreSQL aborts one of them.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -11,7 +13,7 @@ from chamberlain.core.ids import TenantId
 from chamberlain.database.transactions import Connection, Database, Record, Transaction
 from tests.estates import Estate, until
 
-# Locks of rows are seen where somebody waits for the transaction, or for their turn to do so; both of this database.
+# Row locks appear as waits for a transaction or for a tuple of this database.
 WAITING = """
 SELECT count(*) FROM pg_locks w WHERE NOT w.granted AND w.pid IN (
     SELECT pid FROM pg_locks WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -20,14 +22,14 @@ SELECT count(*) FROM pg_locks w WHERE NOT w.granted AND w.pid IN (
 
 
 @dataclass
-class Gate:
-    """Stops whoever has got past so many statements, once."""
+class PausePoint:
+    """Pauses once, after `left` statements."""
 
     left: int
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     opened: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def pass_by(self) -> None:
+    async def wait(self) -> None:
         if self.left == 0:
             self.reached.set()
             await self.opened.wait()
@@ -35,62 +37,67 @@ class Gate:
 
 
 @dataclass
-class GatedConnection:
-    """A connection with the gate before each statement. It has what transactions of use cases use of one."""
+class PausingConnection:
+    """A connection that may pause before each statement."""
 
     connection: Connection
-    gate: Gate
+    pause_point: PausePoint
 
     async def fetch(self, statement: str, *values: object, timeout: float | None = None) -> Sequence[Record]:  # noqa: ASYNC109 (the driver's)
-        await self.gate.pass_by()
+        await self.pause_point.wait()
         return await self.connection.fetch(statement, *values, timeout=timeout)
 
     async def fetchrow(self, statement: str, *values: object) -> Record | None:
-        await self.gate.pass_by()
+        await self.pause_point.wait()
         return await self.connection.fetchrow(statement, *values)
 
     async def execute(self, statement: str, *values: object) -> str:
-        await self.gate.pass_by()
+        await self.pause_point.wait()
         return await self.connection.execute(statement, *values)
 
 
-class GatedDatabase(Database):
-    """A database with a gate before each statement of a transaction, and before each commit."""
+class PausingDatabase(Database):
+    """A database that may pause before each statement and each commit."""
 
-    def __init__(self, database: Database, gate: Gate) -> None:
+    def __init__(self, database: Database, pause_point: PausePoint) -> None:
         super().__init__(database.pool, notices=database.notices)
-        self._gate = gate
+        self._pause_point = pause_point
 
     @asynccontextmanager
     async def transaction(self, tenant_id: TenantId) -> AsyncIterator[Transaction]:
         async with super().transaction(tenant_id) as tx:
-            yield self._gated(tx)
-            await self._gate.pass_by()
+            yield self._pausing(tx)
+            await self._pause_point.wait()
 
     @asynccontextmanager
     async def across_tenants(self, *, before_disk: bool = False) -> AsyncIterator[Transaction]:
         async with super().across_tenants(before_disk=before_disk) as tx:
-            yield self._gated(tx)
-            await self._gate.pass_by()
+            yield self._pausing(tx)
+            await self._pause_point.wait()
 
     @asynccontextmanager
     async def statement(self) -> AsyncIterator[Connection]:
-        # It is committed when the gate is open.
+        # The commit waits for the end of the pause.
         async with super().statement() as connection, connection.transaction():
-            yield cast("Connection", GatedConnection(connection, self._gate))
-            await self._gate.pass_by()
+            yield cast("Connection", PausingConnection(connection, self._pause_point))
+            await self._pause_point.wait()
 
-    def _gated(self, tx: Transaction) -> Transaction:
-        return Transaction(cast("Connection", GatedConnection(tx.connection, self._gate)), tx.tenant_id)
+    def _pausing(self, tx: Transaction) -> Transaction:
+        return Transaction(cast("Connection", PausingConnection(tx.connection, self._pause_point)), tx.tenant_id)
 
 
-async def meet(
-    estate: Estate, gate: Gate, first: Callable[[], Awaitable[object]], second: Callable[[], Awaitable[object]]
+async def run_concurrently(
+    estate: Estate,
+    pause_point: PausePoint,
+    first: Callable[[], Awaitable[object]],
+    second: Callable[[], Awaitable[object]],
 ) -> list[object]:
-    """What came of both, errors too: the first stops at the gate, the second runs until it has ended or has to wait,
-    and then both go on."""
+    """Run both concurrently and return their results or errors.
+
+    The first pauses. The second runs until it ends or waits for a lock; then both continue.
+    """
     one = asyncio.ensure_future(first())
-    stops = asyncio.ensure_future(gate.reached.wait())
+    stops = asyncio.ensure_future(pause_point.reached.wait())
     await asyncio.wait((one, stops), return_when=asyncio.FIRST_COMPLETED)
     stops.cancel()
     other = asyncio.ensure_future(second())
@@ -99,5 +106,5 @@ async def meet(
         return other.done() or await estate.rows(WAITING) != [(0,)]
 
     await until(ended_or_waits)
-    gate.opened.set()
+    pause_point.opened.set()
     return list(await asyncio.gather(one, other, return_exceptions=True))
