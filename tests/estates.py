@@ -42,7 +42,7 @@ from chamberlain.requests.models import Accepted, RequestRecord
 from chamberlain.templates.cache import Catalog
 from chamberlain.templates.submission import Submitter
 from tests.databases import Databases, filled_database
-from tests.estate_parts import Means, group_service, mailbox_service, provision_groups, provision_mailboxes
+from tests.estate_services import Dependencies, group_service, mailbox_service, provision_groups, provision_mailboxes
 from tests.example import configuration_in, example_document
 from tests.faulty_directory import FaultyDirectory, FaultyPeople
 
@@ -267,17 +267,17 @@ def service_of(databases: Databases) -> Estate:
     def now() -> datetime:
         return estate.moment
 
-    means = Means(databases, people, directory, catalog, submitter, PREFIXES, now)
+    dependencies = Dependencies(databases, people, directory, catalog, submitter, PREFIXES, now)
     estate = Estate(
         databases=databases,
         people=people,
         directory=directory,
         catalog=catalog,
         acceptor=acceptor,
-        groups=group_service(means),
-        provision_groups=provision_groups(means),
-        mailboxes=mailbox_service(means),
-        provision_mailboxes=provision_mailboxes(means),
+        groups=group_service(dependencies),
+        provision_groups=provision_groups(dependencies),
+        mailboxes=mailbox_service(dependencies),
+        provision_mailboxes=provision_mailboxes(dependencies),
         moment=datetime(2026, 11, 20, 9, 30, tzinfo=UTC),
     )
     return estate

@@ -22,7 +22,7 @@ from chamberlain.queue.models import JobKind
 from chamberlain.templates.models import TemplateKind
 from tests.estates import ADA, BEN, ESTATE, SHARED_MAILBOX, TRACE, Estate
 from tests.guests.assignments.guest_fixture import make_due
-from tests.requests.acts import administrator
+from tests.requests.request_services import administrator
 
 # Another extension. Objects with a mark under it are not ours.
 ELSEWHERE = "elsewhere"

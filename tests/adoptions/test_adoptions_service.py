@@ -53,7 +53,7 @@ from tests.estates import (
 from tests.faulty_directory import FaultyDirectory
 from tests.guests.assignments.guest_fixture import ALL_STAFF, expire_leases, guest_fixture
 from tests.queue.crash_injection import InjectedCrash
-from tests.requests.acts import administrator, application
+from tests.requests.request_services import administrator, application
 
 Shown = TypeVar("Shown")
 

@@ -21,7 +21,7 @@ from chamberlain.queue.models import NOBODY, Claim, JobKind
 from chamberlain.requests.models import RequestState
 from chamberlain.webhooks import store as webhook_store
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, ESTATE, LEASE, OTHER_HOUSE, TRACE, Estate, caller_of
-from tests.requests.acts import act, cancel, put, watchers
+from tests.requests.request_services import act, cancel, put, watchers
 
 TABLE = "chamberlain.delivery"
 KEEP = Retention(failed_requests=timedelta(days=30), finished_requests=timedelta(days=400), events=timedelta(days=500))

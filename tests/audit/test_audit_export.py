@@ -11,9 +11,9 @@ from chamberlain.auth.models import Caller
 from chamberlain.core.errors import Forbidden
 from chamberlain.core.ids import ClientId, TenantId
 from chamberlain.core.paging import PageWanted
-from tests.audit.auditors import change, record, seal
+from tests.audit.audit_fixture import change, record, seal
 from tests.estates import ADA, BEN, CLIENT, ESTATE, OTHER_HOUSE, Estate, caller_of
-from tests.requests.acts import administrator, application
+from tests.requests.request_services import administrator, application
 
 ANY = AuditFilter()
 FILL = """

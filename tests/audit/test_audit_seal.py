@@ -9,7 +9,7 @@ import pytest
 from chamberlain.audit.jobs import AuditJobs
 from chamberlain.audit.rules import BATCH, BATCHES, LONG_PAUSE, PAUSE, SHORT_PAUSE, next_look
 from chamberlain.queue.models import NOBODY, JobKind
-from tests.audit.auditors import Auditor, change, record, tamper
+from tests.audit.audit_fixture import AuditFixture, change, record, tamper
 from tests.estates import ESTATE, OTHER_HOUSE, TRACE, Estate
 
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -49,7 +49,7 @@ async def test_it_works(estate: Estate) -> None:
     assert len(written) == 2
     waits = "SELECT run_at > now() + $1, lease_id FROM chamberlain.job WHERE kind = 'auditSeal'"
     assert await estate.rows(waits, PAUSE / 2) == [(True, None)] * 2
-    assert (await Auditor(estate.databases).verify()).faults == 0
+    assert (await AuditFixture(estate.databases).verify()).faults == 0
 
 
 async def test_each_tenant_has_one_job_however_many_look(estate: Estate) -> None:
@@ -100,7 +100,7 @@ async def test_the_head_is_logged_each_minute_while_it_moves(estate: Estate, cap
             await record(estate.databases, change())
 
     heads = await estate.rows("SELECT position FROM chamberlain.audit_head WHERE tenant_id = $1", ESTATE)
-    verdict = await Auditor(estate.databases).verify()
+    verdict = await AuditFixture(estate.databases).verify()
     assert [len(lines) for lines in logged] == [1, 0, 1, 0]
     assert logged[2] == [str(verdict.head)]
     assert heads == [(verdict.head.position,)]
@@ -119,6 +119,6 @@ async def test_the_trail_of_a_suspended_tenant_is_sealed_however_much_of_it_rest
     assert [(job.tenant_id, job.kind) for job in claim.jobs if job.tenant_id == ESTATE] == [
         (ESTATE, JobKind.AUDIT_SEAL)
     ]
-    verdict = await Auditor(estate.databases).verify()
+    verdict = await AuditFixture(estate.databases).verify()
     assert (verdict.waiting, verdict.faults) == (0, 0)
     assert verdict.head.position > 0

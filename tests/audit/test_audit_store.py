@@ -13,7 +13,7 @@ from chamberlain.audit.models import AuditFilter, AuditRecord
 from chamberlain.changes.records import record_change
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Transaction
-from tests.audit.auditors import TEMPLATE, change, record, seal, tamper
+from tests.audit.audit_fixture import TEMPLATE, change, record, seal, tamper
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, ESTATE, OTHER_HOUSE, TRACE, rows
 from tests.query_plans import SIZES, rows_looked_at

@@ -10,7 +10,7 @@ from chamberlain.audit.service import AuditVerifier
 from chamberlain.core.errors import NotFound
 from chamberlain.core.ids import TenantId
 from chamberlain.core.paging import PageWanted
-from tests.audit.auditors import TEMPLATE, Auditor, change, record, seal, tamper
+from tests.audit.audit_fixture import TEMPLATE, AuditFixture, change, record, seal, tamper
 from tests.databases import Databases, accept_unreadable
 from tests.estates import ADA, ESTATE, OTHER_HOUSE, rows
 
@@ -42,7 +42,7 @@ SELECT tenant_id, at, action, trace_id, payload, written_in, written_by FROM cha
 
 
 @pytest.fixture
-async def auditor(databases: Databases) -> Auditor:
+async def audit_fixture(databases: Databases) -> AuditFixture:
     """Two tenants, the first with five sealed rows of two looks, which have other sequences than positions."""
     await record(databases, change(tenant_id=OTHER_HOUSE), change(tenant_id=OTHER_HOUSE))
     await record(databases, *[change(f"template.{number}") for number in range(3)])
@@ -50,7 +50,7 @@ async def auditor(databases: Databases) -> Auditor:
     await record(databases, *[change(f"template.{number}") for number in range(3, 5)])
     await seal(databases)
     await seal(databases, OTHER_HOUSE)
-    return Auditor(databases)
+    return AuditFixture(databases)
 
 
 async def head(databases: Databases) -> Head:
@@ -67,12 +67,12 @@ async def remove(databases: Databases, *sequences: int) -> None:
             await tamper(databases, statement, sequence)
 
 
-async def test_it_works(auditor: Auditor) -> None:
-    verdict = await auditor.verify()
+async def test_it_works(audit_fixture: AuditFixture) -> None:
+    verdict = await audit_fixture.verify()
 
     assert (verdict.head.position, verdict.erased, verdict.waiting, verdict.faults) == (5, 0, 0, 0)
     assert str(verdict.head).startswith("5:sha256:")
-    assert verdict.head == await head(auditor.databases)
+    assert verdict.head == await head(audit_fixture.databases)
 
 
 @pytest.mark.parametrize(
@@ -105,52 +105,54 @@ async def test_it_works(auditor: Auditor) -> None:
         pytest.param("DELETE FROM chamberlain.audit WHERE sequence = 7", MISSING, id="the last one removed"),
     ],
 )
-async def test_it_finds_the_row_that_was_changed_or_removed(auditor: Auditor, tampering: str, found: FaultKind) -> None:
-    await tamper(auditor.databases, tampering)
+async def test_it_finds_the_row_that_was_changed_or_removed(
+    audit_fixture: AuditFixture, tampering: str, found: FaultKind
+) -> None:
+    await tamper(audit_fixture.databases, tampering)
 
-    await auditor.verify()
+    await audit_fixture.verify()
 
-    assert auditor.kinds == [(found, 7 if "7" in tampering else 5)]
-
-
-async def test_it_finds_a_row_that_went_with_its_seal(auditor: Auditor) -> None:
-    await remove(auditor.databases, 5)
-
-    await auditor.verify()
-
-    assert auditor.kinds == [(MISSING, None)]
-    assert "Position 3 of the chain is missing" in auditor.told[0][1].detail
+    assert audit_fixture.kinds == [(found, 7 if "7" in tampering else 5)]
 
 
-async def test_it_finds_a_chain_that_was_made_to_fit(auditor: Auditor) -> None:
+async def test_it_finds_a_row_that_went_with_its_seal(audit_fixture: AuditFixture) -> None:
+    await remove(audit_fixture.databases, 5)
+
+    await audit_fixture.verify()
+
+    assert audit_fixture.kinds == [(MISSING, None)]
+    assert "Position 3 of the chain is missing" in audit_fixture.told[0][1].detail
+
+
+async def test_it_finds_a_chain_that_was_made_to_fit(audit_fixture: AuditFixture) -> None:
     """The row, its seal and the position of the next are gone, and the numbers are without a gap again."""
-    await remove(auditor.databases, 5)
+    await remove(audit_fixture.databases, 5)
     await tamper(
-        auditor.databases,
+        audit_fixture.databases,
         "UPDATE chamberlain.audit_seal SET position = position - 1 WHERE tenant_id = $1 AND position = 4",
         ESTATE,
     )
     await tamper(
-        auditor.databases,
+        audit_fixture.databases,
         "UPDATE chamberlain.audit_seal SET position = position - 1 WHERE tenant_id = $1 AND position = 5",
         ESTATE,
     )
 
-    await auditor.verify()
+    await audit_fixture.verify()
 
-    assert (CHANGED, 6) in auditor.kinds
-    assert (CUT, None) in auditor.kinds
+    assert (CHANGED, 6) in audit_fixture.kinds
+    assert (CUT, None) in audit_fixture.kinds
 
 
-async def test_it_finds_a_row_that_changed_its_tenant(auditor: Auditor) -> None:
-    await tamper(auditor.databases, "UPDATE chamberlain.audit SET tenant_id = $1 WHERE sequence = 5", OTHER_HOUSE)
+async def test_it_finds_a_row_that_changed_its_tenant(audit_fixture: AuditFixture) -> None:
+    await tamper(audit_fixture.databases, "UPDATE chamberlain.audit SET tenant_id = $1 WHERE sequence = 5", OTHER_HOUSE)
 
-    await auditor.verify()
-    lost = auditor.kinds
-    await auditor.verify(OTHER_HOUSE)
+    await audit_fixture.verify()
+    lost = audit_fixture.kinds
+    await audit_fixture.verify(OTHER_HOUSE)
 
     assert lost == [(MISSING, 5)]
-    assert auditor.kinds == [(INSERTED, 5)]
+    assert audit_fixture.kinds == [(INSERTED, 5)]
 
 
 @pytest.mark.parametrize("sealed_after", [False, True], ids=["before the next look", "after the next look"])
@@ -165,25 +167,25 @@ async def test_it_finds_a_row_that_changed_its_tenant(auditor: Auditor) -> None:
     ],
 )
 async def test_it_finds_a_row_that_was_inserted(
-    auditor: Auditor, inserting: str, sequence: int, *, sealed_after: bool
+    audit_fixture: AuditFixture, inserting: str, sequence: int, *, sealed_after: bool
 ) -> None:
-    await tamper(auditor.databases, inserting)
+    await tamper(audit_fixture.databases, inserting)
     if sealed_after:
-        await record(auditor.databases, change())
-        await seal(auditor.databases)
+        await record(audit_fixture.databases, change())
+        await seal(audit_fixture.databases)
 
-    await auditor.verify()
+    await audit_fixture.verify()
 
-    assert auditor.kinds == [(INSERTED, sequence)]
+    assert audit_fixture.kinds == [(INSERTED, sequence)]
 
 
-async def test_it_finds_that_the_tail_was_cut(auditor: Auditor) -> None:
-    await remove(auditor.databases, 6, 7)
+async def test_it_finds_that_the_tail_was_cut(audit_fixture: AuditFixture) -> None:
+    await remove(audit_fixture.databases, 6, 7)
 
-    await auditor.verify()
+    await audit_fixture.verify()
 
-    assert auditor.kinds == [(CUT, None)]
-    assert "Positions 4 to 5 of the chain" in auditor.told[0][1].detail
+    assert audit_fixture.kinds == [(CUT, None)]
+    assert "Positions 4 to 5 of the chain" in audit_fixture.told[0][1].detail
 
 
 async def cut_with_head(databases: Databases) -> None:
@@ -197,34 +199,34 @@ async def cut_with_head(databases: Databases) -> None:
     )
 
 
-async def test_it_finds_a_cut_that_left_no_trace_by_a_copy_of_the_head(auditor: Auditor) -> None:
-    kept = await head(auditor.databases)
-    await cut_with_head(auditor.databases)
+async def test_it_finds_a_cut_that_left_no_trace_by_a_copy_of_the_head(audit_fixture: AuditFixture) -> None:
+    kept = await head(audit_fixture.databases)
+    await cut_with_head(audit_fixture.databases)
 
-    without = await auditor.verify()
-    await auditor.verify(kept=kept)
+    without = await audit_fixture.verify()
+    await audit_fixture.verify(kept=kept)
 
     assert without.faults == 0
-    assert auditor.kinds == [(CUT, None)]
+    assert audit_fixture.kinds == [(CUT, None)]
 
 
-async def test_it_finds_what_was_written_anew_behind_a_cut(auditor: Auditor) -> None:
-    kept = await head(auditor.databases)
-    await cut_with_head(auditor.databases)
-    await record(auditor.databases, *[change() for _ in range(4)])
-    await seal(auditor.databases)
+async def test_it_finds_what_was_written_anew_behind_a_cut(audit_fixture: AuditFixture) -> None:
+    kept = await head(audit_fixture.databases)
+    await cut_with_head(audit_fixture.databases)
+    await record(audit_fixture.databases, *[change() for _ in range(4)])
+    await seal(audit_fixture.databases)
 
-    await auditor.verify(kept=kept)
+    await audit_fixture.verify(kept=kept)
 
-    assert auditor.kinds == [(CHANGED, None)]
+    assert audit_fixture.kinds == [(CHANGED, None)]
 
 
-async def test_a_copy_of_a_head_is_good_for_as_long_as_what_is_up_to_it(auditor: Auditor) -> None:
-    kept = await head(auditor.databases)
-    await record(auditor.databases, change())
-    await seal(auditor.databases)
+async def test_a_copy_of_a_head_is_good_for_as_long_as_what_is_up_to_it(audit_fixture: AuditFixture) -> None:
+    kept = await head(audit_fixture.databases)
+    await record(audit_fixture.databases, change())
+    await seal(audit_fixture.databases)
 
-    assert (await auditor.verify(kept=kept)).faults == 0
+    assert (await audit_fixture.verify(kept=kept)).faults == 0
 
 
 @pytest.mark.parametrize(
@@ -235,30 +237,30 @@ async def test_a_copy_of_a_head_is_good_for_as_long_as_what_is_up_to_it(auditor:
         "UPDATE chamberlain.audit_head SET position = 4 WHERE tenant_id = $1",
     ],
 )
-async def test_it_finds_a_note_of_the_head_that_was_changed(auditor: Auditor, tampering: str) -> None:
-    await tamper(auditor.databases, tampering, ESTATE)
+async def test_it_finds_a_note_of_the_head_that_was_changed(audit_fixture: AuditFixture, tampering: str) -> None:
+    await tamper(audit_fixture.databases, tampering, ESTATE)
 
-    await auditor.verify()
+    await audit_fixture.verify()
 
-    assert auditor.kinds == [(CHANGED, None)]
+    assert audit_fixture.kinds == [(CHANGED, None)]
 
 
-async def test_one_fault_is_told_once(auditor: Auditor) -> None:
-    await tamper(auditor.databases, "UPDATE chamberlain.audit_seal SET digest = sha256('') WHERE sequence = 5")
+async def test_one_fault_is_told_once(audit_fixture: AuditFixture) -> None:
+    await tamper(audit_fixture.databases, "UPDATE chamberlain.audit_seal SET digest = sha256('') WHERE sequence = 5")
 
-    await auditor.verify()
+    await audit_fixture.verify()
 
     # The link itself, and the next one that does not follow it.
-    assert auditor.kinds == [(CHANGED, 5), (CHANGED, 6)]
+    assert audit_fixture.kinds == [(CHANGED, 5), (CHANGED, 6)]
 
 
-async def test_it_handles_rows_that_wait_for_their_seal(auditor: Auditor) -> None:
-    await record(auditor.databases, change(), change())
+async def test_it_handles_rows_that_wait_for_their_seal(audit_fixture: AuditFixture) -> None:
+    await record(audit_fixture.databases, change(), change())
 
-    verdict = await auditor.verify()
+    verdict = await audit_fixture.verify()
 
     assert (verdict.waiting, verdict.faults) == (2, 0)
-    ((oldest,),) = await rows(auditor.databases, "SELECT at FROM chamberlain.audit WHERE sequence = 8")
+    ((oldest,),) = await rows(audit_fixture.databases, "SELECT at FROM chamberlain.audit WHERE sequence = 8")
     assert verdict.waiting_since == oldest
 
 
@@ -278,23 +280,23 @@ INSERT INTO chamberlain.audit (tenant_id, action, trace_id, payload) VALUES ($1,
     ],
 )
 async def test_a_row_that_cannot_be_read_is_told_and_holds_up_no_seal(
-    auditor: Auditor, name: str, found: list[tuple[FaultKind, int | None]]
+    audit_fixture: AuditFixture, name: str, found: list[tuple[FaultKind, int | None]]
 ) -> None:
-    await accept_unreadable(auditor.databases, "audit")
+    await accept_unreadable(audit_fixture.databases, "audit")
     person = f'{{"type": "user", "id": "{ADA}", "displayName": "{name}"}}'
-    async with auditor.databases.application.transaction(ESTATE) as tx:
+    async with audit_fixture.databases.application.transaction(ESTATE) as tx:
         await tx.execute(UNREADABLE, ESTATE, f'{{"actor": {person}, "subject": {person}}}')
-    await record(auditor.databases, change())
-    waiting = await pages(auditor.databases)
-    verdict_before = await auditor.verify()
+    await record(audit_fixture.databases, change())
+    waiting = await pages(audit_fixture.databases)
+    verdict_before = await audit_fixture.verify()
 
-    sealed = await seal(auditor.databases)
-    verdict = await auditor.verify()
+    sealed = await seal(audit_fixture.databases)
+    verdict = await audit_fixture.verify()
 
     assert (verdict_before.waiting, sealed, verdict.waiting) == (2, 2, 0)
-    assert auditor.kinds == found
+    assert audit_fixture.kinds == found
     # It can be listed all the same, and is found by its actor where that can be told.
-    assert waiting == await pages(auditor.databases) == [[9, 8, 7], [9, 7, 6] if found else [9, 8, 7]]
+    assert waiting == await pages(audit_fixture.databases) == [[9, 8, 7], [9, 7, 6] if found else [9, 8, 7]]
 
 
 async def pages(databases: Databases) -> list[list[int]]:
@@ -308,36 +310,36 @@ async def pages(databases: Databases) -> list[list[int]]:
     return [[row.sequence for row in page.items] for page in found]
 
 
-async def test_it_finds_that_nobody_seals_because_the_job_is_held(auditor: Auditor) -> None:
+async def test_it_finds_that_nobody_seals_because_the_job_is_held(audit_fixture: AuditFixture) -> None:
     await tamper(
-        auditor.databases,
+        audit_fixture.databases,
         "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, held_reason) "
         "VALUES ($1, 'auditSeal', $1, '', 'It met a bug.')",
         ESTATE,
     )
 
-    await auditor.verify()
+    await audit_fixture.verify()
 
-    assert auditor.kinds == [(FaultKind.HELD, None)]
-    assert "It met a bug." in auditor.told[0][1].detail
+    assert audit_fixture.kinds == [(FaultKind.HELD, None)]
+    assert "It met a bug." in audit_fixture.told[0][1].detail
 
 
 async def test_it_handles_a_tenant_that_was_never_sealed(databases: Databases) -> None:
     await record(databases, change())
 
-    verdict = await Auditor(databases).verify()
+    verdict = await AuditFixture(databases).verify()
 
     assert (verdict.head.position, verdict.waiting, verdict.faults) == (0, 1, 0)
 
 
-async def test_it_goes_through_all_tenants(auditor: Auditor) -> None:
-    await tamper(auditor.databases, "DELETE FROM chamberlain.audit")
+async def test_it_goes_through_all_tenants(audit_fixture: AuditFixture) -> None:
+    await tamper(audit_fixture.databases, "DELETE FROM chamberlain.audit")
 
-    verdicts = await AuditVerifier(auditor.databases.worker, lambda _tenant, _fault: None).verify(None, None)
+    verdicts = await AuditVerifier(audit_fixture.databases.worker, lambda _tenant, _fault: None).verify(None, None)
 
     assert [(verdict.tenant_id, verdict.faults) for verdict in verdicts] == [(ESTATE, 5), (OTHER_HOUSE, 2)]
 
 
-async def test_it_rejects_a_tenant_that_there_is_not(auditor: Auditor) -> None:
+async def test_it_rejects_a_tenant_that_there_is_not(audit_fixture: AuditFixture) -> None:
     with pytest.raises(NotFound):
-        await auditor.verify(TenantId(TEMPLATE))
+        await audit_fixture.verify(TenantId(TEMPLATE))

@@ -8,7 +8,7 @@ import pytest
 from chamberlain.audit import records as audit_records
 from chamberlain.changes.records import RECORD_AUDIT, record_change
 from chamberlain.core.ids import TenantId
-from tests.audit.auditors import Auditor, change, record, seal, tamper
+from tests.audit.audit_fixture import AuditFixture, change, record, seal, tamper
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, rows
 from tests.postgres import connected
@@ -39,7 +39,7 @@ async def test_it_works(databases: Databases) -> None:
     assert [position for position, _, _ in links] == [1, 2, 3]
     assert [previous for _, previous, _ in links] == [bytes(32), *digests[:-1]]
     assert await rows(databases, "SELECT position, digest FROM chamberlain.audit_head") == [(3, digests[-1])]
-    assert (await Auditor(databases).verify()).faults == 0
+    assert (await AuditFixture(databases).verify()).faults == 0
 
 
 async def test_the_chain_goes_on_where_it_stopped(databases: Databases) -> None:
@@ -48,7 +48,7 @@ async def test_the_chain_goes_on_where_it_stopped(databases: Databases) -> None:
         assert await seal(databases) == 2
 
     assert await chain(databases) == await written(databases)
-    assert (await Auditor(databases).verify()).head.position == 6
+    assert (await AuditFixture(databases).verify()).head.position == 6
 
 
 async def test_each_tenant_has_a_chain_of_its_own(databases: Databases) -> None:
@@ -75,7 +75,7 @@ async def test_a_look_may_take_several_calls(databases: Databases) -> None:
 
     assert (first, rest, later) == (3, 4, 1)
     assert await chain(databases) == await written(databases)
-    assert (await Auditor(databases).verify()).faults == 0
+    assert (await AuditFixture(databases).verify()).faults == 0
 
 
 async def test_what_is_committed_first_is_sealed_first_whatever_its_sequence(databases: Databases) -> None:
@@ -90,7 +90,7 @@ async def test_what_is_committed_first_is_sealed_first_whatever_its_sequence(dat
     assert (before, meanwhile, after) == (1, 1, 1)
     statement = "SELECT action FROM chamberlain.audit_seal ORDER BY position"
     assert await rows(databases, statement) == [("quick.one",), ("quick.two",), ("slow.begin",)]
-    assert (await Auditor(databases).verify()).faults == 0
+    assert (await AuditFixture(databases).verify()).faults == 0
 
 
 async def test_a_transaction_that_was_given_up_leaves_no_gap(databases: Databases) -> None:
@@ -104,7 +104,7 @@ async def test_a_transaction_that_was_given_up_leaves_no_gap(databases: Database
     await record(databases, change())
 
     assert await seal(databases) == 1
-    assert (await Auditor(databases).verify()).head.position == 1
+    assert (await AuditFixture(databases).verify()).head.position == 1
 
 
 async def test_nothing_is_lost_or_out_of_turn_while_many_write_and_several_seal(databases: Databases) -> None:
@@ -147,7 +147,7 @@ async def test_nothing_is_lost_or_out_of_turn_while_many_write_and_several_seal(
         if at < began and places[action] > position
     ]
     assert late == []
-    verdict = await Auditor(databases).verify()
+    verdict = await AuditFixture(databases).verify()
     assert (verdict.faults, verdict.waiting, verdict.head.position) == (0, 0, 80)
 
 
@@ -160,7 +160,7 @@ async def test_a_long_transaction_elsewhere_does_not_hold_anything_up(databases:
         await other.execute("ROLLBACK")
 
     assert await seal(databases) == 0
-    assert (await Auditor(databases).verify()).faults == 0
+    assert (await AuditFixture(databases).verify()).faults == 0
 
 
 async def test_rows_that_were_carried_into_another_server_are_sealed_on(databases: Databases) -> None:
@@ -178,7 +178,7 @@ async def test_rows_that_were_carried_into_another_server_are_sealed_on(database
     # The look that finds it out counts as a full one.
     assert (first, then) == (1000 + 2, 1)
     assert await chain(databases) == await written(databases)
-    assert (await Auditor(databases).verify()).faults == 0
+    assert (await AuditFixture(databases).verify()).faults == 0
 
 
 async def test_rows_that_were_carried_into_another_server_are_sealed_tenant_by_tenant(databases: Databases) -> None:
@@ -263,7 +263,7 @@ async def test_the_digest_takes_every_kind_of_text(databases: Databases) -> None
     await record(databases, change(odd, after={"text": odd, "number": 1.5, "none": None}))
     await seal(databases)
 
-    assert (await Auditor(databases).verify()).faults == 0
+    assert (await AuditFixture(databases).verify()).faults == 0
 
 
 @pytest.mark.parametrize(

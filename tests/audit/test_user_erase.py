@@ -13,7 +13,7 @@ from chamberlain.core.ids import TenantId, TraceId, UserId
 from chamberlain.core.paging import PageWanted
 from chamberlain.requests.models import RequestState
 from chamberlain.tenant_admin import store as tenant_admin_store
-from tests.audit.auditors import Auditor, change, record, seal, tamper
+from tests.audit.audit_fixture import AuditFixture, change, record, seal, tamper
 from tests.databases import accept_unreadable
 from tests.estates import (
     ADA,
@@ -28,7 +28,7 @@ from tests.estates import (
     caller_of,
     mail_caller_of,
 )
-from tests.requests.acts import put
+from tests.requests.request_services import put
 
 OPERATOR = Actor(ActorType.SYSTEM, None, "Command line")
 ERASURE = TraceId("e0" * 16)
@@ -102,7 +102,7 @@ async def test_the_address_goes_with_what_names_the_user(estate: Estate, *, seal
     everything = await said(estate)
     assert "192.0.2.7" not in everything
     assert "192.0.2.8" not in everything
-    assert (await Auditor(estate.databases).verify()).faults == 0
+    assert (await AuditFixture(estate.databases).verify()).faults == 0
 
 
 @pytest.mark.parametrize("sealed_first", [True, False])
@@ -114,7 +114,7 @@ async def test_an_erased_row_is_told_as_erased_and_is_no_fault(estate: Estate, *
     await erase(estate, BEN)
     await seal(estate.databases)
 
-    verdict = await Auditor(estate.databases).verify()
+    verdict = await AuditFixture(estate.databases).verify()
     assert (verdict.erased, verdict.faults, verdict.waiting) == (2, 0, 0)
 
 
@@ -131,11 +131,11 @@ async def test_whoever_empties_a_row_in_the_name_of_an_erasure_is_found_out(esta
     )
     await tamper(estate.databases, "UPDATE chamberlain.audit_seal SET actor_id = NULL, subject_id = NULL")
 
-    auditor = Auditor(estate.databases)
-    await auditor.verify()
+    audit_fixture = AuditFixture(estate.databases)
+    await audit_fixture.verify()
 
-    assert (FaultKind.CHANGED, None) in auditor.kinds
-    assert f"emptied by the erasure of trace {ERASURE}" in " ".join(fault.detail for _, fault in auditor.told)
+    assert (FaultKind.CHANGED, None) in audit_fixture.kinds
+    assert f"emptied by the erasure of trace {ERASURE}" in " ".join(fault.detail for _, fault in audit_fixture.told)
 
 
 # As somebody does who knows that lists are searched by what stands beside the seal.
@@ -153,7 +153,7 @@ async def erased_among_others(estate: Estate) -> tuple[int, int, int]:
     await record(estate.databases, change(actor=BEN), change(actor=ADA))
     await erase(estate, BEN)
     await seal(estate.databases)
-    assert (await Auditor(estate.databases).verify()).faults == 0
+    assert (await AuditFixture(estate.databases).verify()).faults == 0
     statement = "SELECT sequence FROM chamberlain.audit WHERE tenant_id = $1 ORDER BY sequence DESC LIMIT 3"
     (of_record,), (of_ada,), (of_ben,) = await estate.rows(statement, ESTATE)
     return int(str(of_ben)), int(str(of_ada)), int(str(of_record))
@@ -173,20 +173,20 @@ async def test_a_payload_that_was_forged_after_an_erasure_is_found(estate: Estat
     sequence = (await erased_among_others(estate))[which]
     await tamper(estate.databases, FORGE, sequence, forged.replace("TRACE", ERASURE))
 
-    auditor = Auditor(estate.databases)
-    await auditor.verify()
+    audit_fixture = AuditFixture(estate.databases)
+    await audit_fixture.verify()
 
-    assert auditor.kinds[0] == (FaultKind.CHANGED, sequence)
+    assert audit_fixture.kinds[0] == (FaultKind.CHANGED, sequence)
 
 
 async def test_the_record_of_an_erasure_cannot_be_emptied(estate: Estate) -> None:
     _, _, of_record = await erased_among_others(estate)
     await tamper(estate.databases, FORGE, of_record, EMPTIED)
 
-    auditor = Auditor(estate.databases)
-    await auditor.verify()
+    audit_fixture = AuditFixture(estate.databases)
+    await audit_fixture.verify()
 
-    assert auditor.kinds == [(FaultKind.CHANGED, of_record), (FaultKind.CHANGED, None)]
+    assert audit_fixture.kinds == [(FaultKind.CHANGED, of_record), (FaultKind.CHANGED, None)]
 
 
 async def test_the_word_of_a_record_that_was_changed_counts_for_nothing(estate: Estate) -> None:
@@ -201,10 +201,10 @@ async def test_the_word_of_a_record_that_was_changed_counts_for_nothing(estate: 
         of_record,
     )
 
-    auditor = Auditor(estate.databases)
-    await auditor.verify()
+    audit_fixture = AuditFixture(estate.databases)
+    await audit_fixture.verify()
 
-    assert auditor.kinds == [(FaultKind.CHANGED, of_record), (FaultKind.CHANGED, None)]
+    assert audit_fixture.kinds == [(FaultKind.CHANGED, of_record), (FaultKind.CHANGED, None)]
 
 
 async def test_an_emptied_row_shows_nothing_that_was_put_into_it_later(estate: Estate) -> None:
@@ -293,7 +293,7 @@ async def test_nothing_says_the_name_any_more(estate: Estate) -> None:
     assert msgspec.json.decode(str(attempt)) == {"number": 1, "status": 200, "answer": None}
     ((kept,),) = await estate.rows("SELECT answer FROM chamberlain.idempotency_key WHERE key = 'of Ada'")
     assert msgspec.json.decode(str(kept))["createdBy"]["displayName"] == ""
-    assert (await Auditor(estate.databases).verify()).faults == 0
+    assert (await AuditFixture(estate.databases).verify()).faults == 0
 
 
 async def told_elsewhere(estate: Estate) -> None:

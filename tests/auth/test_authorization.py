@@ -6,7 +6,7 @@ from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Actor, ActorType
 from chamberlain.core.ids import ClientId, TenantId
 from tests.estates import ADA, OTHER_HOUSE, PREFIXES, Estate, caller_of
-from tests.requests.acts import application
+from tests.requests.request_services import application
 
 PROGRAM = application("Collab.Manage.ReadWrite.All")
 

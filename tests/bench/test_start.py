@@ -1,6 +1,6 @@
 import pytest
 
-from tests.bench.measured import measured
+from tests.bench.short_measurement import measured
 
 pytestmark = [pytest.mark.heavy, pytest.mark.needs("wrk"), pytest.mark.timeout(300)]
 

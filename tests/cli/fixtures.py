@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.person import person
+from tests.cli.browser_user import browser_user
 from tests.cli.shell import Shell
 from tests.services import API, CLEO_MAIL, Service, restarted_service
 
@@ -21,7 +21,7 @@ def service() -> Iterator[Service]:
 def ada(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Shell:
     """An administrator, signed in with a browser."""
     shell = Shell(service, tmp_path_factory.mktemp("ada"))
-    with shell.started("login", "--browser") as login, person(service) as somebody:
+    with shell.started("login", "--browser") as login, browser_user(service) as somebody:
         somebody.sign_in(login.wait_for(r"https://\S+/authorize\S+")[0])
         ended = login.end()
     assert ended.code == 0, ended.err

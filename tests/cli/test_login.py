@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chamberlain.cli.sign_ins import SignIns
-from tests.cli.person import person
+from tests.cli.browser_user import browser_user
 from tests.cli.shell import Shell
 from tests.services import ADA, ADA_MAIL, API, BEN, GRAPH, ZOE_MAIL, Service
 
@@ -18,9 +18,9 @@ OTHER = "e57a7e00-0000-4000-8000-000000000002"
 
 
 def test_it_works_with_a_code(nobody: Shell, service: Service) -> None:
-    with nobody.started("login", "--json") as login, person(service) as ada:
+    with nobody.started("login", "--json") as login, browser_user(service) as ada:
         address, code = login.wait_for(PROMPT).groups()
-        ada.let_in(address, code)
+        ada.allow(address, code)
         ended = login.end()
 
     prompt, outcome = ended.lines
@@ -75,8 +75,8 @@ def test_a_file_that_was_put_in_its_place_gets_no_token(tmp_path: Path) -> None:
 
 @pytest.mark.heavy
 def test_it_rejects_when_the_person_does(nobody: Shell, service: Service) -> None:
-    with nobody.started("login") as login, person(service) as ada:
-        ada.turn_away(*login.wait_for(PROMPT).groups())
+    with nobody.started("login") as login, browser_user(service) as ada:
+        ada.deny(*login.wait_for(PROMPT).groups())
         ended = login.end()
 
     assert ended.code == 3
@@ -95,7 +95,7 @@ def test_ctrl_c_ends_the_signing_in(nobody: Shell) -> None:
 
 
 def test_somebody_of_another_tenant_signs_in_there(nobody: Shell, service: Service) -> None:
-    with nobody.started("login", "--browser", "--tenant", OTHER) as login, person(service, ZOE_MAIL) as zoe:
+    with nobody.started("login", "--browser", "--tenant", OTHER) as login, browser_user(service, ZOE_MAIL) as zoe:
         page = zoe.sign_in(login.wait_for(r"https://\S+/authorize\S+")[0])
         ended = login.end()
 
@@ -112,7 +112,7 @@ def test_two_at_once_are_both_remembered(nobody: Shell, service: Service) -> Non
             (stack.enter_context(nobody.started("login", "--browser", *options)), address)
             for options, address in (((), ADA_MAIL), (("--server", elsewhere), BEN_MAIL))
         ]
-        people = [(login, stack.enter_context(person(service, address))) for login, address in logins]
+        people = [(login, stack.enter_context(browser_user(service, address))) for login, address in logins]
         places = [login.wait_for(r"https://\S+/authorize\S+")[0] for login, _ in people]
         with ThreadPoolExecutor() as pool:
             list(pool.map(lambda each: each[0][1].sign_in(each[1]), zip(people, places, strict=True)))
@@ -127,7 +127,7 @@ def test_nothing_is_kept_of_who_was_signed_in_before(ada: Shell, service: Servic
     shell = Shell(service, copy_of(ada.config, tmp_path))
     assert ADA in (tmp_path / "tokens.json").read_text()
 
-    with shell.started("login", "--browser", "--again") as login, person(service, BEN_MAIL) as ben:
+    with shell.started("login", "--browser", "--again") as login, browser_user(service, BEN_MAIL) as ben:
         ben.sign_in(login.wait_for(r"https://\S+/authorize\S+")[0])
         ended = login.end()
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.chromium import open_browser_user
 from tests.clients.runs import CLI, get, running, said_by
-from tests.people import at_a_browser
 from tests.service.estate import ESTATE
 from tests.services import ADA, ADA_MAIL, API, GRAPH, Service
 
@@ -25,8 +25,8 @@ def test_it_works_for_a_program_with_a_secret(service: Service, resource: str, p
 def test_it_works_by_device_code(service: Service) -> None:
     with running("azure_device", service) as run:
         prompt = run.says()
-        with at_a_browser(service.data_dir) as person:
-            person.let_in(prompt["verification_uri"], prompt["user_code"])
+        with open_browser_user(service.data_dir) as browser_user:
+            browser_user.allow(prompt["verification_uri"], prompt["user_code"])
         (of_api, of_directory), record = run.says(), run.says()
 
     assert "items" in get(service, "/requests/v1/", of_api["token"])
@@ -36,10 +36,10 @@ def test_it_works_by_device_code(service: Service) -> None:
 
 @pytest.mark.needs("chromium")
 def test_it_works_with_a_browser(service: Service) -> None:
-    with running("azure_browser", service) as run, at_a_browser(service.data_dir) as person:
-        person.page.goto(run.says()["opened"])
-        person.sign_in()
-        person.go_back()
+    with running("azure_browser", service) as run, open_browser_user(service.data_dir) as browser_user:
+        browser_user.page.goto(run.says()["opened"])
+        browser_user.sign_in()
+        browser_user.go_back()
         token = run.says()["token"]
 
     assert "items" in get(service, "/mail/v1/mailboxes/", token)

@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from chamberlain.embedded.identity import load, make_server_certificate, read_clients
+from tests.chromium import open_browser_user
 from tests.clients.runs import get, running, said_by
-from tests.people import at_a_browser
 from tests.service.estate import ESTATE
 from tests.services import ADA, ADA_MAIL, API, COLLAB, GRAPH, Service
 
@@ -71,8 +71,8 @@ def test_certificates_that_the_environment_names_come_before_those_of_the_progra
 def test_it_works_by_device_code(service: Service) -> None:
     with running("msal_device", service) as run:
         flow = run.says()
-        with at_a_browser(service.data_dir) as person:
-            person.let_in(flow["verification_uri"], flow["user_code"])
+        with open_browser_user(service.data_dir) as browser_user:
+            browser_user.allow(flow["verification_uri"], flow["user_code"])
         first, account, (kept, of_directory), renewed, forgotten = [run.says() for _ in range(5)]
 
     assert flow["user_code"] in flow["message"]
@@ -93,8 +93,8 @@ def test_it_works_by_device_code(service: Service) -> None:
 def test_it_tells_that_somebody_sent_the_program_away(service: Service) -> None:
     with running("msal_device", service) as run:
         flow = run.says()
-        with at_a_browser(service.data_dir) as person:
-            person.send_away(flow["verification_uri"], flow["user_code"])
+        with open_browser_user(service.data_dir) as browser_user:
+            browser_user.deny(flow["verification_uri"], flow["user_code"])
         refused = run.says()
 
     assert refused["error"] == "access_denied"
@@ -103,10 +103,10 @@ def test_it_tells_that_somebody_sent_the_program_away(service: Service) -> None:
 
 @pytest.mark.needs("chromium")
 def test_it_works_with_a_browser(service: Service) -> None:
-    with running("msal_interactive", service) as run, at_a_browser(service.data_dir) as person:
-        person.page.goto(run.says()["opened"])
-        person.sign_in()
-        person.go_back()
+    with running("msal_interactive", service) as run, open_browser_user(service.data_dir) as browser_user:
+        browser_user.page.goto(run.says()["opened"])
+        browser_user.sign_in()
+        browser_user.go_back()
         result, renewed = run.says(), run.says()
 
     assert CONFIG in result["scope"].split()
@@ -119,9 +119,9 @@ def test_it_works_with_a_browser(service: Service) -> None:
 def test_it_works_for_a_web_application(service: Service) -> None:
     asyncio.run(register_web_application(service.embedded_addresses.worker))
     credentials = {"WEB_APP_ID": WEB_APP, "WEB_APP_SECRET": WEB_APP_SECRET}
-    with running("msal_web_app", service, **credentials) as run, at_a_browser(service.data_dir) as person:
-        person.page.goto(run.says()["opened"])
-        person.sign_in()
+    with running("msal_web_app", service, **credentials) as run, open_browser_user(service.data_dir) as browser_user:
+        browser_user.page.goto(run.says()["opened"])
+        browser_user.sign_in()
         result = run.says()
 
     assert COLLAB in result["scope"].split()

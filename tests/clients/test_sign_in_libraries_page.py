@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.chromium import open_browser_user
 from tests.clients.runs import PYTHON, WITHIN
 from tests.docs.pages import ROOT
-from tests.people import at_a_browser
 from tests.services import Service
 
 pytestmark = pytest.mark.heavy
@@ -54,8 +54,8 @@ def test_it_works_for_a_person(service: Service) -> None:
         message = process.stdout.readline()
         found = re.search(r"(https://\S+).*\b([A-Z]{4}-[A-Z]{4})\b", message)
         assert found is not None, message
-        with at_a_browser(service.data_dir) as person:
-            person.let_in(*found.groups())
+        with open_browser_user(service.data_dir) as browser_user:
+            browser_user.allow(*found.groups())
         name, scope = process.communicate(timeout=WITHIN)[0].splitlines()
 
     assert name == "Ada Achterberg"

@@ -9,7 +9,7 @@ import pytest
 
 from chamberlain.core.errors import Unavailable
 from chamberlain.database.batching import Batcher
-from tests.garbage import ever_collected
+from tests.garbage_collection import collected_objects
 
 
 class Doubler:
@@ -196,12 +196,12 @@ async def test_an_error_leaves_nothing_for_the_collector_of_garbage(number: int)
     batcher = Batcher(Doubler().flush, divisible=(ValueError,))
     # What is made once is made by the first.
     await ask_together()
-    before = ever_collected()
+    before = collected_objects()
     await ask_together()
     # Those who are told last keep hold of nothing any more.
     await asyncio.sleep(0)
 
-    assert ever_collected() == before
+    assert collected_objects() == before
 
 
 async def test_nobody_waits_for_ever_when_the_halving_fails() -> None:

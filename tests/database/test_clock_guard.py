@@ -13,7 +13,7 @@ from chamberlain.database.clock import ClockReading
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, JobKind
 from tests.estates import ESTATE, LEASE, TRACE, Estate
-from tests.requests.acts import watchers
+from tests.requests.request_services import watchers
 
 KEEP = Retention(failed_requests=timedelta(days=30), finished_requests=timedelta(days=400), events=timedelta(days=400))
 KEYS = "SELECT key FROM chamberlain.idempotency_key ORDER BY key"

@@ -12,7 +12,7 @@ import yaml
 from chamberlain.core.outages import Outage
 from chamberlain.database.migrate import ROLES
 from chamberlain.secrets.keyring import KeysFile
-from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, require_command, settings_in
+from tests.deploy.documented_names import DEFAULT_PORT, DEPLOY, SETTINGS, require_command, settings_in
 from tests.docs.pages import ROOT
 from tests.services import run_command
 

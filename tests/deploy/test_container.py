@@ -11,7 +11,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, is_endpoint, lines_of, require_command, settings_in
+from tests.deploy.documented_names import (
+    DEFAULT_PORT,
+    DEPLOY,
+    SETTINGS,
+    is_endpoint,
+    lines_of,
+    require_command,
+    settings_in,
+)
 from tests.docs.pages import ROOT
 from tests.folders import data_folder
 from tests.postgres import MEMORY

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from deploy.failover.cluster import Cluster, Node
-from tests.deploy.known import is_endpoint
+from tests.deploy.documented_names import is_endpoint
 from tests.docs.pages import ROOT, named, section
 
 PAGE = ROOT / "docs" / "how-to" / "high-availability.md"

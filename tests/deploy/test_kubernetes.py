@@ -11,7 +11,15 @@ import pytest
 import yaml
 
 from chamberlain.app.data_folder import open_data_folder
-from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, is_endpoint, lines_of, require_command, settings_in
+from tests.deploy.documented_names import (
+    DEFAULT_PORT,
+    DEPLOY,
+    SETTINGS,
+    is_endpoint,
+    lines_of,
+    require_command,
+    settings_in,
+)
 from tests.docs.pages import ROOT
 
 FOLDER = DEPLOY / "kubernetes"

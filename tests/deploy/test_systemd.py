@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.databases import Databases
-from tests.deploy.known import DEPLOY, SETTINGS, lines_of, require_command, settings_in
+from tests.deploy.documented_names import DEPLOY, SETTINGS, lines_of, require_command, settings_in
 from tests.docs.pages import ROOT, section
 
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))

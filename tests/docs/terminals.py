@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.people import Person
+from tests.chromium import BrowserUser
 
 _PROMPT = re.compile(r"(https://\S+) .*\b([A-Z]{4}-[A-Z]{4})\b")
 _WITHIN = 60
@@ -27,7 +27,7 @@ class Terminal:
         assert process.returncode == 0, said
         return said
 
-    def sign_in(self, block: str, person: Person) -> str:
+    def sign_in(self, block: str, browser_user: BrowserUser) -> str:
         """The same for a block that shows a code and waits until somebody has typed it into a browser."""
         with self._running(block) as process:
             assert process.stdout is not None
@@ -36,7 +36,7 @@ class Terminal:
                 line = process.stdout.readline()
                 assert line, said
                 said += line
-            person.let_in(*prompt.groups())
+            browser_user.allow(*prompt.groups())
             rest, _ = process.communicate(timeout=_WITHIN)
         assert process.returncode == 0, said + rest
         return said + rest

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.chromium import open_browser_user
 from tests.docs.commands import PROGRAMS, documents
 from tests.docs.pages import ROOT, shell_blocks
 from tests.docs.terminals import Terminal
-from tests.people import at_a_browser
 from tests.services import ADA_MAIL, Service
 
 PAGE = ROOT / "docs" / "tutorial" / "first-room.md"
@@ -29,8 +29,8 @@ def test_it_works(service: Service, tmp_path: Path) -> None:
     )
     login, whoami, create, see, requests, directory, write, look, carry_out, all_of_them, logout = shell_blocks(PAGE)
 
-    with at_a_browser(service.data_dir) as person:
-        assert f"{ADA_MAIL} is signed in at {service.url}.\n" in terminal.sign_in(login, person)
+    with open_browser_user(service.data_dir) as browser_user:
+        assert f"{ADA_MAIL} is signed in at {service.url}.\n" in terminal.sign_in(login, browser_user)
     assert ADA_MAIL in terminal.type(whoami)
     created = terminal.type(create)
     (places,) = documents(terminal.type(directory))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.chromium import open_browser_user
 from tests.docs.commands import documents
 from tests.docs.pages import ROOT, shell_blocks
 from tests.docs.terminals import Terminal
 from tests.folders import data_folder
-from tests.people import at_a_browser
 from tests.services import ADA_MAIL, Service, free_port
 
 pytestmark = [pytest.mark.heavy, pytest.mark.needs("chromium"), pytest.mark.timeout(900)]
@@ -30,8 +30,8 @@ def test_it_works(tmp_path: Path) -> None:
     with data_folder() as folder, newcomer(start, clone, folder) as (service, environment):
         here = {"127.0.0.1:8365": f"127.0.0.1:{service.port}"}
         terminal = Terminal(clone, environment, here)
-        with at_a_browser(password_folder(service)) as person:
-            signed_in = terminal.sign_in(login, person)
+        with open_browser_user(password_folder(service)) as browser_user:
+            signed_in = terminal.sign_in(login, browser_user)
         asked, by_program = terminal.type(ask), terminal.type(by_sdk)
         accepted, found = documents(terminal.type(by_http))
 

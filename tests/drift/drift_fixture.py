@@ -17,7 +17,7 @@ from chamberlain.templates.cache import Revisions
 from chamberlain.tenants import records as tenant_records
 from tests.estates import ADA, ESTATE, SHARED_MAILBOX, TRACE, Estate
 from tests.guests.assignments.guest_fixture import GuestFixture, guest_fixture, make_due
-from tests.requests.acts import administrator, workers
+from tests.requests.request_services import administrator, workers
 
 ACCEPT = """
 UPDATE chamberlain.finding SET state = 'accepted', accepted_at = now(), accepted_reason = 'It may.',

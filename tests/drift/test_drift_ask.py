@@ -11,7 +11,7 @@ from chamberlain.drift.models import DriftCheck
 from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import ADA, BEN, ESTATE, Estate, caller_of
 from tests.guests.assignments.guest_fixture import later
-from tests.requests.acts import act, administrator, application
+from tests.requests.request_services import act, administrator, application
 
 JOBS = "SELECT count(*), bool_and(run_at <= now()) FROM chamberlain.job WHERE kind = 'driftCheck' AND tenant_id = $1"
 CHECK = "SELECT asked_at, began_at, finished_at FROM chamberlain.drift_check WHERE tenant_id = $1"

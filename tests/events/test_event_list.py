@@ -43,7 +43,7 @@ from tests.guests.assignments.guest_fixture import (
 )
 from tests.mailboxes.mailbox_bodies import BODIES
 from tests.queue.crash_injection import CrashingDirectory, InjectedCrash
-from tests.requests.acts import administrator, application, cancel, retry
+from tests.requests.request_services import administrator, application, cancel, retry
 
 REFUSED = Rejected("ruleInvalid", "The directory does not take it.")
 

@@ -35,7 +35,7 @@ from tests.estates import (
     changed_estate,
     open_estate,
 )
-from tests.requests.acts import administrator
+from tests.requests.request_services import administrator
 
 NOTHING = {"request": 0, "reservation": 0, "idempotency_key": 0, "job": 0, "audit": 0, "event": 0}
 WRITTEN = ("request", "reservation", "job", "audit")

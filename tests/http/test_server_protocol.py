@@ -11,7 +11,7 @@ from chamberlain.app.listeners import GRACE_SECONDS, Listener, make_server
 from chamberlain.fastpath.buffered_response import BufferedCall
 from chamberlain.http.connections import Connection, Connections
 from chamberlain.http.server_protocol import PacedTransport, ServerProtocol
-from tests.garbage import ever_collected
+from tests.garbage_collection import collected_objects
 from tests.http.raw_client import HEAD, HEADERS, call, echo, served
 
 
@@ -166,10 +166,10 @@ async def test_calls_leave_nothing_to_be_collected() -> None:
     number = 200
     async with served(echo) as (reader, writer):
         await call(reader, writer, HEAD + b"{}")
-        before = ever_collected()
+        before = collected_objects()
         for _ in range(number):
             await call(reader, writer, HEAD + b"{}")
-        collected = ever_collected() - before
+        collected = collected_objects() - before
 
     # Each of them would leave ten objects. Some are the tests' own, and do not depend on the number of calls.
     assert collected < number

@@ -22,7 +22,7 @@ from chamberlain.mailboxes.import_.results import (
 )
 from chamberlain.mailboxes.import_.sender import KeyedRow, is_as_asked, place_of, row_key
 from chamberlain.mailboxes.import_.summary import Account
-from tests.mailboxes.mailbox_answers import BODY
+from tests.mailboxes.mailbox_responses import BODY
 
 ID = "9d5b2166-3c67-4675-8389-0dec13bf4a2a"
 DONE = RowResult(2, "basel", Outcome.ACCEPTED, address="basel@rooms.example", mailbox_id=ID, request_id=ID)

@@ -15,7 +15,7 @@ from chamberlain_client.errors import AnswerNotUnderstood, Forbidden, Refused, U
 from chamberlain_client.operations import Server
 from chamberlain_client.timing import AsyncClock, Retries
 from tests.client.scripted_server import HANG_UP, Reply, answer, problem, scripted
-from tests.mailboxes.mailbox_answers import ACCEPTED, BODY, ID, MAILBOX, OTHER
+from tests.mailboxes.mailbox_responses import ACCEPTED, BODY, ID, MAILBOX, OTHER
 from tests.services import TLS
 
 ROW = MailboxRow(2, BODY)

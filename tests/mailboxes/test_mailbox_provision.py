@@ -28,7 +28,7 @@ from tests.estates import ADA, BEN, CLEO, ESTATE, NOBODY, TRACE, Estate, mail_ca
 from tests.example import configuration_in, example_document
 from tests.mailboxes.mailbox_bodies import BODIES, EQUIPMENT, ROOM, SHARED, SMALL
 from tests.queue.crash_injection import CrashingDirectory, InjectedCrash
-from tests.requests.acts import cancel, retry
+from tests.requests.request_services import cancel, retry
 
 AS_IF_QUEUED = """
 UPDATE chamberlain.request SET state = 'queued', steps = $2::text::json, result = NULL, finished_at = NULL

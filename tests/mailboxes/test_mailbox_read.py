@@ -20,7 +20,7 @@ from chamberlain.mailboxes.store import Route
 from chamberlain.requests.models import RequestState
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of, mail_caller_of
 from tests.mailboxes.mailbox_bodies import BODIES, SMALL
-from tests.requests.acts import administrator, application, cancel, put
+from tests.requests.request_services import administrator, application, cancel, put
 
 ANY = MailboxFilter()
 MANAGER = application("Mail.Manage.ReadWrite.All")

@@ -37,7 +37,7 @@ from tests.estates import (
 )
 from tests.example import configuration_in, example_document
 from tests.mailboxes.mailbox_bodies import BODIES, EQUIPMENT, ROOM, SHARED, SMALL
-from tests.requests.acts import administrator, application, cancel
+from tests.requests.request_services import administrator, application, cancel
 
 AWAY = TryAgain(timedelta(seconds=2), "The directory does not answer.")
 

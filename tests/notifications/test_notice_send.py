@@ -25,15 +25,23 @@ from tests.notifications.notice_fixture import (
     notice_fixture,
     open_databases_with_notices,
 )
-from tests.requests.acts import act, administrator, retry
-from tests.requests.approvers import ALL_STAFF, Approving, all_of, any_of, approving, group, user
+from tests.requests.approval_fixture import (
+    ALL_STAFF,
+    ApprovalFixture,
+    all_of,
+    any_of,
+    group,
+    open_approval_fixture,
+    user,
+)
+from tests.requests.request_services import act, administrator, retry
 
 
 @dataclass
 class House(NoticeFixture):
     """An estate where people approve and are told by mail."""
 
-    house: Approving
+    approval_fixture: ApprovalFixture
 
     async def wait(self, span: timedelta) -> None:
         """Let time pass, and leases with it."""
@@ -60,20 +68,22 @@ async def smtp_server() -> AsyncIterator[FakeSmtpServer]:
         yield smtp_server
 
 
-def house_of(house: Approving, smtp_server: FakeSmtpServer) -> House:
-    notices = notice_fixture(house.estate, smtp_server)
-    return House(notices.estate, notices.smtp_server, notices.jobs, house)
+def approval_notices_of(approval_fixture: ApprovalFixture, smtp_server: FakeSmtpServer) -> House:
+    notices = notice_fixture(approval_fixture.estate, smtp_server)
+    return House(notices.estate, notices.smtp_server, notices.jobs, approval_fixture)
 
 
 @pytest.fixture
 async def place(notice_databases: Databases, smtp_server: FakeSmtpServer) -> House:
     """Two approve at the first level, one of them at the second."""
-    house = await approving(notice_databases, all_of(user(DARA), user(BEN)), any_of(user(CLEO)), days=14)
-    return house_of(house, smtp_server)
+    approval_fixture = await open_approval_fixture(
+        notice_databases, all_of(user(DARA), user(BEN)), any_of(user(CLEO)), days=14
+    )
+    return approval_notices_of(approval_fixture, smtp_server)
 
 
 async def test_it_works(place: House) -> None:
-    request_id = await place.house.ask()
+    request_id = await place.approval_fixture.ask()
 
     sent = await place.work()
 
@@ -91,15 +101,15 @@ async def test_it_works(place: House) -> None:
 
 
 async def test_it_works_for_the_next_level_and_the_approval_of_the_last(place: House) -> None:
-    request_id = await place.house.ask()
+    request_id = await place.approval_fixture.ask()
     await place.work()
-    await place.house.approve(request_id, DARA)
-    await place.house.approve(request_id, BEN)
-    await place.house.look()
+    await place.approval_fixture.approve(request_id, DARA)
+    await place.approval_fixture.approve(request_id, BEN)
+    await place.approval_fixture.look()
 
     assert [each.to for each in await place.work()] == ["cleo@estate.example"]
 
-    await place.house.approve(request_id, CLEO, act(comment="Have fun.\nAnd <b>tidy up</b>."))
+    await place.approval_fixture.approve(request_id, CLEO, act(comment="Have fun.\nAnd <b>tidy up</b>."))
     (content,) = await place.work()
 
     assert content.to == "ada@estate.example"
@@ -111,10 +121,10 @@ async def test_it_works_for_the_next_level_and_the_approval_of_the_last(place: H
 
 
 async def test_it_works_for_a_rejection(place: House) -> None:
-    request_id = await place.house.ask()
+    request_id = await place.approval_fixture.ask()
     await place.work()
 
-    await place.house.reject(request_id, BEN, act(comment="No."))
+    await place.approval_fixture.reject(request_id, BEN, act(comment="No."))
     (content,) = await place.work()
 
     assert (content.to, content.message["Subject"]) == ("ada@estate.example", 'Rejected: group "Apollo"')
@@ -122,11 +132,11 @@ async def test_it_works_for_a_rejection(place: House) -> None:
 
 
 async def test_it_works_for_what_nobody_has_decided_on_in_time(place: House) -> None:
-    await place.house.ask()
+    await place.approval_fixture.ask()
     await place.work()
 
     await place.wait(timedelta(days=15))
-    await place.house.look_again()
+    await place.approval_fixture.look_again()
     (content,) = await place.work()
 
     assert (content.to, content.message["Subject"]) == ("ada@estate.example", 'Expired: group "Apollo"')
@@ -146,11 +156,11 @@ async def test_it_works_for_approvers_whom_an_administrator_has_named(
     notice_databases: Databases, smtp_server: FakeSmtpServer
 ) -> None:
     gone = UUID("0000dead-0000-4000-8000-000000000000")
-    place = house_of(await approving(notice_databases, any_of(group(gone))), smtp_server)
-    request_id = await place.house.ask()
+    place = approval_notices_of(await open_approval_fixture(notice_databases, any_of(group(gone))), smtp_server)
+    request_id = await place.approval_fixture.ask()
     assert await place.work() == []
 
-    await place.house.name_approvers(request_id, administrator(ADA), DARA)
+    await place.approval_fixture.name_approvers(request_id, administrator(ADA), DARA)
 
     assert [each.to for each in await place.work()] == ["dara@estate.example"]
 
@@ -159,9 +169,9 @@ async def test_it_tells_those_who_were_named_once_after_the_mail_server_was_away
     notice_databases: Databases, smtp_server: FakeSmtpServer
 ) -> None:
     gone = UUID("0000dead-0000-4000-8000-000000000000")
-    place = house_of(await approving(notice_databases, any_of(group(gone))), smtp_server)
-    request_id = await place.house.ask()
-    await place.house.name_approvers(request_id, administrator(ADA), DARA)
+    place = approval_notices_of(await open_approval_fixture(notice_databases, any_of(group(gone))), smtp_server)
+    request_id = await place.approval_fixture.ask()
+    await place.approval_fixture.name_approvers(request_id, administrator(ADA), DARA)
 
     assert [each.to for each in await place.work()] == ["dara@estate.example"]
 
@@ -169,7 +179,7 @@ async def test_it_tells_those_who_were_named_once_after_the_mail_server_was_away
 async def test_it_works_in_the_language_of_each(place: House) -> None:
     await place.change(SPEAKS, DARA, "de-CH")
     await place.change(SPEAKS, BEN, "fr-FR")
-    await place.house.ask()
+    await place.approval_fixture.ask()
 
     await place.work()
 
@@ -182,7 +192,7 @@ async def test_it_works_in_the_language_of_each(place: House) -> None:
 
 async def test_it_handles_a_name_as_data(place: House) -> None:
     hostile = "</title><script>alert('x')</script> {requester} =?utf-8?q?x?= \u202eevil"
-    request_id = await place.house.ask(name=hostile)
+    request_id = await place.approval_fixture.ask(name=hostile)
 
     await place.work()
 
@@ -196,7 +206,7 @@ async def test_it_handles_a_name_as_data(place: House) -> None:
 
 async def test_it_tells_everybody_but_who_is_refused(place: House, caplog: pytest.LogCaptureFixture) -> None:
     place.smtp_server.refusals["ben@estate.example"] = "550 5.1.1 no such user"
-    await place.house.ask()
+    await place.approval_fixture.ask()
 
     with caplog.at_level(logging.WARNING):
         sent = await place.work()
@@ -211,7 +221,7 @@ async def test_it_tells_everybody_but_who_is_refused(place: House, caplog: pytes
 
 async def test_it_tries_again_for_whom_the_server_puts_off(place: House) -> None:
     place.smtp_server.refusals["ben@estate.example"] = "450 4.2.0 come back later"
-    await place.house.ask()
+    await place.approval_fixture.ask()
     assert [each.to for each in await place.work()] == ["dara@estate.example"]
     assert await place.left() == (1, 1)
 
@@ -225,7 +235,7 @@ async def test_it_tries_again_for_whom_the_server_puts_off(place: House) -> None
 
 async def test_it_tells_the_others_where_the_server_hangs_up_at_one(place: House) -> None:
     place.smtp_server.refusals = {"dara@estate.example": "421 4.7.0 not now"}
-    await place.house.ask()
+    await place.approval_fixture.ask()
 
     assert await place.work() == []
     await place.wait(timedelta(seconds=10))
@@ -239,8 +249,8 @@ async def test_it_handles_a_server_that_is_away_for_a_while(notice_databases: Da
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         reserved.bind(("127.0.0.1", 0))
         smtp_server = FakeSmtpServer(port=reserved.getsockname()[1])
-        place = house_of(await approving(notice_databases, any_of(user(DARA))), smtp_server)
-        await place.house.ask()
+        place = approval_notices_of(await open_approval_fixture(notice_databases, any_of(user(DARA))), smtp_server)
+        await place.approval_fixture.ask()
         for wait in (10, 30, 120):
             assert await place.work() == []
             assert await place.left() == (1, 1)
@@ -258,7 +268,9 @@ async def test_it_handles_a_server_that_is_away_for_a_while(notice_databases: Da
 async def test_it_gives_up_after_days_with_a_line(
     notice_databases: Databases, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place = house_of(await approving(notice_databases, any_of(user(DARA))), FakeSmtpServer(port=1))
+    place = approval_notices_of(
+        await open_approval_fixture(notice_databases, any_of(user(DARA))), FakeSmtpServer(port=1)
+    )
     await place.fail()
     await place.work()
     assert await place.left() == (1, 1)
@@ -306,25 +318,25 @@ async def test_it_handles_a_directory_that_does_not_answer(place: House) -> None
 @pytest.mark.parametrize("mail", [None, "no address", "x@y.example\r\nBcc: eve@evil.example"])
 async def test_it_passes_by_who_has_no_address(place: House, mail: str | None) -> None:
     await place.change(HAS_MAIL, BEN, mail)
-    await place.house.ask()
+    await place.approval_fixture.ask()
 
     assert [each.to for each in await place.work()] == ["dara@estate.example"]
     assert await place.left() == (0, 0)
 
 
 async def test_it_passes_by_who_has_left(place: House) -> None:
-    await place.house.ask()
-    await place.house.leave(BEN)
+    await place.approval_fixture.ask()
+    await place.approval_fixture.leave(BEN)
 
     assert [each.to for each in await place.work()] == ["dara@estate.example"]
     assert await place.left() == (0, 0)
 
 
 async def test_it_tells_nobody_what_is_not_so_any_more(place: House) -> None:
-    asked = await place.house.ask()
+    asked = await place.approval_fixture.ask()
     failed = await place.fail("Gemini")
-    await place.house.approve(asked, DARA)
-    await place.house.reject(asked, BEN)
+    await place.approval_fixture.approve(asked, DARA)
+    await place.approval_fixture.reject(asked, BEN)
     await retry(place.estate, failed, caller_of(ADA))
 
     sent = await place.work()
@@ -346,10 +358,10 @@ async def test_it_waits_where_there_is_no_server_any_more(place: House) -> None:
 
 async def test_it_works_for_a_large_group(notice_databases: Databases, smtp_server: FakeSmtpServer) -> None:
     users = [UserId(UUID(int=0xBEEF0000 << 96 | number)) for number in range(55)]
-    place = house_of(await approving(notice_databases, any_of(group(ALL_STAFF))), smtp_server)
+    place = approval_notices_of(await open_approval_fixture(notice_databases, any_of(group(ALL_STAFF))), smtp_server)
     await place.change(MANY, ESTATE, users, ALL_STAFF)
     place.smtp_server.refusals = {f"user{number}@estate.example": "550 no" for number in (3, 30)}
-    await place.house.ask()
+    await place.approval_fixture.ask()
 
     sent = await place.work()
 

@@ -11,7 +11,7 @@ from chamberlain.requests.models import RequestRecord, RequestState, Waiting
 from chamberlain.requests.steps import EntryKind
 from chamberlain.requests.timeline import Timelines
 from tests.estates import ADA, ESTATE, Estate, caller_of
-from tests.requests.acts import act, administrator, cancel, job_service, put, watchers
+from tests.requests.request_services import act, administrator, cancel, job_service, put, watchers
 
 REASON = "Its run met a bug. The log has it under this trace id."
 

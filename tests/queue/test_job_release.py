@@ -13,7 +13,7 @@ from chamberlain.queue.models import NOBODY, HeldJob, job_id_of, public_id_of
 from chamberlain.queue.service import JobOperations
 from chamberlain.requests.models import RequestState
 from tests.estates import ADA, BEN, ESTATE, OPERATOR, OTHER_HOUSE, TRACE, ZOE, Estate, caller_of
-from tests.requests.acts import ADDRESS, act, administrator, application, job_service
+from tests.requests.request_services import ADDRESS, act, administrator, application, job_service
 
 FIRST = PageWanted(200, None)
 

@@ -38,8 +38,7 @@ from tests.estates import (
     service_of,
 )
 from tests.example import configuration_in, example_document
-from tests.requests.acts import act, administrator, cancel, retry
-from tests.requests.approvers import Approving, approving_at
+from tests.requests.approval_fixture import ApprovalFixture, approval_fixture_of
 from tests.requests.lifecycle_model import (
     DEADLINE_DAYS,
     LEVELS,
@@ -50,6 +49,7 @@ from tests.requests.lifecycle_model import (
     Model,
     ModelRequest,
 )
+from tests.requests.request_services import act, administrator, cancel, retry
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ class Lifecycle(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.house: Approving = approving_at(self.estate)
+        self.approval_fixture: ApprovalFixture = approval_fixture_of(self.estate)
         self.model = Model()
         self.tag = f"E{next(_examples)}"
 
@@ -137,7 +137,7 @@ class Lifecycle(RuleBasedStateMachine):
     def decide(self, request: ModelRequest, person: UserId | None, outcome: DecisionOutcome, key: str | None) -> None:
         """Approve or reject a request, as anybody."""
         user = person or request.next_approver or DARA
-        verb = self.house.approve if outcome is DecisionOutcome.APPROVED else self.house.reject
+        verb = self.approval_fixture.approve if outcome is DecisionOutcome.APPROVED else self.approval_fixture.reject
         asked = f"{outcome} {request.id}".encode()
         said = act(key=self._key(key), digest=asked)
         code, answer = self._attempt(verb(RequestId(request.id), user, said))
@@ -174,7 +174,7 @@ class Lifecycle(RuleBasedStateMachine):
     @rule()
     def attend(self) -> None:
         """Run all jobs that attend to approvals."""
-        self._run(self.house.look_again())
+        self._run(self.approval_fixture.look_again())
         self.model.attend()
         self._compare_all()
 
@@ -295,7 +295,7 @@ class Lifecycle(RuleBasedStateMachine):
         self._run(self._compare_one(request))
 
     async def _compare_one(self, request: ModelRequest) -> None:
-        view = await self.house.requests.read(caller_of(request.requester), RequestId(request.id))
+        view = await self.approval_fixture.requests.read(caller_of(request.requester), RequestId(request.id))
         record = view.record
         levels = [
             (

@@ -44,7 +44,7 @@ from tests.estates import (
     changed_estate,
     mail_caller_of,
 )
-from tests.requests.acts import cancel, retry
+from tests.requests.request_services import cancel, retry
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)

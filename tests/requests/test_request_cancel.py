@@ -18,8 +18,8 @@ from chamberlain.requests.steps import Entry, EntryKind
 from chamberlain.requests.timeline import Timelines
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, DARA, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of
-from tests.requests.acts import ACT, act, administrator, application, cancel, retry, watchers
-from tests.requests.approvers import any_of, approving, user, view_of
+from tests.requests.approval_fixture import any_of, open_approval_fixture, user, view_of
+from tests.requests.request_services import ACT, act, administrator, application, cancel, retry, watchers
 
 # A thousand times in all.
 ROUNDS = 20
@@ -224,32 +224,32 @@ async def test_it_rejects_those_whose_request_it_is_not(estate: Estate) -> None:
 
 @pytest.mark.parametrize("has_decided", [False, True])
 async def test_an_approver_cannot_cancel_or_retry(databases: Databases, *, has_decided: bool) -> None:
-    house = await approving(databases, any_of(user(DARA)))
-    request_id = await house.ask(caller_of(BEN))
-    await house.look()
+    approval_fixture = await open_approval_fixture(databases, any_of(user(DARA)))
+    request_id = await approval_fixture.ask(caller_of(BEN))
+    await approval_fixture.look()
     if has_decided:
-        await house.approve(request_id, DARA)
-    before = (await house.estate.record(request_id)).state
+        await approval_fixture.approve(request_id, DARA)
+    before = (await approval_fixture.estate.record(request_id)).state
 
     for attempt in (cancel, retry):
         with pytest.raises(Forbidden) as refusal:
-            await attempt(house.estate, request_id, caller_of(DARA))
+            await attempt(approval_fixture.estate, request_id, caller_of(DARA))
         assert refusal.value.code == "notAdministrator"
 
-    assert (await house.estate.record(request_id)).state is before
-    seen = {*(await view_of(house, request_id, DARA)).actions}
+    assert (await approval_fixture.estate.record(request_id)).state is before
+    seen = {*(await view_of(approval_fixture, request_id, DARA)).actions}
     assert seen == (set() if has_decided else {Action.APPROVE, Action.REJECT})
-    assert Action.CANCEL in (await view_of(house, request_id, BEN)).actions
+    assert Action.CANCEL in (await view_of(approval_fixture, request_id, BEN)).actions
 
 
 async def test_an_approver_who_is_an_administrator_cancels(databases: Databases) -> None:
-    house = await approving(databases, any_of(user(ADA)))
-    request_id = await house.ask(caller_of(BEN))
+    approval_fixture = await open_approval_fixture(databases, any_of(user(ADA)))
+    request_id = await approval_fixture.ask(caller_of(BEN))
     both = replace(caller_of(ADA), permissions=caller_of(ADA).permissions | administrator(ADA).permissions)
 
     with pytest.raises(Forbidden):
-        await cancel(house.estate, request_id, caller_of(ADA))
-    assert (await cancel(house.estate, request_id, both)).body == REMOVED
+        await cancel(approval_fixture.estate, request_id, caller_of(ADA))
+    assert (await cancel(approval_fixture.estate, request_id, both)).body == REMOVED
 
 
 async def test_a_second_call_with_the_same_key_gets_the_same_answer(estate: Estate) -> None:

@@ -15,7 +15,7 @@ from chamberlain.core.paging import PageWanted
 from chamberlain.requests.models import RequestFilter, RequestKind, RequestState
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of, open_estate
-from tests.requests.acts import administrator, application, request_service
+from tests.requests.request_services import administrator, application, request_service
 
 EVERYTHING = RequestFilter()
 BOTH = frozenset(

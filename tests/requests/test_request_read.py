@@ -10,7 +10,7 @@ from chamberlain.core.errors import Forbidden, NotFound, TryAgain, Unavailable
 from chamberlain.core.ids import RequestId, TenantId, UserId
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of, open_estate
-from tests.requests.acts import request_service
+from tests.requests.request_services import request_service
 
 PREFIX = "https://api.estate.example"
 UNKNOWN = RequestId(ADA)

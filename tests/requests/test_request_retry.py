@@ -10,7 +10,7 @@ from chamberlain.core.ids import RequestId
 from chamberlain.directory.steps import Step
 from chamberlain.requests.models import RequestState, StepRecord, StepState
 from tests.estates import ADA, BEN, CLEO, Estate, caller_of
-from tests.requests.acts import ACT, act, administrator, cancel, put, retry
+from tests.requests.request_services import ACT, act, administrator, cancel, put, retry
 
 TIMES = 1000
 QUEUED = b'{"state": "queued", "actions": 1}'

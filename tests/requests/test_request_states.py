@@ -17,7 +17,7 @@ from chamberlain.requests.models import MOVES, Progress, RequestState, StepRecor
 from chamberlain.requests.rules import Action
 from chamberlain.requests.steps import Settlement
 from tests.estates import ESTATE, Estate, until
-from tests.requests.acts import put
+from tests.requests.request_services import put
 
 SOURCE = Path(chamberlain.__file__).parent
 # Files with statements on requests. database/sql/requests.sql accepts them and sets the first state.

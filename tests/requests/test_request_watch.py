@@ -23,7 +23,7 @@ from chamberlain.requests.steps import MOST_ENTRIES, Happening
 from chamberlain.requests.timeline import Timelines, await_result
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, OTHER_HOUSE, PROJECT_TEAM, TRACE, ZOE, Estate, caller_of, until
 from tests.postgres import connected
-from tests.requests.acts import request_service
+from tests.requests.request_services import request_service
 
 PREFIX = "https://api.estate.example"
 PREFIXES = ScopePrefixes(PREFIX, PREFIX)

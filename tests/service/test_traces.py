@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.docs.pages import ROOT, named, section
-from tests.service.collector import Receiver, Span, receiving
+from tests.service.trace_collector import Span, TraceCollector, run_trace_collector
 from tests.services import (
     ADA,
     ADA_MAIL,
@@ -34,19 +34,19 @@ NO_GUESTS = "7e000000-0000-4000-8000-000000000021"
 
 
 @pytest.fixture(scope="module")
-def collector() -> Iterator[Receiver]:
-    with receiving() as receiver:
+def collector() -> Iterator[TraceCollector]:
+    with run_trace_collector() as receiver:
         yield receiver
 
 
 @pytest.fixture(scope="module")
-def hooks() -> Iterator[Receiver]:
-    with receiving() as receiver:
+def hooks() -> Iterator[TraceCollector]:
+    with run_trace_collector() as receiver:
         yield receiver
 
 
 @pytest.fixture(scope="module")
-def service(collector: Receiver) -> Iterator[Service]:
+def service(collector: TraceCollector) -> Iterator[Service]:
     environment = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
         "OTEL_BSP_SCHEDULE_DELAY": "100",
@@ -65,7 +65,7 @@ def send(service: Service, path: str, body: object, trace: str, who: str = ADA_M
     return httpx2.post(f"{service.url}{path}", json=body, headers=headers, timeout=30, verify=TLS)
 
 
-def collected(collector: Receiver, trace: str, *names: str) -> dict[str, Span]:
+def collected(collector: TraceCollector, trace: str, *names: str) -> dict[str, Span]:
     """The spans of a trace by their names, as soon as these are among them."""
 
     def find() -> dict[str, Span]:
@@ -75,7 +75,7 @@ def collected(collector: Receiver, trace: str, *names: str) -> dict[str, Span]:
     return wait_until(find, 20, lambda: f"Of {names}: {[span.name for span in collector.trace(trace)]}")
 
 
-def test_it_works(service: Service, collector: Receiver, hooks: Receiver) -> None:
+def test_it_works(service: Service, collector: TraceCollector, hooks: TraceCollector) -> None:
     # Given a template whose webhook is told of what it makes
     hook = {"url": f"{hooks.url}/hidden-path?code=hidden-code"}
     template = httpx2.post(
@@ -123,7 +123,7 @@ def test_it_works(service: Service, collector: Receiver, hooks: Receiver) -> Non
         assert hidden not in everything, hidden
 
 
-def test_a_call_without_a_trace_begins_one(service: Service, collector: Receiver) -> None:
+def test_a_call_without_a_trace_begins_one(service: Service, collector: TraceCollector) -> None:
     asked = service.post_group({"displayName": "Fresh", "templateId": "7e000000-0000-4000-8000-000000000011"})
 
     found = collected(collector, asked.headers["request-id"], "POST /collab/v1/groups/", "job groupProvision")
@@ -131,7 +131,9 @@ def test_a_call_without_a_trace_begins_one(service: Service, collector: Receiver
     assert found["POST /collab/v1/groups/"].parent_id == ""
 
 
-def test_what_an_approval_lets_go_on_belongs_to_the_call_that_approved(service: Service, collector: Receiver) -> None:
+def test_what_an_approval_lets_go_on_belongs_to_the_call_that_approved(
+    service: Service, collector: TraceCollector
+) -> None:
     first, second = uuid4().hex, uuid4().hex
     asked = send(service, "/collab/v1/groups/", {"displayName": "Later", "templateId": APPROVED_TEMPLATE}, first)
     request_id = asked.json()["requestId"]
@@ -145,7 +147,7 @@ def test_what_an_approval_lets_go_on_belongs_to_the_call_that_approved(service: 
     assert found["job groupProvision"].parent_id == found["request"].span_id
 
 
-def test_the_effects_of_an_assignment_belong_to_its_call(service: Service, collector: Receiver) -> None:
+def test_the_effects_of_an_assignment_belong_to_its_call(service: Service, collector: TraceCollector) -> None:
     trace = uuid4().hex
     headers = {**service.headers(ADA_MAIL, CONFIG), "traceparent": f"00-{trace}-{'ca11e7'.zfill(16)}-01"}
 
@@ -162,7 +164,7 @@ def test_the_effects_of_an_assignment_belong_to_its_call(service: Service, colle
     assert found["job assignmentApply"].parent_id == found["request"].span_id
 
 
-def test_a_call_that_is_refused_says_how(service: Service, collector: Receiver) -> None:
+def test_a_call_that_is_refused_says_how(service: Service, collector: TraceCollector) -> None:
     trace = uuid4().hex
 
     answer = send(service, "/collab/v1/groups/", {"displayName": 7}, trace)
@@ -173,7 +175,7 @@ def test_a_call_that_is_refused_says_how(service: Service, collector: Receiver) 
     assert found.keys() == {"POST /collab/v1/groups/"}
 
 
-def test_nobody_hears_of_questions_about_health(service: Service, collector: Receiver) -> None:
+def test_nobody_hears_of_questions_about_health(service: Service, collector: TraceCollector) -> None:
     trace = uuid4().hex
     httpx2.get(f"{service.url}/health/live", headers={"traceparent": f"00-{trace}-{'1'.zfill(16)}-01"})
     send(service, "/collab/v1/groups/", {}, trace)

@@ -14,8 +14,8 @@ from chamberlain.core.errors import Conflict, Forbidden, NotFound, NotPossible, 
 from chamberlain.core.ids import TemplateId, TenantId, UserId
 from chamberlain.templates.rules import COLLAB
 from tests.estates import ADA, BEN, ESTATE, INTERNAL, NOBODY, OTHER_HOUSE, PROJECT_GROUP, TRACE, ZOE, Estate, caller_of
-from tests.requests.acts import PREFIX, administrator, application
-from tests.template_admin.template_keepers import KEYRING, Keeper, content
+from tests.requests.request_services import PREFIX, administrator, application
+from tests.template_admin.template_fixture import KEYRING, TemplateFixture, content
 
 STAFF = "94000000-0000-4000-8000-000000000001"
 NO_GUESTS = TemplateId(UUID("7e000000-0000-4000-8000-000000000021"))
@@ -37,9 +37,9 @@ SEALED = "SELECT sealed, number FROM chamberlain.webhook_secret WHERE template_i
 
 
 @pytest.fixture
-def keeper(estate: Estate) -> Keeper:
+def template_fixture(estate: Estate) -> TemplateFixture:
     """The administrator of the example estate."""
-    return Keeper(estate, administrator(ADA), COLLAB)
+    return TemplateFixture(estate, administrator(ADA), COLLAB)
 
 
 def asker(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
@@ -80,9 +80,9 @@ async def opened(estate: Estate, template_id: TemplateId) -> tuple[str, int] | N
 
 
 @pytest.mark.parametrize("kind", ["group", "team", "guest"])
-async def test_it_works(estate: Estate, keeper: Keeper, kind: str) -> None:
-    made = await keeper.create(GUEST if kind == "guest" else {"kind": kind})
-    record = await keeper.read(made)
+async def test_it_works(estate: Estate, template_fixture: TemplateFixture, kind: str) -> None:
+    made = await template_fixture.create(GUEST if kind == "guest" else {"kind": kind})
+    record = await template_fixture.read(made)
 
     assert (record.stored.head.id, record.stored.head.kind) == (made, kind)
     assert record.created_by.display_name == "Ada Achterberg"
@@ -90,8 +90,8 @@ async def test_it_works(estate: Estate, keeper: Keeper, kind: str) -> None:
     assert (action, before, after["kind"], "id" in after) == ("template.create", None, kind, False)
 
 
-async def test_everything_that_it_names_may_be_there(keeper: Keeper) -> None:
-    made = await keeper.create(
+async def test_everything_that_it_names_may_be_there(template_fixture: TemplateFixture) -> None:
+    made = await template_fixture.create(
         {
             "audience": {"users": [str(BEN)], "groups": [STAFF]},
             "owners": [str(ADA)],
@@ -104,7 +104,7 @@ async def test_everything_that_it_names_may_be_there(keeper: Keeper) -> None:
         }
     )
 
-    assert content(await keeper.read(made))["guestPolicyId"] == NINETY_DAYS
+    assert content(await template_fixture.read(made))["guestPolicyId"] == NINETY_DAYS
 
 
 @pytest.mark.parametrize(
@@ -144,12 +144,12 @@ async def test_everything_that_it_names_may_be_there(keeper: Keeper) -> None:
     ],
 )
 async def test_it_rejects_what_is_not_there_or_cannot_be(
-    estate: Estate, keeper: Keeper, members: dict[str, object], pointer: str, code: str
+    estate: Estate, template_fixture: TemplateFixture, members: dict[str, object], pointer: str, code: str
 ) -> None:
     with pytest.raises(NotPossible) as created:
-        await keeper.create(members)
+        await template_fixture.create(members)
     with pytest.raises(NotPossible) as replaced:
-        await keeper.replace(PROJECT_GROUP, members)
+        await template_fixture.replace(PROJECT_GROUP, members)
 
     for refused in (created, replaced):
         assert [(fault.pointer, fault.code) for fault in refused.value.faults] == [(pointer, code)]
@@ -157,21 +157,23 @@ async def test_it_rejects_what_is_not_there_or_cannot_be(
     assert await audited(estate) == []
 
 
-async def test_it_rejects_a_guest_template_and_a_policy_that_are_not_active(estate: Estate, keeper: Keeper) -> None:
-    await keeper.replace(PARTNERS, {**GUEST, "active": False})
+async def test_it_rejects_a_guest_template_and_a_policy_that_are_not_active(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
+    await template_fixture.replace(PARTNERS, {**GUEST, "active": False})
     await estate.rows(
         "UPDATE chamberlain.policy SET active = false WHERE policy_id = $1 RETURNING 1", UUID(NINETY_DAYS)
     )
 
     with pytest.raises(NotPossible) as refused:
-        await keeper.create({"guestTemplateId": str(PARTNERS), "guestPolicyId": NINETY_DAYS})
+        await template_fixture.create({"guestTemplateId": str(PARTNERS), "guestPolicyId": NINETY_DAYS})
 
     assert [fault.code for fault in refused.value.faults] == ["templateInactive", "policyInactive"]
 
 
-async def test_it_rejects_everything_at_once(keeper: Keeper) -> None:
+async def test_it_rejects_everything_at_once(template_fixture: TemplateFixture) -> None:
     with pytest.raises(NotPossible) as refused:
-        await keeper.replace(
+        await template_fixture.replace(
             PROJECT_GROUP,
             {"kind": "team", "owners": [NOTHING], "guestPolicyId": NOTHING, "naming": {"displayName": "x"}},
         )
@@ -184,20 +186,24 @@ async def test_it_rejects_everything_at_once(keeper: Keeper) -> None:
     }
 
 
-async def test_without_the_directory_it_takes_only_what_names_nobody(estate: Estate, keeper: Keeper) -> None:
+async def test_without_the_directory_it_takes_only_what_names_nobody(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
     estate.people.error = TryAgain(timedelta(seconds=3), "Busy.")
 
-    await keeper.create()
+    await template_fixture.create()
 
     with pytest.raises(Unavailable) as refused:
-        await keeper.create({"owners": [str(ADA)]})
+        await template_fixture.create({"owners": [str(ADA)]})
     assert refused.value.after == timedelta(seconds=3)
 
 
-async def test_a_replaced_one_is_on_record_with_what_changed_only(estate: Estate, keeper: Keeper) -> None:
-    before = await keeper.read(PARTNERS)
+async def test_a_replaced_one_is_on_record_with_what_changed_only(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
+    before = await template_fixture.read(PARTNERS)
 
-    await keeper.replace(
+    await template_fixture.replace(
         PARTNERS,
         {
             "kind": "guest",
@@ -206,7 +212,7 @@ async def test_a_replaced_one_is_on_record_with_what_changed_only(estate: Estate
             "sharingCapability": "disabled",
         },
     )
-    again = await keeper.replace(PARTNERS, content(await keeper.read(PARTNERS)))
+    again = await template_fixture.replace(PARTNERS, content(await template_fixture.read(PARTNERS)))
 
     assert again.etag != before.etag
     assert await audited(estate) == [
@@ -214,15 +220,15 @@ async def test_a_replaced_one_is_on_record_with_what_changed_only(estate: Estate
     ]
 
 
-async def test_a_secret_is_made_shown_once_and_kept_sealed(estate: Estate, keeper: Keeper) -> None:
-    first = await keeper.answered({"webhook": HOOK}, key="k")
-    again = await keeper.answered({"webhook": HOOK}, key="k")
+async def test_a_secret_is_made_shown_once_and_kept_sealed(estate: Estate, template_fixture: TemplateFixture) -> None:
+    first = await template_fixture.answered({"webhook": HOOK}, key="k")
+    again = await template_fixture.answered({"webhook": HOOK}, key="k")
     made = TemplateId(UUID(first["id"]))
 
     assert first["secret"].startswith("whsec_")
     assert (again["id"], again["secret"]) == (first["id"], None)
     assert await opened(estate, made) == (first["secret"], 1)
-    assert (await keeper.read(made)).secret_number == 1
+    assert (await template_fixture.read(made)).secret_number == 1
     ((_, _, after),) = await audited(estate)
     assert after["webhook"] == {**HOOK, "active": True, "secret": "***"}
     everything = await estate.rows("SELECT payload::text FROM chamberlain.audit")
@@ -231,17 +237,19 @@ async def test_a_secret_is_made_shown_once_and_kept_sealed(estate: Estate, keepe
     assert not [row for row in everything if "whsec_" in str(row)]
 
 
-async def test_a_secret_stays_when_none_is_sent_and_goes_with_the_webhook(estate: Estate, keeper: Keeper) -> None:
-    first = await keeper.answered({"webhook": HOOK})
+async def test_a_secret_stays_when_none_is_sent_and_goes_with_the_webhook(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
+    first = await template_fixture.answered({"webhook": HOOK})
     made = TemplateId(UUID(first["id"]))
 
-    kept = await keeper.replace(made, {"webhook": {**HOOK, "active": False}})
+    kept = await template_fixture.replace(made, {"webhook": {**HOOK, "active": False}})
     assert (kept.made_secret, await opened(estate, made)) == (None, (first["secret"], 1))
 
-    gone = await keeper.replace(made, {})
+    gone = await template_fixture.replace(made, {})
     assert (gone.secret_number, await opened(estate, made)) == (None, None)
 
-    new = await keeper.replace(made, {"webhook": HOOK})
+    new = await template_fixture.replace(made, {"webhook": HOOK})
     assert new.made_secret not in {None, first["secret"]}
     assert [after.get("webhook") for _, _, after in await audited(estate)] == [
         {**HOOK, "active": True, "secret": "***"},
@@ -257,12 +265,14 @@ async def test_a_secret_stays_when_none_is_sent_and_goes_with_the_webhook(estate
     ]
 
 
-async def test_another_secret_is_another_version_and_the_same_one_is_not(estate: Estate, keeper: Keeper) -> None:
-    made = await keeper.create({"webhook": HOOK})
-    before = await keeper.read(made)
+async def test_another_secret_is_another_version_and_the_same_one_is_not(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
+    made = await template_fixture.create({"webhook": HOOK})
+    before = await template_fixture.read(made)
 
-    given = await keeper.replace(made, {"webhook": {**HOOK, "secret": OWN_SECRET}})
-    same = await keeper.replace(made, {"webhook": {**HOOK, "secret": OWN_SECRET}})
+    given = await template_fixture.replace(made, {"webhook": {**HOOK, "secret": OWN_SECRET}})
+    same = await template_fixture.replace(made, {"webhook": {**HOOK, "secret": OWN_SECRET}})
 
     assert (given.made_secret, await opened(estate, made)) == (None, (OWN_SECRET, 2))
     assert before.etag != given.etag == same.etag
@@ -270,59 +280,65 @@ async def test_another_secret_is_another_version_and_the_same_one_is_not(estate:
         ("template.replace", {"webhook": {**HOOK, "active": True, "secret": "***"}})
     ]
     with pytest.raises(Stale):
-        await keeper.replace(made, {"webhook": HOOK}, Edit(frozenset({before.etag}), TRACE))
+        await template_fixture.replace(made, {"webhook": HOOK}, Edit(frozenset({before.etag}), TRACE))
 
 
-async def test_a_webhook_without_a_secret_gets_one_when_it_is_put_back(estate: Estate, keeper: Keeper) -> None:
-    made = await keeper.create({"webhook": HOOK})
+async def test_a_webhook_without_a_secret_gets_one_when_it_is_put_back(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
+    made = await template_fixture.create({"webhook": HOOK})
     await estate.rows("DELETE FROM chamberlain.webhook_secret RETURNING 1")
 
-    put = await keeper.replace(made, {"webhook": HOOK})
+    put = await template_fixture.replace(made, {"webhook": HOOK})
 
     assert put.made_secret is not None
-    assert (await keeper.read(made)).made_secret is None
+    assert (await template_fixture.read(made)).made_secret is None
 
 
-async def test_a_deleted_one_takes_its_secret_along(estate: Estate, keeper: Keeper) -> None:
-    made = await keeper.create({"webhook": HOOK})
+async def test_a_deleted_one_takes_its_secret_along(estate: Estate, template_fixture: TemplateFixture) -> None:
+    made = await template_fixture.create({"webhook": HOOK})
 
-    await keeper.delete(made)
+    await template_fixture.delete(made)
 
     assert await opened(estate, made) is None
     (_, (action, before, after)) = await audited(estate)
     assert (action, before["webhook"]["secret"], after) == ("template.delete", "***", None)
 
 
-async def test_it_rejects_to_delete_a_guest_template_that_is_assigned(estate: Estate, keeper: Keeper) -> None:
+async def test_it_rejects_to_delete_a_guest_template_that_is_assigned(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
     await assign(estate, template_id=NO_GUESTS)
 
     with pytest.raises(Conflict) as refused:
-        await keeper.delete(NO_GUESTS)
-    await keeper.replace(NO_GUESTS, {**GUEST, "active": False})
+        await template_fixture.delete(NO_GUESTS)
+    await template_fixture.replace(NO_GUESTS, {**GUEST, "active": False})
 
     assert (refused.value.code, refused.value.conflicting_id) == ("inUse", None)
-    assert not (await keeper.read(NO_GUESTS)).stored.head.active
+    assert not (await template_fixture.read(NO_GUESTS)).stored.head.active
     ((assigned,),) = await estate.rows("SELECT template_id FROM chamberlain.subject WHERE tenant_id = $1", ESTATE)
     assert str(assigned) == str(NO_GUESTS)
 
 
-async def test_it_rejects_to_delete_a_guest_template_that_another_one_names(keeper: Keeper) -> None:
-    naming = await keeper.create({"name": "With partners", "active": False, "guestTemplateId": str(PARTNERS)})
+async def test_it_rejects_to_delete_a_guest_template_that_another_one_names(template_fixture: TemplateFixture) -> None:
+    naming = await template_fixture.create({"name": "With partners", "active": False, "guestTemplateId": str(PARTNERS)})
 
     with pytest.raises(Conflict) as refused:
-        await keeper.delete(PARTNERS)
+        await template_fixture.delete(PARTNERS)
     assert (refused.value.code, refused.value.conflicting_id) == ("inUse", str(naming))
     assert '"With partners"' in refused.value.detail
 
-    await keeper.replace(naming, {"name": "Without"})
-    await keeper.delete(PARTNERS)
+    await template_fixture.replace(naming, {"name": "Without"})
+    await template_fixture.delete(PARTNERS)
     with pytest.raises(NotFound):
-        await keeper.read(PARTNERS)
+        await template_fixture.read(PARTNERS)
 
 
-async def test_one_is_not_named_and_deleted_at_the_same_time(keeper: Keeper) -> None:
+async def test_one_is_not_named_and_deleted_at_the_same_time(template_fixture: TemplateFixture) -> None:
     named, deleted = await asyncio.gather(
-        keeper.create({"guestTemplateId": str(PARTNERS)}), keeper.delete(PARTNERS), return_exceptions=True
+        template_fixture.create({"guestTemplateId": str(PARTNERS)}),
+        template_fixture.delete(PARTNERS),
+        return_exceptions=True,
     )
 
     assert [type(each) for each in (named, deleted)] in ([UUID, Conflict], [NotPossible, type(None)])
@@ -330,18 +346,22 @@ async def test_one_is_not_named_and_deleted_at_the_same_time(keeper: Keeper) -> 
 
 @pytest.mark.parametrize(("tenant", "theirs"), [(ESTATE, ROOM), (OTHER_HOUSE, PARTNERS)])
 async def test_it_rejects_ids_that_belong_elsewhere(estate: Estate, tenant: TenantId, theirs: TemplateId) -> None:
-    keeper = Keeper(estate, application("Collab.Config.ReadWrite.All", tenant), COLLAB)
+    template_fixture = TemplateFixture(estate, application("Collab.Config.ReadWrite.All", tenant), COLLAB)
 
-    for attempt in (keeper.read(theirs), keeper.replace(theirs, {}), keeper.delete(theirs)):
+    for attempt in (
+        template_fixture.read(theirs),
+        template_fixture.replace(theirs, {}),
+        template_fixture.delete(theirs),
+    ):
         with pytest.raises(NotFound):
             await attempt
 
 
 async def test_another_tenant_cannot_name_its_guest_templates(estate: Estate) -> None:
-    keeper = Keeper(estate, application("Collab.Config.ReadWrite.All", OTHER_HOUSE), COLLAB)
+    template_fixture = TemplateFixture(estate, application("Collab.Config.ReadWrite.All", OTHER_HOUSE), COLLAB)
 
     with pytest.raises(NotPossible) as refused:
-        await keeper.create({"guestTemplateId": str(PARTNERS), "guestPolicyId": NINETY_DAYS})
+        await template_fixture.create({"guestTemplateId": str(PARTNERS), "guestPolicyId": NINETY_DAYS})
 
     assert [fault.code for fault in refused.value.faults] == ["templateUnknown", "policyUnknown"]
 
@@ -356,14 +376,14 @@ async def test_another_tenant_cannot_name_its_guest_templates(estate: Estate) ->
     ],
 )
 async def test_it_rejects_who_may_not(estate: Estate, caller: Caller, code: str) -> None:
-    keeper = Keeper(estate, caller, COLLAB)
+    template_fixture = TemplateFixture(estate, caller, COLLAB)
 
     for attempt in (
-        keeper.create(),
-        keeper.page(),
-        keeper.read(PARTNERS),
-        keeper.replace(PARTNERS, GUEST),
-        keeper.delete(PARTNERS),
+        template_fixture.create(),
+        template_fixture.page(),
+        template_fixture.read(PARTNERS),
+        template_fixture.replace(PARTNERS, GUEST),
+        template_fixture.delete(PARTNERS),
     ):
         with pytest.raises(Forbidden) as refused:
             await attempt
@@ -371,26 +391,28 @@ async def test_it_rejects_who_may_not(estate: Estate, caller: Caller, code: str)
 
 
 async def test_it_works_for_an_application_that_configures(estate: Estate) -> None:
-    keeper = Keeper(estate, application("Collab.Config.ReadWrite.All"), COLLAB)
+    template_fixture = TemplateFixture(estate, application("Collab.Config.ReadWrite.All"), COLLAB)
 
-    made = await keeper.create(GUEST)
+    made = await template_fixture.create(GUEST)
 
-    assert content(await keeper.read(made))["name"] == "Suppliers"
-    assert {each.stored.head.kind for each in (await keeper.page()).items} == {"group", "team", "guest"}
+    assert content(await template_fixture.read(made))["name"] == "Suppliers"
+    assert {each.stored.head.kind for each in (await template_fixture.page()).items} == {"group", "team", "guest"}
 
 
-async def test_everybody_is_offered_what_is_for_them_and_no_guest_template(estate: Estate, keeper: Keeper) -> None:
-    await keeper.create({"name": "For Ben", "audience": {"users": [str(BEN)], "groups": []}})
-    await keeper.create({"name": "For staff", "audience": {"users": [], "groups": [STAFF]}})
-    await keeper.create({"name": "Not active", "active": False})
+async def test_everybody_is_offered_what_is_for_them_and_no_guest_template(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
+    await template_fixture.create({"name": "For Ben", "audience": {"users": [str(BEN)], "groups": []}})
+    await template_fixture.create({"name": "For staff", "audience": {"users": [], "groups": [STAFF]}})
+    await template_fixture.create({"name": "Not active", "active": False})
 
-    offered = {user: await Keeper(estate, asker(user), COLLAB).offered() - USUAL for user in (BEN, NOBODY)}
+    offered = {user: await TemplateFixture(estate, asker(user), COLLAB).offered() - USUAL for user in (BEN, NOBODY)}
 
     assert offered == {BEN: {"For Ben", "For staff"}, NOBODY: set()}
     # Being an administrator does not make one of the audience.
-    assert await keeper.offered() == {*USUAL, "For staff"}
-    assert await Keeper(estate, asker(ZOE, OTHER_HOUSE), COLLAB).offered() == {"House group"}
+    assert await template_fixture.offered() == {*USUAL, "For staff"}
+    assert await TemplateFixture(estate, asker(ZOE, OTHER_HOUSE), COLLAB).offered() == {"House group"}
     for caller in (application("Collab.Config.ReadWrite.All"), application("Collab.Manage.ReadWrite.All")):
         with pytest.raises(Forbidden) as refused:
-            await Keeper(estate, caller, COLLAB).offered()
+            await TemplateFixture(estate, caller, COLLAB).offered()
         assert refused.value.code == "applicationNotSupported"

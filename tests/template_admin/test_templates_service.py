@@ -15,8 +15,8 @@ from chamberlain.core.paging import PageWanted
 from chamberlain.templates import records as template_records
 from chamberlain.templates.models import TemplateKind
 from tests.estates import ADA, BEN, ESTATE, NOBODY, OTHER_HOUSE, PROJECT_GROUP, TRACE, Estate, caller_of
-from tests.requests.acts import PREFIX, administrator, application
-from tests.template_admin.template_keepers import Keeper, content
+from tests.requests.request_services import PREFIX, administrator, application
+from tests.template_admin.template_fixture import TemplateFixture, content
 
 ROOM = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
 USUAL = {"Room", "Equipment", "Shared mailbox"}
@@ -26,9 +26,9 @@ DEFAULTS = "SELECT template_id FROM chamberlain.template WHERE tenant_id = $1 AN
 
 
 @pytest.fixture
-def keeper(estate: Estate) -> Keeper:
+def template_fixture(estate: Estate) -> TemplateFixture:
     """The administrator of the example estate."""
-    return Keeper(estate, administrator(ADA))
+    return TemplateFixture(estate, administrator(ADA))
 
 
 def asker(user: UserId) -> Caller:
@@ -42,9 +42,9 @@ async def audited(estate: Estate) -> list[tuple[str, object, object]]:
     return [(action, told["before"], told["after"]) for action, told in rows if told["actor"]["type"] != "system"]
 
 
-async def test_it_works(estate: Estate, keeper: Keeper) -> None:
-    made = await keeper.create({"defaults": {"hideFromGAL": True}})
-    record = await keeper.read(made)
+async def test_it_works(estate: Estate, template_fixture: TemplateFixture) -> None:
+    made = await template_fixture.create({"defaults": {"hideFromGAL": True}})
+    record = await template_fixture.read(made)
 
     assert (record.stored.head.id, record.stored.head.kind, record.stored.head.name) == (made, "room", "Quiet room")
     assert record.created_by.display_name == "Ada Achterberg"
@@ -54,11 +54,13 @@ async def test_it_works(estate: Estate, keeper: Keeper) -> None:
     assert (after["name"], after["defaults"], "id" in after) == ("Quiet room", {"hideFromGAL": True}, False)
 
 
-async def test_a_replaced_one_is_on_record_with_what_changed_only(estate: Estate, keeper: Keeper) -> None:
-    made = await keeper.create()
-    before = await keeper.read(made)
+async def test_a_replaced_one_is_on_record_with_what_changed_only(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
+    made = await template_fixture.create()
+    before = await template_fixture.read(made)
 
-    after = await keeper.replace(made, {"name": "Loud room", "description": "With drums"})
+    after = await template_fixture.replace(made, {"name": "Loud room", "description": "With drums"})
 
     assert content(after)["name"] == "Loud room"
     assert after.etag != before.etag
@@ -71,41 +73,45 @@ async def test_a_replaced_one_is_on_record_with_what_changed_only(estate: Estate
     )
 
 
-async def test_saying_the_same_again_changes_nothing(estate: Estate, keeper: Keeper) -> None:
-    made = await keeper.create({"isDefault": True})
-    before, on_record = await keeper.read(made), await audited(estate)
+async def test_saying_the_same_again_changes_nothing(estate: Estate, template_fixture: TemplateFixture) -> None:
+    made = await template_fixture.create({"isDefault": True})
+    before, on_record = await template_fixture.read(made), await audited(estate)
 
-    after = await keeper.replace(made, {"isDefault": True})
+    after = await template_fixture.replace(made, {"isDefault": True})
 
     assert after == before
     assert await audited(estate) == on_record
 
 
-async def test_a_new_default_takes_that_from_the_other(estate: Estate, keeper: Keeper) -> None:
-    old = await keeper.read(ROOM)
+async def test_a_new_default_takes_that_from_the_other(estate: Estate, template_fixture: TemplateFixture) -> None:
+    old = await template_fixture.read(ROOM)
 
-    made = await keeper.create({"isDefault": True})
+    made = await template_fixture.create({"isDefault": True})
 
-    lost = await keeper.read(ROOM)
+    lost = await template_fixture.read(ROOM)
     assert await estate.rows(DEFAULTS, ESTATE) == [(made,)]
     assert content(lost) == {**content(old), "isDefault": False}
     assert lost.etag != old.etag
     assert (await audited(estate))[0] == ("template.replace", {"isDefault": True}, {"isDefault": False})
 
 
-async def test_one_that_is_not_active_is_no_default(estate: Estate, keeper: Keeper) -> None:
-    made = await keeper.create({"isDefault": True, "active": False})
+async def test_one_that_is_not_active_is_no_default(estate: Estate, template_fixture: TemplateFixture) -> None:
+    made = await template_fixture.create({"isDefault": True, "active": False})
     assert await estate.rows(DEFAULTS, ESTATE) == [(ROOM,)]
 
-    await keeper.replace(made, {"isDefault": True})
+    await template_fixture.replace(made, {"isDefault": True})
 
     assert await estate.rows(DEFAULTS, ESTATE) == [(made,)]
 
 
-async def test_there_is_one_default_however_many_become_it_at_the_same_time(estate: Estate, keeper: Keeper) -> None:
-    await asyncio.gather(*(keeper.create({"name": f"Room {number}", "isDefault": True}) for number in range(20)))
+async def test_there_is_one_default_however_many_become_it_at_the_same_time(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
+    await asyncio.gather(
+        *(template_fixture.create({"name": f"Room {number}", "isDefault": True}) for number in range(20))
+    )
 
-    listed = (await keeper.page()).items
+    listed = (await template_fixture.page()).items
     defaults = [
         each.stored.head.id for each in listed if each.stored.head.kind == "room" and content(each)["isDefault"]
     ]
@@ -113,10 +119,10 @@ async def test_there_is_one_default_however_many_become_it_at_the_same_time(esta
     assert await estate.rows(DEFAULTS, ESTATE) == [(defaults[0],)]
 
 
-async def test_the_default_is_found_by_its_kind(estate: Estate, keeper: Keeper) -> None:
+async def test_the_default_is_found_by_its_kind(estate: Estate, template_fixture: TemplateFixture) -> None:
     async with estate.databases.application.transaction(ESTATE) as tx:
         found = await template_records.find_default(tx, ESTATE, TemplateKind.ROOM)
-    await keeper.delete(ROOM)
+    await template_fixture.delete(ROOM)
     async with estate.databases.application.transaction(ESTATE) as tx:
         gone = await template_records.find_default(tx, ESTATE, TemplateKind.ROOM)
 
@@ -125,46 +131,48 @@ async def test_the_default_is_found_by_its_kind(estate: Estate, keeper: Keeper) 
     assert gone is None
 
 
-async def test_a_deleted_one_leaves_its_revisions_to_requests(estate: Estate, keeper: Keeper) -> None:
-    made = await keeper.create()
-    before = await keeper.read(made)
+async def test_a_deleted_one_leaves_its_revisions_to_requests(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
+    made = await template_fixture.create()
+    before = await template_fixture.read(made)
 
-    await keeper.delete(made)
+    await template_fixture.delete(made)
 
     async with estate.databases.worker.across_tenants() as tx:
         kept = await template_records.find_revision(tx, ESTATE, made, before.stored.head.revision)
     assert kept == before.stored
     with pytest.raises(NotFound):
-        await keeper.read(made)
+        await template_fixture.read(made)
     action, then, now = (await audited(estate))[-1]
     assert (action, now) == ("template.delete", None)
     assert isinstance(then, dict)
     assert then["name"] == "Quiet room"
 
 
-async def test_one_that_comes_back_goes_on_counting(estate: Estate, keeper: Keeper) -> None:
-    before = await keeper.read(ROOM)
-    await keeper.delete(ROOM)
+async def test_one_that_comes_back_goes_on_counting(estate: Estate, template_fixture: TemplateFixture) -> None:
+    before = await template_fixture.read(ROOM)
+    await template_fixture.delete(ROOM)
 
     async with estate.databases.application.transaction(ESTATE) as tx:
         await template_records.put(tx, before.stored, created_by=before.created_by)
 
-    assert (await keeper.read(ROOM)).stored.head.revision == before.stored.head.revision + 1
+    assert (await template_fixture.read(ROOM)).stored.head.revision == before.stored.head.revision + 1
 
 
-async def test_it_rejects_a_version_that_is_not_the_one(keeper: Keeper) -> None:
-    made = await keeper.create()
-    seen = Edit(frozenset({(await keeper.read(made)).etag}), TRACE)
-    await keeper.replace(made, {"name": "Loud room"}, seen)
+async def test_it_rejects_a_version_that_is_not_the_one(template_fixture: TemplateFixture) -> None:
+    made = await template_fixture.create()
+    seen = Edit(frozenset({(await template_fixture.read(made)).etag}), TRACE)
+    await template_fixture.replace(made, {"name": "Loud room"}, seen)
 
     with pytest.raises(Stale):
-        await keeper.replace(made, {"name": "Another room"}, seen)
+        await template_fixture.replace(made, {"name": "Another room"}, seen)
     with pytest.raises(Stale):
-        await keeper.delete(made, seen)
-    assert content(await keeper.read(made))["name"] == "Loud room"
+        await template_fixture.delete(made, seen)
+    assert content(await template_fixture.read(made))["name"] == "Loud room"
 
 
-async def test_it_rejects_what_is_not_possible_all_at_once(estate: Estate, keeper: Keeper) -> None:
+async def test_it_rejects_what_is_not_possible_all_at_once(estate: Estate, template_fixture: TemplateFixture) -> None:
     wrong: dict[str, object] = {
         "domain": "elsewhere.example",
         "naming": {"address": "room"},
@@ -173,9 +181,9 @@ async def test_it_rejects_what_is_not_possible_all_at_once(estate: Estate, keepe
     }
 
     with pytest.raises(NotPossible) as created:
-        await keeper.create(wrong)
+        await template_fixture.create(wrong)
     with pytest.raises(NotPossible) as replaced:
-        await keeper.replace(ROOM, {**wrong, "kind": "equipment"})
+        await template_fixture.replace(ROOM, {**wrong, "kind": "equipment"})
 
     told = {(fault.pointer, fault.code) for fault in created.value.faults}
     assert told == {
@@ -191,81 +199,93 @@ async def test_it_rejects_what_is_not_possible_all_at_once(estate: Estate, keepe
 
 @pytest.mark.parametrize(("tenant", "theirs"), [(ESTATE, PROJECT_GROUP), (OTHER_HOUSE, ROOM)])
 async def test_it_rejects_ids_that_belong_elsewhere(estate: Estate, tenant: TenantId, theirs: TemplateId) -> None:
-    keeper = Keeper(estate, application("Mail.Config.ReadWrite.All", tenant))
+    template_fixture = TemplateFixture(estate, application("Mail.Config.ReadWrite.All", tenant))
 
-    for attempt in (keeper.read(theirs), keeper.replace(theirs, {}), keeper.delete(theirs)):
+    for attempt in (
+        template_fixture.read(theirs),
+        template_fixture.replace(theirs, {}),
+        template_fixture.delete(theirs),
+    ):
         with pytest.raises(NotFound):
             await attempt
 
 
 async def test_it_rejects_who_is_no_administrator(estate: Estate) -> None:
-    keeper = Keeper(estate, administrator(BEN))
+    template_fixture = TemplateFixture(estate, administrator(BEN))
 
-    for attempt in (keeper.create(), keeper.page(), keeper.read(ROOM), keeper.replace(ROOM, {}), keeper.delete(ROOM)):
+    for attempt in (
+        template_fixture.create(),
+        template_fixture.page(),
+        template_fixture.read(ROOM),
+        template_fixture.replace(ROOM, {}),
+        template_fixture.delete(ROOM),
+    ):
         with pytest.raises(Forbidden) as refused:
             await attempt
         assert refused.value.code == "notAdministrator"
 
 
 async def test_it_works_for_an_application(estate: Estate) -> None:
-    keeper = Keeper(estate, application("Mail.Config.ReadWrite.All"))
+    template_fixture = TemplateFixture(estate, application("Mail.Config.ReadWrite.All"))
 
-    made = await keeper.create()
+    made = await template_fixture.create()
 
-    assert content(await keeper.read(made))["name"] == "Quiet room"
+    assert content(await template_fixture.read(made))["name"] == "Quiet room"
     with pytest.raises(Forbidden):
-        await Keeper(estate, application("Mail.Manage.ReadWrite.All")).create()
+        await TemplateFixture(estate, application("Mail.Manage.ReadWrite.All")).create()
 
 
-async def test_the_same_key_makes_one(keeper: Keeper) -> None:
-    first, second = await keeper.create(key="k"), await keeper.create(key="k")
+async def test_the_same_key_makes_one(template_fixture: TemplateFixture) -> None:
+    first, second = await template_fixture.create(key="k"), await template_fixture.create(key="k")
 
     assert first == second
-    assert len((await keeper.page()).items) == 4
+    assert len((await template_fixture.page()).items) == 4
 
 
-async def test_lists_come_in_pages_newest_first(keeper: Keeper) -> None:
-    made = [await keeper.create({"name": f"Room {number}"}) for number in range(3)]
+async def test_lists_come_in_pages_newest_first(template_fixture: TemplateFixture) -> None:
+    made = [await template_fixture.create({"name": f"Room {number}"}) for number in range(3)]
 
-    first = await keeper.page(PageWanted(2, None))
-    second = await keeper.page(PageWanted(2, first.next))
+    first = await template_fixture.page(PageWanted(2, None))
+    second = await template_fixture.page(PageWanted(2, first.next))
 
     ids = [each.stored.head.id for each in (*first.items, *second.items)]
     assert ids[:3] == made[::-1]
     assert len(set(ids)) == 4
-    assert {each.stored.head.kind for each in (await keeper.page()).items} == {"shared", "equipment", "room"}
+    assert {each.stored.head.kind for each in (await template_fixture.page()).items} == {"shared", "equipment", "room"}
 
 
-async def test_everybody_is_offered_what_is_for_them(estate: Estate, keeper: Keeper) -> None:
-    await keeper.create({"name": "For Ben", "audience": {"users": [str(BEN)], "groups": []}})
-    await keeper.create({"name": "For staff", "audience": {"users": [], "groups": [STAFF]}})
-    await keeper.create({"name": "For nobody", "audience": {"users": [], "groups": []}})
-    await keeper.create({"name": "Not active", "active": False})
+async def test_everybody_is_offered_what_is_for_them(estate: Estate, template_fixture: TemplateFixture) -> None:
+    await template_fixture.create({"name": "For Ben", "audience": {"users": [str(BEN)], "groups": []}})
+    await template_fixture.create({"name": "For staff", "audience": {"users": [], "groups": [STAFF]}})
+    await template_fixture.create({"name": "For nobody", "audience": {"users": [], "groups": []}})
+    await template_fixture.create({"name": "Not active", "active": False})
 
-    offered = {user: await Keeper(estate, asker(user)).offered() - USUAL for user in (BEN, NOBODY)}
-    to_application = await Keeper(estate, application("Mail.Manage.ReadWrite.All")).offered()
+    offered = {user: await TemplateFixture(estate, asker(user)).offered() - USUAL for user in (BEN, NOBODY)}
+    to_application = await TemplateFixture(estate, application("Mail.Manage.ReadWrite.All")).offered()
 
     assert offered == {BEN: {"For Ben", "For staff"}, NOBODY: set()}
     assert to_application == {*USUAL, "For Ben", "For staff", "For nobody"}
 
 
-async def test_the_directory_is_asked_only_where_a_group_is_named(estate: Estate, keeper: Keeper) -> None:
+async def test_the_directory_is_asked_only_where_a_group_is_named(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
     estate.people.error = TryAgain(timedelta(seconds=3), "Busy.")
-    assert await Keeper(estate, asker(BEN)).offered() == USUAL
+    assert await TemplateFixture(estate, asker(BEN)).offered() == USUAL
 
     estate.people.error = None
-    await keeper.create({"name": "For staff", "audience": {"users": [], "groups": [STAFF]}})
+    await template_fixture.create({"name": "For staff", "audience": {"users": [], "groups": [STAFF]}})
     estate.people.error = TryAgain(timedelta(seconds=3), "Busy.")
 
     with pytest.raises(Unavailable):
-        await Keeper(estate, asker(BEN)).offered()
+        await TemplateFixture(estate, asker(BEN)).offered()
 
 
-async def test_its_webhook_gets_a_secret_that_is_shown_once(estate: Estate, keeper: Keeper) -> None:
-    made = await keeper.answered({"webhook": {"url": "https://hooks.estate.example/"}})
+async def test_its_webhook_gets_a_secret_that_is_shown_once(estate: Estate, template_fixture: TemplateFixture) -> None:
+    made = await template_fixture.answered({"webhook": {"url": "https://hooks.estate.example/"}})
     template_id = TemplateId(UUID(made["id"]))
 
-    kept = await keeper.replace(template_id, {"webhook": {"url": "https://hooks.estate.example/"}})
+    kept = await template_fixture.replace(template_id, {"webhook": {"url": "https://hooks.estate.example/"}})
 
     assert made["secret"].startswith("whsec_")
     assert (kept.made_secret, kept.secret_number) == (None, 1)
@@ -274,7 +294,7 @@ async def test_its_webhook_gets_a_secret_that_is_shown_once(estate: Estate, keep
     assert after["webhook"] == {"url": "https://hooks.estate.example/", "active": True, "secret": "***"}
 
 
-async def test_it_rejects_people_and_groups_that_are_not_there(keeper: Keeper) -> None:
+async def test_it_rejects_people_and_groups_that_are_not_there(template_fixture: TemplateFixture) -> None:
     nobody = str(NOBODY)
     wrong: dict[str, object] = {
         "audience": {"users": [nobody], "groups": [STAFF, nobody]},
@@ -282,7 +302,7 @@ async def test_it_rejects_people_and_groups_that_are_not_there(keeper: Keeper) -
     }
 
     with pytest.raises(NotPossible) as refused:
-        await keeper.create(wrong)
+        await template_fixture.create(wrong)
 
     assert {(fault.pointer, fault.code) for fault in refused.value.faults} == {
         ("/audience/users/0", "userUnknown"),

@@ -11,7 +11,7 @@ from chamberlain.core.ids import TenantId
 from chamberlain.queue.models import JobKind
 from chamberlain.tenant_admin.service import TenantOperations
 from chamberlain.tenant_admin.store import RemovedRows, TenantRow
-from tests.audit.auditors import seal
+from tests.audit.audit_fixture import seal
 from tests.databases import Databases
 from tests.estates import (
     CONFIDENTIAL_TEAM,

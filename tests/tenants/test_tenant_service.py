@@ -15,7 +15,7 @@ from chamberlain.directory.properties import DriftProperty, Treatment
 from chamberlain.tenants.models import Applicability, TenantRecord, TenantSettings
 from chamberlain.tenants.service import TenantService
 from tests.estates import ADA, BEN, ESTATE, NOBODY, OTHER_HOUSE, TRACE, ZOE, Estate, caller_of
-from tests.requests.acts import administrator, application
+from tests.requests.request_services import administrator, application
 
 STAFF = GroupId(UUID("94000000-0000-4000-8000-000000000001"))
 GIL = UserId(UUID("9e570000-0000-4000-8000-000000000001"))

@@ -28,7 +28,7 @@ from tests.estates import (
     changed_estate,
     open_estate,
 )
-from tests.requests.acts import act, administrator, application
+from tests.requests.request_services import act, administrator, application
 from tests.webhooks.webhook_services import webhook_service_of
 
 URL = "https://hooks.estate.example/chamberlain"

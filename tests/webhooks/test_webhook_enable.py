@@ -14,8 +14,8 @@ from chamberlain.template_admin.models import TemplateRecord
 from chamberlain.template_admin.wire import TemplateWebhook, encode_webhook
 from chamberlain.templates.rules import COLLAB
 from tests.estates import ADA, ESTATE, PROJECT_GROUP, TRACE, Estate, apply, changed_estate
-from tests.requests.acts import administrator
-from tests.template_admin.template_keepers import Keeper
+from tests.requests.request_services import administrator
+from tests.template_admin.template_fixture import TemplateFixture
 
 URL = "https://hooks.estate.example/chamberlain"
 HOOK: dict[str, object] = {"webhook": {"url": URL}}
@@ -25,14 +25,14 @@ STATES = "SELECT failing_since IS NOT NULL, disabled_reason FROM chamberlain.web
 
 
 @pytest.fixture
-def keeper(estate: Estate) -> Keeper:
-    return Keeper(estate, administrator(ADA), COLLAB)
+def template_fixture(estate: Estate) -> TemplateFixture:
+    return TemplateFixture(estate, administrator(ADA), COLLAB)
 
 
 @pytest.fixture
-async def disabled(estate: Estate, keeper: Keeper) -> TemplateId:
+async def disabled(estate: Estate, template_fixture: TemplateFixture) -> TemplateId:
     """A template whose receiver wants no more."""
-    made = await keeper.create(HOOK)
+    made = await template_fixture.create(HOOK)
     await fail(estate, made)
     await disable(estate, made)
     return made
@@ -59,18 +59,18 @@ async def audited(estate: Estate) -> dict[str, Any]:
     return {"before": found["before"], "after": found["after"]}
 
 
-async def told(keeper: Keeper, template_id: TemplateId) -> tuple[bool, str | None]:
-    webhook = shown(await keeper.read(template_id))
+async def told(template_fixture: TemplateFixture, template_id: TemplateId) -> tuple[bool, str | None]:
+    webhook = shown(await template_fixture.read(template_id))
     return getattr(webhook, "active", False), getattr(webhook, "disabled_reason", None)
 
 
-async def test_it_works(estate: Estate, keeper: Keeper, disabled: TemplateId) -> None:
-    before = await told(keeper, disabled)
+async def test_it_works(estate: Estate, template_fixture: TemplateFixture, disabled: TemplateId) -> None:
+    before = await told(template_fixture, disabled)
 
-    await keeper.replace(disabled, {"webhook": {"url": URL, "active": True}})
+    await template_fixture.replace(disabled, {"webhook": {"url": URL, "active": True}})
 
     assert before == (False, GONE)
-    assert await told(keeper, disabled) == (True, None)
+    assert await told(template_fixture, disabled) == (True, None)
     assert await estate.rows(STATES) == []
     assert await audited(estate) == {
         "before": {"webhook": {"url": URL, "active": False, "disabledReason": GONE}},
@@ -78,55 +78,59 @@ async def test_it_works(estate: Estate, keeper: Keeper, disabled: TemplateId) ->
     }
 
 
-async def test_it_is_shown_in_the_list_too(keeper: Keeper, disabled: TemplateId) -> None:
-    (listed,) = [each for each in (await keeper.page()).items if each.stored.head.id == disabled]
+async def test_it_is_shown_in_the_list_too(template_fixture: TemplateFixture, disabled: TemplateId) -> None:
+    (listed,) = [each for each in (await template_fixture.page()).items if each.stored.head.id == disabled]
 
     assert listed.disabled_reason == GONE
 
 
 async def test_what_was_read_can_be_changed_and_put_back_and_stays_disabled(
-    keeper: Keeper, disabled: TemplateId
+    template_fixture: TemplateFixture, disabled: TemplateId
 ) -> None:
     body: dict[str, object] = {"webhook": {"url": URL, "active": False, "disabledReason": GONE, "hasSecret": True}}
 
-    await keeper.replace(disabled, body | {"name": "Loud group"})
-    still = await told(keeper, disabled)
-    await keeper.replace(disabled, HOOK)
+    await template_fixture.replace(disabled, body | {"name": "Loud group"})
+    still = await told(template_fixture, disabled)
+    await template_fixture.replace(disabled, HOOK)
 
     assert still == (False, GONE)
-    assert await told(keeper, disabled) == (True, None)
+    assert await told(template_fixture, disabled) == (True, None)
 
 
-async def test_it_is_another_version_then(estate: Estate, keeper: Keeper) -> None:
-    made = await keeper.create(HOOK)
-    seen = Edit(frozenset({(await keeper.read(made)).etag}), TRACE)
+async def test_it_is_another_version_then(estate: Estate, template_fixture: TemplateFixture) -> None:
+    made = await template_fixture.create(HOOK)
+    seen = Edit(frozenset({(await template_fixture.read(made)).etag}), TRACE)
     await fail(estate, made)
-    still = await keeper.read(made)
+    still = await template_fixture.read(made)
 
     await disable(estate, made)
 
     assert seen.if_match == frozenset({still.etag})
     with pytest.raises(Stale):
-        await keeper.replace(made, HOOK, seen)
-    assert await told(keeper, made) == (False, GONE)
+        await template_fixture.replace(made, HOOK, seen)
+    assert await told(template_fixture, made) == (False, GONE)
 
 
-async def test_one_that_goes_and_comes_back_begins_anew(estate: Estate, keeper: Keeper, disabled: TemplateId) -> None:
-    await keeper.replace(disabled, {})
+async def test_one_that_goes_and_comes_back_begins_anew(
+    estate: Estate, template_fixture: TemplateFixture, disabled: TemplateId
+) -> None:
+    await template_fixture.replace(disabled, {})
     gone = await estate.rows(STATES)
-    await keeper.replace(disabled, HOOK)
+    await template_fixture.replace(disabled, HOOK)
 
     assert gone == []
-    assert await told(keeper, disabled) == (True, None)
+    assert await told(template_fixture, disabled) == (True, None)
 
 
-async def test_another_address_begins_anew_and_another_name_does_not(estate: Estate, keeper: Keeper) -> None:
-    made = await keeper.create(HOOK)
+async def test_another_address_begins_anew_and_another_name_does_not(
+    estate: Estate, template_fixture: TemplateFixture
+) -> None:
+    made = await template_fixture.create(HOOK)
     await fail(estate, made)
 
-    await keeper.replace(made, HOOK | {"name": "Loud group"})
+    await template_fixture.replace(made, HOOK | {"name": "Loud group"})
     renamed = await estate.rows(STATES)
-    await keeper.replace(made, {"webhook": {"url": f"{URL}/two"}})
+    await template_fixture.replace(made, {"webhook": {"url": f"{URL}/two"}})
 
     assert renamed == [(True, None)]
     assert await estate.rows(STATES) == []

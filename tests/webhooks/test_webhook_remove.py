@@ -5,8 +5,8 @@ import pytest
 from chamberlain.templates.rules import COLLAB
 from tests.databases import Databases
 from tests.estates import ADA, PROJECT_GROUP, Estate, apply, changed_estate, open_estate
-from tests.requests.acts import administrator
-from tests.template_admin.template_keepers import Keeper
+from tests.requests.request_services import administrator
+from tests.template_admin.template_fixture import TemplateFixture
 
 URL = "https://hooks.estate.example/chamberlain"
 HOOK: dict[str, object] = {"webhook": {"url": URL}}
@@ -28,14 +28,14 @@ async def waiting(databases: Databases) -> Estate:
 
 @pytest.mark.parametrize("members", [{}, {"webhook": {"url": URL, "active": False}}], ids=["removed", "inactive"])
 async def test_it_works(waiting: Estate, members: dict[str, object]) -> None:
-    await Keeper(waiting, administrator(ADA), COLLAB).replace(PROJECT_GROUP, members)
+    await TemplateFixture(waiting, administrator(ADA), COLLAB).replace(PROJECT_GROUP, members)
 
     assert await waiting.rows(STATES) == CANCELLED
     assert await waiting.rows(JOBS) == [(0,)]
 
 
 async def test_it_works_when_the_template_is_deleted(waiting: Estate) -> None:
-    await Keeper(waiting, administrator(ADA), COLLAB).delete(PROJECT_GROUP)
+    await TemplateFixture(waiting, administrator(ADA), COLLAB).delete(PROJECT_GROUP)
 
     assert await waiting.rows(STATES) == CANCELLED
 
@@ -48,6 +48,6 @@ async def test_it_works_when_a_file_removes_it(waiting: Estate) -> None:
 
 async def test_what_goes_to_another_address_from_now_on_waits_as_it_did(waiting: Estate) -> None:
     webhook = {"url": "https://hooks.estate.example/other"}
-    await Keeper(waiting, administrator(ADA), COLLAB).replace(PROJECT_GROUP, {"webhook": webhook})
+    await TemplateFixture(waiting, administrator(ADA), COLLAB).replace(PROJECT_GROUP, {"webhook": webhook})
 
     assert await waiting.rows(STATES) == [("pending", False)]

@@ -17,8 +17,8 @@ from chamberlain.template_admin.models import RotatedWebhook
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
 from tests.estates import ADA, BEN, ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, TRACE, ZOE, Estate
-from tests.requests.acts import act, administrator, application
-from tests.template_admin.template_keepers import KEYRING, Keeper
+from tests.requests.request_services import act, administrator, application
+from tests.template_admin.template_fixture import KEYRING, TemplateFixture
 from tests.webhooks.webhook_services import webhook_service_of
 
 ROOM = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
@@ -78,7 +78,7 @@ class Ringer:
 @pytest.fixture
 async def hooked(estate: Estate) -> TemplateId:
     """A template of groups with a webhook, whose secret the service has made."""
-    return await Keeper(estate, administrator(ADA), COLLAB).create(HOOK)
+    return await TemplateFixture(estate, administrator(ADA), COLLAB).create(HOOK)
 
 
 async def signing(estate: Estate, template_id: TemplateId) -> tuple[str, ...]:
@@ -143,27 +143,27 @@ async def test_a_repeated_call_rotates_once_and_is_not_shown_the_secret(estate: 
 
 
 async def test_the_template_is_another_version_then(estate: Estate, hooked: TemplateId) -> None:
-    keeper = Keeper(estate, administrator(ADA), COLLAB)
-    seen = Edit(frozenset({(await keeper.read(hooked)).etag}), TRACE)
+    template_fixture = TemplateFixture(estate, administrator(ADA), COLLAB)
+    seen = Edit(frozenset({(await template_fixture.read(hooked)).etag}), TRACE)
 
     await Ringer(estate, administrator(ADA))(hooked)
 
     with pytest.raises(Stale):
-        await keeper.replace(hooked, HOOK, seen)
+        await template_fixture.replace(hooked, HOOK, seen)
 
 
 async def test_a_put_without_a_secret_keeps_both(estate: Estate, hooked: TemplateId) -> None:
     await Ringer(estate, administrator(ADA))(hooked)
     before = await signing(estate, hooked)
 
-    await Keeper(estate, administrator(ADA), COLLAB).replace(hooked, HOOK | {"name": "Loud group"})
+    await TemplateFixture(estate, administrator(ADA), COLLAB).replace(hooked, HOOK | {"name": "Loud group"})
 
     assert await signing(estate, hooked) == before
     assert len(before) == 2
 
 
 async def test_each_area_rotates_its_own(estate: Estate, hooked: TemplateId) -> None:
-    await Keeper(estate, administrator(ADA)).replace(ROOM, HOOK)
+    await TemplateFixture(estate, administrator(ADA)).replace(ROOM, HOOK)
 
     answer = await Ringer(estate, administrator(ADA), MAIL).answered(ROOM)
 

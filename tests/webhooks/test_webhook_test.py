@@ -24,8 +24,8 @@ from chamberlain.webhooks.addresses import Address, Network
 from chamberlain.webhooks.models import Attempt
 from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, Sender
 from tests.estates import ADA, BEN, ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, ZOE, Estate
-from tests.requests.acts import act, administrator, application
-from tests.template_admin.template_keepers import KEYRING, Keeper
+from tests.requests.request_services import act, administrator, application
+from tests.template_admin.template_fixture import KEYRING, TemplateFixture
 from tests.webhooks.fake_webhook_receiver import HANG, Receiver, answer, receiving
 from tests.webhooks.webhook_services import webhook_service_of
 
@@ -110,8 +110,8 @@ def bell(estate: Estate) -> Bell:
 
 
 async def hook(estate: Estate, url: str, **webhook: object) -> TemplateId:
-    keeper = Keeper(estate, administrator(ADA), COLLAB)
-    return await keeper.create({"webhook": {"url": url, "secret": FIRST, **webhook}})
+    template_fixture = TemplateFixture(estate, administrator(ADA), COLLAB)
+    return await template_fixture.create({"webhook": {"url": url, "secret": FIRST, **webhook}})
 
 
 async def test_it_works(receiver: Receiver, hooked: TemplateId, bell: Bell) -> None:

@@ -7,8 +7,8 @@ from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.webhooks.models import Reply, WebhookCall
 from chamberlain.webhooks.service import WebhookService
 from tests.estates import Estate
-from tests.requests.acts import workers
-from tests.template_admin.template_keepers import KEYRING
+from tests.requests.request_services import workers
+from tests.template_admin.template_fixture import KEYRING
 
 
 async def fail_to_send(call: WebhookCall) -> Reply:

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
-from tests.people import browsing
+from tests.chromium import run_chromium
 from tests.services import ADA_MAIL, COLLAB, Service, running_service
 
 pytestmark = [pytest.mark.heavy, pytest.mark.needs("chromium")]
@@ -90,7 +90,7 @@ def service() -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def browser(service: Service) -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE)
-    with browsing(service.data_dir / "ca.pem") as opened:
+    with run_chromium(service.data_dir / "ca.pem") as opened:
         yield opened
 
 
@@ -107,7 +107,7 @@ def program() -> Iterator[Program]:
 
 
 @contextmanager
-def person(browser: Browser, *, scripts: bool = False) -> Iterator[Page]:
+def browser_user(browser: Browser, *, scripts: bool = False) -> Iterator[Page]:
     """Open a window of a new user; fail on errors that a page causes."""
     context: BrowserContext = browser.new_context(java_script_enabled=scripts)
     faults: list[str] = []
@@ -174,7 +174,7 @@ def expect_page(page: Page, name: str) -> None:
 
 
 def test_it_works(service: Service, browser: Browser, program: Program) -> None:
-    with person(browser) as page:
+    with browser_user(browser) as page:
         page.goto(authorize_url(service, program))
         expect_page(page, "sign_in")
         expect(page.get_by_label("Address")).to_be_focused()
@@ -190,7 +190,7 @@ def test_it_works(service: Service, browser: Browser, program: Program) -> None:
 
 
 def test_the_response_can_be_sent_as_a_form(service: Service, browser: Browser, program: Program) -> None:
-    with person(browser) as page:
+    with browser_user(browser) as page:
         page.goto(authorize_url(service, program, response_mode="form_post"))
         type_and_press_enter(page, ADA_MAIL, password_of(service))
         expect_page(page, "return")
@@ -206,7 +206,7 @@ def test_the_response_can_be_sent_as_a_form(service: Service, browser: Browser, 
 
 
 def test_a_session_lasts_until_the_sign_out(service: Service, browser: Browser, program: Program) -> None:
-    with person(browser) as page:
+    with browser_user(browser) as page:
         page.goto(authorize_url(service, program))
         type_and_press_enter(page, ADA_MAIL, password_of(service))
         expect_page(page, "application")
@@ -226,7 +226,7 @@ def test_a_session_lasts_until_the_sign_out(service: Service, browser: Browser, 
 
 def test_a_device_is_allowed_by_keyboard(service: Service, browser: Browser) -> None:
     code = user_code_of(service)
-    with person(browser) as page:
+    with browser_user(browser) as page:
         page.goto(f"{platform_of(service)}/device")
         expect(page.get_by_label("Code")).to_be_focused()
         type_and_press_enter(page, "BCDF-GHJK")
@@ -250,7 +250,7 @@ def test_a_device_is_allowed_by_keyboard(service: Service, browser: Browser) -> 
 
 
 def test_a_wrong_password_is_reported_accessibly(service: Service, browser: Browser, program: Program) -> None:
-    with person(browser) as page:
+    with browser_user(browser) as page:
         page.goto(authorize_url(service, program))
         type_and_press_enter(page, ADA_MAIL, "wrong")
 
@@ -267,7 +267,7 @@ def test_a_wrong_password_is_reported_accessibly(service: Service, browser: Brow
 
 
 def test_pages_fit_a_small_screen_with_enough_contrast(service: Service, browser: Browser, program: Program) -> None:
-    with person(browser, scripts=True) as page:
+    with browser_user(browser, scripts=True) as page:
         page.set_viewport_size({"width": 320, "height": 480})
 
         def check(name: str) -> None:

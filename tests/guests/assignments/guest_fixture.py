@@ -28,7 +28,7 @@ from chamberlain.guests.policies.jobs import PolicyJobs
 from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord
 from chamberlain.queue.models import JobKind
 from tests.estates import ADA, ESTATE, TRACE, Estate
-from tests.requests.acts import administrator, watchers, workers
+from tests.requests.request_services import administrator, watchers, workers
 
 ALL_STAFF = GroupId(UUID("94000000-0000-4000-8000-000000000001"))
 HANDBOOK = GroupId(UUID("51730000-0000-4000-8000-000000000001"))

@@ -34,7 +34,7 @@ from tests.guests.assignments.guest_fixture import (
 from tests.guests.findings.finding_fixture import finding_fixture
 from tests.guests.policies.policy_runs import Runs, make_guests
 from tests.queue.crash_injection import InjectedCrash
-from tests.requests.acts import administrator, cancel, retry
+from tests.requests.request_services import administrator, cancel, retry
 
 STEPS = ["markAssignment", "setGuestAccess", "setGuestDomains"]
 

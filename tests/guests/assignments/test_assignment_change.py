@@ -38,7 +38,7 @@ from tests.guests.assignments.guest_fixture import (
     later,
 )
 from tests.postgres import connected
-from tests.requests.acts import administrator, application, cancel
+from tests.requests.request_services import administrator, application, cancel
 
 TOGETHER = 500
 

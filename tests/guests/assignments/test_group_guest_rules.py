@@ -27,8 +27,8 @@ from tests.guests.assignments.guest_fixture import (
     make_due,
 )
 from tests.queue.crash_injection import CrashingDirectory, InjectedCrash
-from tests.requests.acts import administrator
-from tests.template_admin.template_keepers import Keeper
+from tests.requests.request_services import administrator
+from tests.template_admin.template_fixture import TemplateFixture
 
 AWAY = TryAgain(timedelta(seconds=1), "The directory does not answer.")
 
@@ -61,9 +61,9 @@ async def test_it_works(guest_rules: GuestFixture) -> None:
 
 async def delete_it(guest_rules: GuestFixture) -> None:
     """As administrators do: the template that names it is replaced, and then nothing does."""
-    keeper = Keeper(guest_rules.estate, administrator(ADA), COLLAB)
-    await keeper.replace(PROJECT_GROUP, {"name": "Project group", "guestPolicyId": str(NINETY_DAYS)})
-    await keeper.delete(PARTNERS)
+    template_fixture = TemplateFixture(guest_rules.estate, administrator(ADA), COLLAB)
+    await template_fixture.replace(PROJECT_GROUP, {"name": "Project group", "guestPolicyId": str(NINETY_DAYS)})
+    await template_fixture.delete(PARTNERS)
 
 
 async def switch_it_off(guest_rules: GuestFixture) -> None:

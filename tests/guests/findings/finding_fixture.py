@@ -28,7 +28,7 @@ from chamberlain.guests.models import (
 from chamberlain.queue.models import JobKind
 from tests.estates import ADA, ESTATE, Estate
 from tests.guests.assignments.guest_fixture import ALL_STAFF, GIL
-from tests.requests.acts import act, administrator
+from tests.requests.request_services import act, administrator
 
 SUBJECT = FindingSubject(ESTATE, ALL_STAFF, SubjectType.GROUP, "All staff")
 

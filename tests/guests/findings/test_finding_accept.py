@@ -14,7 +14,7 @@ from chamberlain.queue.models import JobKind
 from tests.estates import ADA, BEN, OTHER_HOUSE, Estate, caller_of
 from tests.guests.assignments.guest_fixture import ALL_STAFF, NINETY_DAYS, make_due
 from tests.guests.findings.finding_fixture import FindingFixture, finding_fixture
-from tests.requests.acts import administrator, application
+from tests.requests.request_services import administrator, application
 
 AUDIT = """
 SELECT payload::text FROM chamberlain.audit WHERE action LIKE 'finding.%' ORDER BY sequence

@@ -18,7 +18,7 @@ from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, Estate, caller_of
 from tests.guests.assignments.guest_fixture import GIL, guest_fixture, make_due
 from tests.guests.findings.finding_fixture import finding_fixture, rendered
 from tests.guests.policies.policy_runs import Runs, make_guests
-from tests.requests.acts import act, administrator, application
+from tests.requests.request_services import act, administrator, application
 
 REVIEW: Mapping[str, object] = {
     "everyDays": 30,

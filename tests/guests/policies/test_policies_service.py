@@ -19,8 +19,8 @@ from chamberlain.guests.policies.schema import POLICY
 from chamberlain.guests.policies.service import PolicyService, Simulator
 from chamberlain.templates.rules import COLLAB
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, TRACE, Estate, caller_of
-from tests.requests.acts import administrator, application
-from tests.template_admin.template_keepers import Keeper
+from tests.requests.request_services import administrator, application
+from tests.template_admin.template_fixture import TemplateFixture
 
 NINETY_DAYS = PolicyId(UUID("90110000-0000-4000-8000-000000000001"))
 EXPIRY: dict[str, object] = {"afterDays": 30, "reminderDays": [7, 1], "action": "remove"}
@@ -169,7 +169,7 @@ async def test_it_rejects_to_delete_one_that_is_assigned_and_lets_it_be_inactive
 
 
 async def test_it_rejects_to_delete_one_that_a_template_names(estate: Estate, clerk: Clerk) -> None:
-    naming = await Keeper(estate, administrator(ADA), COLLAB).create({"guestPolicyId": str(NINETY_DAYS)})
+    naming = await TemplateFixture(estate, administrator(ADA), COLLAB).create({"guestPolicyId": str(NINETY_DAYS)})
 
     with pytest.raises(Conflict) as refused:
         await clerk.delete(NINETY_DAYS)

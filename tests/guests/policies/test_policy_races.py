@@ -27,7 +27,7 @@ from tests.estates import ADA, ESTATE, TRACE, Estate
 from tests.guests.assignments.guest_fixture import YEARLY_REVIEW, FaultyGuests, GuestFixture, guest_fixture, make_due
 from tests.guests.findings.finding_fixture import rendered
 from tests.guests.policies.policy_runs import Runs, make_guests, new_group
-from tests.requests.acts import act, administrator
+from tests.requests.request_services import act, administrator
 
 POLICY = PolicyId(UUID("90110000-0000-4000-8000-0000000000f1"))
 REVIEW = {"everyDays": 30, "answerDays": 10, "confirmedBy": "owners", "reminderDays": [3], "action": "disable"}

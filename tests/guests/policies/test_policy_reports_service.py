@@ -29,7 +29,7 @@ from tests.notifications.notice_fixture import (
     notice_fixture,
     open_databases_with_notices,
 )
-from tests.requests.acts import act
+from tests.requests.request_services import act
 
 POLICY = PolicyId(UUID("90110000-0000-4000-8000-0000000000f1"))
 REVIEW: Mapping[str, object] = {

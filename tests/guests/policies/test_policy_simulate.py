@@ -34,7 +34,7 @@ from tests.guests.assignments.guest_fixture import (
 )
 from tests.guests.findings.finding_fixture import finding_fixture
 from tests.guests.policies.policy_runs import MAKE_GUESTS, Runs, new_group
-from tests.requests.acts import administrator, application
+from tests.requests.request_services import administrator, application
 
 EVERYTHING = SimulationRequest((), ())
 # Every table that a run of a policy writes.

@@ -30,7 +30,7 @@ from chamberlain.guests.policies.simulation import (
     simulation_period,
 )
 from chamberlain.guests.policies.timers import PolicyRule, Timer, TimerKey
-from tests.garbage import left_alone
+from tests.garbage_collection import frozen_objects
 from tests.guests.policies.policy_timeline import (
     GIL,
     HANA,
@@ -284,7 +284,7 @@ def test_a_group_of_thousands_takes_as_long_as_that_many_groups_where_it_is_assi
         group = Group(NINETY_DAYS, tuple([replace(GIL, id=UserId(UUID(int=each))) for each in range(number)]))
         group.run(80)
         accepted: dict[TimerKey, float | None] = {timer.place: None for timer in group.timers if accepts}
-        with left_alone():
+        with frozen_objects():
             began = time.process_time()
             ahead(group, since=80, days=5, accepted=accepted)
             return time.process_time() - began

@@ -9,7 +9,7 @@ import pytest
 
 from chamberlain.core.ids import PolicyId, UserId
 from tests.estates import Estate
-from tests.garbage import left_alone
+from tests.garbage_collection import frozen_objects
 from tests.guests.assignments.guest_fixture import NINETY_DAYS, YEARLY_REVIEW, guest_fixture
 from tests.guests.policies.policy_runs import Runs, Told, make_guests, new_group
 
@@ -25,7 +25,7 @@ FIRST = 0.25
 
 @pytest.fixture(autouse=True)
 def frozen() -> Iterator[None]:
-    with left_alone():
+    with frozen_objects():
         yield
 
 

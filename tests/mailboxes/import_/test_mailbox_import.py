@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from chamberlain.app.cli import app
 from tests.cli.shell import Shell
 from tests.client.scripted_server import problem, scripted
-from tests.mailboxes.mailbox_answers import ACCEPTED
+from tests.mailboxes.mailbox_responses import ACCEPTED
 from tests.services import (
     ADA_MAIL,
     API,

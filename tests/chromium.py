@@ -21,22 +21,22 @@ _SHOWN_WITHIN = 30_000
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class BrowserUser:
     """A user with a browser window and a password."""
 
     page: Page
     address: str
     password: str
 
-    def let_in(self, address: str, code: str) -> None:
+    def allow(self, address: str, code: str) -> None:
         """Enter a code, sign in and allow the application."""
-        self._look_at(address, code)
+        self._enter_code(address, code)
         self.page.get_by_role("button", name="Allow").click()
         expect(self.page.locator("main[data-page=device_allowed]")).to_be_visible()
 
-    def send_away(self, address: str, code: str) -> None:
+    def deny(self, address: str, code: str) -> None:
         """Enter a code, sign in and deny the application."""
-        self._look_at(address, code)
+        self._enter_code(address, code)
         self.page.get_by_role("button", name="Deny").click()
         expect(self.page.locator("main[data-page=device_denied]")).to_be_visible()
 
@@ -50,7 +50,7 @@ class Person:
         """Press the button that returns to the application."""
         self.page.get_by_role("button", name="Return to").click()
 
-    def _look_at(self, address: str, code: str) -> None:
+    def _enter_code(self, address: str, code: str) -> None:
         self.page.goto(address)
         self.page.get_by_label("Code").fill(code)
         self.page.get_by_role("button", name="Continue").click()
@@ -59,18 +59,18 @@ class Person:
 
 
 @contextmanager
-def at_a_browser(data_dir: Path, address: str = ADA_MAIL) -> Iterator[Person]:
+def open_browser_user(data_dir: Path, address: str = ADA_MAIL) -> Iterator[BrowserUser]:
     """Open a browser for an example user, without a session. `data_dir` is the service's."""
     passwords = json.loads((data_dir / "example-users.json").read_text())
-    with browsing(data_dir / "ca.pem") as browser:
+    with run_chromium(data_dir / "ca.pem") as browser:
         page = browser.new_page()
         page.set_default_timeout(_SHOWN_WITHIN)
         expect.set_options(timeout=_SHOWN_WITHIN)
-        yield Person(page, address, passwords[address])
+        yield BrowserUser(page, address, passwords[address])
 
 
 @contextmanager
-def browsing(authority: Path) -> Iterator[Browser]:
+def run_chromium(authority: Path) -> Iterator[Browser]:
     """Start Chromium, which trusts this authority in addition to those of the system."""
     options = [f"--ignore-certificate-errors-spki-list={fingerprint(authority)}"]
     if os.geteuid() == 0:

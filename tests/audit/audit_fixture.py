@@ -70,7 +70,7 @@ async def tamper(databases: Databases, statement: str, *values: object) -> None:
 
 
 @dataclass
-class Auditor:
+class AuditFixture:
     """Somebody who verifies the trail, and writes down what is told."""
 
     databases: Databases

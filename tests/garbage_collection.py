@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def left_alone() -> Iterator[None]:
+def frozen_objects() -> Iterator[None]:
     """Let the collector not look through what is there already, as a worker does with what it starts with."""
     gc.collect()
     gc.freeze()
@@ -16,7 +16,7 @@ def left_alone() -> Iterator[None]:
         gc.unfreeze()
 
 
-def ever_collected() -> int:
+def collected_objects() -> int:
     """Collect what is there; how many objects the collector has put away since the process began."""
     gc.collect()
     return sum(generation["collected"] for generation in gc.get_stats())

@@ -20,7 +20,7 @@ from chamberlain.requests.steps import Timeline
 from chamberlain.requests.timeline import Timelines
 from tests.databases import Databases
 from tests.estates import ADA, ESTATE, Estate, caller_of, changed_estate, open_estate
-from tests.requests.acts import ACT, render, request_service, watchers
+from tests.requests.request_services import ACT, render, request_service, watchers
 
 ALL_STAFF = UUID("94000000-0000-4000-8000-000000000001")
 BOARD = UUID("94000000-0000-4000-8000-0000000000b0")
@@ -52,7 +52,7 @@ def all_of(*approvers: Mapping[str, str]) -> Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Approving:
+class ApprovalFixture:
     """An estate with a worker for approvals, and what somebody can do there."""
 
     estate: Estate
@@ -147,16 +147,16 @@ class Approving:
             await tx.execute("DELETE FROM directory.users WHERE id = ANY ($1)", users)
 
 
-async def approving(
+async def open_approval_fixture(
     databases: Databases, *levels: Rule, days: int | None = None, groups: Mapping[UUID, list[UUID]] | None = None
-) -> Approving:
+) -> ApprovalFixture:
     """An estate whose template for groups asks for these levels of approval."""
     # Configuration files have no aliases, so what stands there twice is two.
     approval = msgspec.json.decode(msgspec.json.encode({"levels": levels, "deadlineDays": days}))
     estate = await open_estate(databases, changed_estate(project_group={"approval": approval}))
-    house = approving_at(estate)
-    await house.make_groups(groups or {})
-    return house
+    approval_fixture = approval_fixture_of(estate)
+    await approval_fixture.make_groups(groups or {})
+    return approval_fixture
 
 
 MAKE_GROUP = """
@@ -174,16 +174,16 @@ SELECT $1, $2, $3, false, true, EXISTS (SELECT FROM directory.groups g WHERE g.t
 """
 
 
-def approving_at(estate: Estate, new_id: Callable[[], UUID] = uuid4) -> Approving:
+def approval_fixture_of(estate: Estate, new_id: Callable[[], UUID] = uuid4) -> ApprovalFixture:
     """The use cases of approval over an estate."""
-    return Approving(
+    return ApprovalFixture(
         estate,
         request_service(estate, new_id=new_id),
         RequestJobs(estate.databases.worker, estate.people, watchers(estate), new_id, estate.read_time),
     )
 
 
-async def view_of(approving_: Approving, request_id: RequestId, who: UserId = ADA) -> RequestView:
+async def view_of(approving_: ApprovalFixture, request_id: RequestId, who: UserId = ADA) -> RequestView:
     """The request as somebody sees it."""
     return await approving_.requests.read(caller_of(who), request_id)
 

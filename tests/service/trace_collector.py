@@ -25,7 +25,7 @@ class Span:
 
 
 @dataclass(slots=True)
-class Receiver:
+class TraceCollector:
     """What came in: the bodies and headers of all calls."""
 
     port: int
@@ -46,7 +46,7 @@ class Receiver:
 
 
 @contextmanager
-def receiving(status: int = 200) -> Iterator[Receiver]:
+def run_trace_collector(status: int = 200) -> Iterator[TraceCollector]:
     """One that answers every POST with this status, for as long as the block runs."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -61,7 +61,7 @@ def receiving(status: int = 200) -> Iterator[Receiver]:
             """Nobody reads it."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    receiver = Receiver(server.server_address[1])
+    receiver = TraceCollector(server.server_address[1])
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:

@@ -11,7 +11,7 @@ from tests.embedded.identity.browser import Form, Page
 from tests.services import ADA_MAIL, Service
 
 
-class Person:
+class BrowserUser:
     """A user who enters codes and signs in."""
 
     def __init__(self, service: Service, address: str, http: httpx2.Client) -> None:
@@ -21,13 +21,13 @@ class Person:
         }
         self._http = http
 
-    def let_in(self, address: str, code: str) -> Page:
+    def allow(self, address: str, code: str) -> Page:
         """Enter the code on the page at this address, sign in, and allow it."""
         page = self._send(self._open(address).form, {"user_code": code})
         decision = self._send(page.form, self._credentials)
         return self._send(decision.form, decision.form.button("decision", "allow"))
 
-    def turn_away(self, address: str, code: str) -> Page:
+    def deny(self, address: str, code: str) -> Page:
         """Enter the code, sign in, and deny it."""
         page = self._send(self._open(address).form, {"user_code": code})
         decision = self._send(page.form, self._credentials)
@@ -46,8 +46,8 @@ class Person:
 
 
 @contextmanager
-def person(service: Service, address: str = ADA_MAIL) -> Iterator[Person]:
+def browser_user(service: Service, address: str = ADA_MAIL) -> Iterator[BrowserUser]:
     """A user whose browser has no cookies."""
     trusting = ssl.create_default_context(cafile=service.data_dir / "ca.pem")
     with httpx2.Client(verify=trusting, trust_env=False, timeout=30, follow_redirects=True) as http:
-        yield Person(service, address, http)
+        yield BrowserUser(service, address, http)

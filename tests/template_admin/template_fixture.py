@@ -26,7 +26,7 @@ KEYRING = Keyring("k1", {"k1": bytes(32)})
 
 
 @dataclass
-class Keeper:
+class TemplateFixture:
     """A caller of the templates of an area."""
 
     estate: Estate
