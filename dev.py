@@ -143,7 +143,7 @@ def check(_: list[str]) -> int:
     # The longest first, so that two cores end at the same time.
     tools = {
         "types": [python, "-m", "mypy"],
-        "rules": [python, "-m", "pytest", "-q", *pure_tests(), "tests/frame"],
+        "rules": [python, "-m", "pytest", "-q", *pure_tests(), "tests/checks"],
         "prose": [python, "-m", "checks.prose"],
         "client": [python, "-m", "checks.client", "--check"],
         "imports": [str(programs / "lint-imports")],
