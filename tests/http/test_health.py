@@ -1,7 +1,7 @@
 import httpx2
 
 from chamberlain.http.handlers import Check
-from tests.http.house import House
+from tests.http.http_fixture import HttpFixture
 
 
 async def test_it_works(api: httpx2.AsyncClient) -> None:

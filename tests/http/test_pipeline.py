@@ -18,7 +18,7 @@ from chamberlain.core.errors import Forbidden
 from chamberlain.http.handlers import ServedEndpoint
 from chamberlain.http.pipeline import Resources, hosts_of
 from chamberlain.http.request import LIMIT
-from tests.garbage import ever_collected
+from tests.garbage_collection import collected_objects
 from tests.http.http_fixture import BASE, REQUEST, TEMPLATE, HttpFixture, record
 
 GROUPS = "/collab/v1/groups/"
