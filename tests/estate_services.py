@@ -21,7 +21,7 @@ from tests.databases import Databases
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Dependencies:
     """What the use cases of one process share."""
 
     databases: Databases
@@ -33,56 +33,60 @@ class Means:
     now: Callable[[], datetime]
 
 
-def group_service(means: Means) -> GroupService:
+def group_service(dependencies: Dependencies) -> GroupService:
     """Build the service of groups."""
     return GroupService(
-        database=means.databases.application,
-        people=means.people,
-        authorization=Authorization(means.databases.application, means.people, means.prefixes, means.now),
-        catalog=means.catalog,
-        submitter=means.submitter,
-        timelines=Timelines(means.databases.application, Watchers()),
+        database=dependencies.databases.application,
+        people=dependencies.people,
+        authorization=Authorization(
+            dependencies.databases.application, dependencies.people, dependencies.prefixes, dependencies.now
+        ),
+        catalog=dependencies.catalog,
+        submitter=dependencies.submitter,
+        timelines=Timelines(dependencies.databases.application, Watchers()),
         new_id=uuid4,
-        now=means.now,
+        now=dependencies.now,
     )
 
 
-def mailbox_service(means: Means) -> MailboxService:
+def mailbox_service(dependencies: Dependencies) -> MailboxService:
     """Build the service of mailboxes."""
     return MailboxService(
-        database=means.databases.application,
-        people=means.people,
-        authorization=Authorization(means.databases.application, means.people, means.prefixes, means.now),
-        catalog=means.catalog,
-        submitter=means.submitter,
-        timelines=Timelines(means.databases.application, Watchers()),
+        database=dependencies.databases.application,
+        people=dependencies.people,
+        authorization=Authorization(
+            dependencies.databases.application, dependencies.people, dependencies.prefixes, dependencies.now
+        ),
+        catalog=dependencies.catalog,
+        submitter=dependencies.submitter,
+        timelines=Timelines(dependencies.databases.application, Watchers()),
         new_id=uuid4,
-        now=means.now,
+        now=dependencies.now,
     )
 
 
-def provision_groups(means: Means) -> GroupProvisioner:
+def provision_groups(dependencies: Dependencies) -> GroupProvisioner:
     """Makes groups."""
     return GroupProvisioner(
-        database=means.databases.worker,
-        people=means.people,
-        directory=means.directory,
+        database=dependencies.databases.worker,
+        people=dependencies.people,
+        directory=dependencies.directory,
         revisions=Revisions(),
-        guest_rules=NewGroupRules(uuid4, means.now),
-        notifier=Notifier(means.databases.addresses.application, REQUESTS_CHANNEL),
+        guest_rules=NewGroupRules(uuid4, dependencies.now),
+        notifier=Notifier(dependencies.databases.addresses.application, REQUESTS_CHANNEL),
         new_id=uuid4,
-        now=means.now,
+        now=dependencies.now,
     )
 
 
-def provision_mailboxes(means: Means) -> MailboxProvisioner:
+def provision_mailboxes(dependencies: Dependencies) -> MailboxProvisioner:
     """Makes mailboxes."""
     return MailboxProvisioner(
-        database=means.databases.worker,
-        people=means.people,
-        directory=means.directory,
+        database=dependencies.databases.worker,
+        people=dependencies.people,
+        directory=dependencies.directory,
         revisions=Revisions(),
-        notifier=Notifier(means.databases.addresses.application, REQUESTS_CHANNEL),
+        notifier=Notifier(dependencies.databases.addresses.application, REQUESTS_CHANNEL),
         new_id=uuid4,
-        now=means.now,
+        now=dependencies.now,
     )
