@@ -1,4 +1,7 @@
-"""The one table of settings, for operators in docs/reference/settings.md. This file alone reads the environment."""
+"""The table of settings, documented in docs/reference/settings.md.
+
+Only this file reads the environment.
+"""
 
 import difflib
 import os
@@ -179,7 +182,10 @@ _TEST_PREFIX = "CHAMBERLAIN_TEST_"
 
 
 class SettingsInvalid(Exception):
-    """The settings cannot be used; `faults` has one sentence for each reason, the message has all of them."""
+    """The settings are invalid.
+
+    `faults` has one sentence for each reason, the message has all of them.
+    """
 
     def __init__(self, faults: tuple[str, ...]) -> None:
         super().__init__("\n".join(faults))
@@ -213,7 +219,10 @@ def _default_sender(data: Mapping[str, object]) -> str:
 
 
 def _reachable(host: str, *, here: str) -> str:
-    """The host as a client writes it; `here` when the listener is on all addresses, which says nothing about a name."""
+    """Return the host as a client writes it.
+
+    It is `here` when the listener is on all addresses, which do not name the host.
+    """
     try:
         address = ip_address(host)
     except ValueError:
@@ -224,7 +233,10 @@ def _reachable(host: str, *, here: str) -> str:
 
 
 class Settings(BaseSettings):
-    """Everything an operator can set, each with a default that works on a laptop. Build it with `read_settings`."""
+    """All settings, each with a default that works on a laptop.
+
+    Build it with `read_settings`.
+    """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True)
 
@@ -290,12 +302,18 @@ class Settings(BaseSettings):
 
     @property
     def tls_port(self) -> int:
-        """Where the same application listens with TLS, for the sign-in libraries that insist on it."""
+        """Return the port of the TLS listener.
+
+        Some sign-in libraries require TLS.
+        """
         return self.port + 1
 
     @property
     def tls_url(self) -> str:
-        """The address of that listener, which the issuer of the embedded identity platform begins with."""
+        """Return the base URL of the TLS listener.
+
+        The issuer of the embedded identity platform begins with it.
+        """
         host = "localhost" if self.listens_on_loopback else _reachable(self.host, here="localhost")
         return f"https://{host}:{self.tls_port}"
 
@@ -319,9 +337,9 @@ def variable(name: str) -> str:
 
 
 def read_settings(**options: object) -> Settings:
-    """The settings from the environment; `options` are those of the command line and come before it.
+    """Read the settings. Raises SettingsInvalid with all faults.
 
-    Raises SettingsInvalid with every fault there is.
+    `options` of the command line override the environment.
     """
     secrets, faults = _read_secret_files()
     faults += _unknown_names()
@@ -347,7 +365,10 @@ class TracesWanted:
 
 
 def read_traces() -> TracesWanted:
-    """Traces are sent where a receiver is named, unless that is taken back."""
+    """Read the settings of traces.
+
+    Traces are sent if a receiver is named, unless another variable disables them.
+    """
     receiver = _of_traces("ENDPOINT")
     is_off = (
         os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true" or os.environ.get("OTEL_TRACES_EXPORTER") == "none"
@@ -396,7 +417,10 @@ def _nearest(name: str, known: list[str]) -> str:
 
 
 def _half_a_database(given: set[str]) -> list[str]:
-    """An outside database needs its two roles; a stray address must not start the embedded one unnoticed."""
+    """Report missing roles of an outside database.
+
+    It needs two; a stray address must not start the embedded one unnoticed.
+    """
     needed = ("database_url", "database_worker_url")
     # Only migrations need the owner's address.
     if not given - {"database_owner_url"}:

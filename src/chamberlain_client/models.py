@@ -508,7 +508,10 @@ class AcceptedMailbox(Mailbox, frozen=True, kw_only=True):
 
 
 class MailboxNaming(Model, frozen=True, kw_only=True):
-    """How the local part of the address is made; names stay as they are sent."""
+    """The rule for the local part of the address.
+
+    Names stay as they are sent.
+    """
 
     address: str = "{input}"
 
@@ -641,7 +644,10 @@ class SharingCapability(OpenStrEnum):
 
 
 class GroupNaming(Model, frozen=True, kw_only=True):
-    """How names are made; without a rule for the mail nickname it follows the display name."""
+    """The naming rules.
+
+    Without a rule for the mail nickname it follows the display name.
+    """
 
     display_name: str = "{input}"
     mail_nickname: str | None = None
@@ -755,7 +761,7 @@ NewCollabTemplate = NewGroupTemplate | NewGuestTemplate
 
 
 class OfferedGroupTemplate(Model, frozen=True, kw_only=True):
-    """The part of a template of kind group or team that requesters need."""
+    """The part of a group or team template for requesters."""
 
     id: UUID
     kind: TemplateKind
@@ -1142,7 +1148,10 @@ class Limits(Model, frozen=True, kw_only=True):
 
 
 class Issuer(Model, frozen=True, kw_only=True):
-    """An issuer of tokens for the tenant; `audiences` maps identifiers in `aud` to audiences."""
+    """An issuer of tokens for the tenant.
+
+    `audiences` maps identifiers in `aud` to audiences.
+    """
 
     issuer: str
     tid: str | None = None

@@ -1,4 +1,4 @@
-"""Adoptions: existing mailboxes and groups of the directory are managed from now on.
+"""Adoptions: put existing mailboxes and groups of the directory under management.
 
 A rule is previewed first, with the matching objects and the conflicts of others. The digest of the preview makes sure
 that the run takes the same objects.
@@ -91,7 +91,7 @@ class AdoptionRule:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionConflict:
-    """A reason against adopting an object: a code, and a sentence with the solution."""
+    """A reason against adopting an object: a code, and a solution."""
 
     code: str
     detail: str
@@ -272,9 +272,10 @@ class AdoptionRecord:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionItem:
-    """An object to adopt, by its id in the directory and the request of its mark.
+    """An object to adopt, with its directory id and its request.
 
-    `waits_since` is the start of a wait for the directory. `held` are its reserved values by kind.
+    The request is that of its mark. `waits_since` is the start of a wait for the directory. `held` are its reserved
+    values by kind.
     """
 
     id: UUID
@@ -287,7 +288,10 @@ class AdoptionItem:
 
 @dataclass(frozen=True, slots=True)
 class RefusedItem:
-    """A refused item with the reason, or a released item whose mark stays."""
+    """A refused item with the reason.
+
+    It may also be a released item whose mark stays.
+    """
 
     item: AdoptionItem
     conflict: AdoptionConflict
@@ -438,7 +442,7 @@ def has_timed_out(item: AdoptionItem, *, now: datetime, times: int = 1) -> bool:
 
 
 def after_wait(item: AdoptionItem, fault: TryAgain, *, now: datetime) -> RefusedItem | Waiting:
-    """Decide on the retry of an object that is not marked or shown."""
+    """Decide on the retry of an unmarked or invisible object."""
     if has_timed_out(item, now=now):
         return RefusedItem(item, GONE if fault is NOT_SHOWN else NO_ANSWER)
     return item, fault

@@ -214,7 +214,10 @@ def _domain(observed: ObservedMailbox) -> str:
 
 
 def _alias(observed: ObservedMailbox) -> str | None:
-    """Return the first alias that a record can hold: in its own domain, in our alphabet."""
+    """Return the first alias that a record can hold.
+
+    It is in its own domain and in our alphabet.
+    """
     for address in observed.aliases:
         local, _, domain = address.lower().rpartition("@")
         if domain == _domain(observed) and local_part(local) == local and len(local) <= MOST_OF_A_LOCAL_PART:

@@ -211,7 +211,7 @@ async def find_refused(tx: Transaction, record: AdoptionRecord, limit: int) -> S
 async def lock_items(
     tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], states: Collection[ItemState]
 ) -> frozenset[UUID]:
-    """Lock items, and return those that are still in one of these states."""
+    """Lock items, and return those still in one of these states."""
     rows = await tx.fetch(SQL["left_of"], record.tenant_id, record.id, [item.id for item in items], list(states))
     return frozenset([row["object_id"] for row in rows])
 

@@ -1,4 +1,5 @@
-"""The framework of the command line: options, output, errors, sign-in and calls of the API.
+"""The framework of the command line.
 
-The commands of a noun are in its `cli.py`. Commands that open the database are in `app/commands/`.
+It has options, output, errors, sign-in and calls of the API. The commands of a noun are in its `cli.py`. Commands that
+open the database are in `app/commands/`.
 """

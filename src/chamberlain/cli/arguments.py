@@ -49,7 +49,10 @@ def id_of_name(
 
 
 def id_of_managed(service: Service, written: str, operation: Operation, noun: str) -> str:
-    """Find the id of a group or site by name or address, ignoring case."""
+    """Find the id of a group or site by name or address.
+
+    Case is ignored.
+    """
     if is_id(written):
         return written
     wanted = _comparable(written)
@@ -87,7 +90,7 @@ def user_ids(service: Service, written: Iterable[str]) -> list[str]:
 
 
 def _called(record: Record) -> list[str]:
-    """Return the names of a group or site: display name, mail address and URL."""
+    """Return the display name, mail address and URL of an object."""
     return [str(record[member]) for member in ("displayName", "mail", "siteUrl") if record.get(member)]
 
 
@@ -115,7 +118,10 @@ def body_of(file: str | None, options: Mapping[str, object]) -> dict[str, object
 
 
 def read_body(file: str) -> dict[str, object]:
-    """Read a JSON object from a file, or from standard input for `-`."""
+    """Read a JSON object from a file.
+
+    The file `-` is standard input.
+    """
     try:
         body = msgspec.json.decode(_read(file))
     # RecursionError: nested deeper than the service accepts.

@@ -44,9 +44,9 @@ class Service:
         return self._sent(build_get(operation, *ids, query=query))
 
     def items(self, operation: Operation, query: Mapping[str, QueryValue], most: int | None) -> Iterator[Record]:
-        """Iterate over a list and paginate on demand, up to `most` items.
+        """Iterate over a list and paginate on demand.
 
-        None means no limit.
+        It ends after `most` items; None means no limit.
         """
         return islice(self._items(operation, query, most), most)
 
@@ -179,7 +179,7 @@ class Call:
         return self.settings.token.get_secret_value() if self.settings.token else self._token(None)
 
     def tls(self) -> ssl.SSLContext:
-        """Trust the CAs of the system, of --ca, and of the service of this machine."""
+        """Trust the CAs of the system, --ca, and the local service."""
         context = ssl.create_default_context()
         profile = self.sign_ins.profile(self.server)
         named = self.certificates or (Path(profile.certificates) if profile and profile.certificates else None)
@@ -228,7 +228,7 @@ def is_loopback(server: str) -> bool:
 def scopes_of(groups: Sequence[tuple[str, ...]], word: str | None) -> tuple[str, ...] | None:
     """Select the scopes of an area.
 
-    Without a word, those of another API.
+    Without a word, they are those of another API.
     """
     if word is None:
         return next((group for group in groups if not any(_is_ours(scope) for scope in group)), None)

@@ -104,9 +104,9 @@ DataDir = Annotated[Path | None, typer.Option(help="Directory for the embedded d
 
 
 def settings_of(**options: object) -> "Settings":
-    """Read the settings.
+    """Read the settings. An invalid value ends the command.
 
-    The command line overrides the environment. An invalid value ends the command.
+    The command line overrides the environment.
     """
     from chamberlain.settings import SettingsInvalid, read_settings
 
@@ -130,9 +130,10 @@ _DEFAULTS: dict[str, object] = dict.fromkeys(_COMMON, None) | {"as_json": False}
 
 
 def calls(command: Callable[..., None]) -> Callable[..., None]:
-    """Make a command of a function whose first parameter is the connection to the service.
+    """Make a command of a function that calls the service.
 
-    The command has the options of all such commands beside those of the function, and its exit codes.
+    Its first parameter is the connection to the service. The command has the options of all such commands beside those
+    of the function, and its exit codes.
     """
 
     @wraps(command)

@@ -29,7 +29,10 @@ Record = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Title and value path of a table column, as names joined by dots."""
+    """Title and value path of a table column.
+
+    The path has names joined by dots.
+    """
 
     title: str
     path: str
@@ -56,7 +59,10 @@ def show_table(columns: Sequence[Column], records: Iterable[Record]) -> None:
 
 
 def show_record(record: Record) -> None:
-    """Print one line per non-empty member. Names of nested members are joined by dots."""
+    """Print one line per non-empty member.
+
+    Names of nested members are joined by dots.
+    """
     members = list(_members(record, ""))
     width = max((len(name) for name, _ in members), default=0)
     for name, value in members:

@@ -1,7 +1,7 @@
-"""Signing in at an OpenID provider with MSAL, and the tokens that come of it. This file alone knows the library.
+"""Sign in at an OpenID provider with MSAL, and get tokens.
 
-Its calls go out by httpx2, so that the certificates are those that are named here; by itself the library would let
-REQUESTS_CA_BUNDLE come before them.
+Only this file uses the library. Its calls use httpx2, which trusts the certificates that are named here; by itself the
+library would prefer REQUESTS_CA_BUNDLE.
 """
 
 import json
@@ -49,7 +49,10 @@ class Loopback:
         return f"http://localhost:{self._server.server_address[1]}"
 
     def wait(self, state: str, within: float) -> Mapping[str, str] | None:
-        """Wait for the redirect with this state. None after a timeout in seconds."""
+        """Wait for the redirect with this state.
+
+        Returns None after a timeout in seconds.
+        """
         self._server.state = state
         end = time.monotonic() + within
         while self._server.brought is None and (left := end - time.monotonic()) > 0:
@@ -70,7 +73,10 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 2
 
     def do_GET(self) -> None:
-        """Accept only the redirect with the expected state: any page could send a browser here."""
+        """Accept only the redirect with the expected state.
+
+        Any page could send a browser here.
+        """
         brought = dict(parse_qsl(urlsplit(self.path).query))
         if not brought.get("state") or brought["state"] != self.server.state:
             self._answer(400, "This is no answer to the sign-in that waits here.")
@@ -140,7 +146,10 @@ class _Application(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Where to go, and the code to type in there, if there is one. `expires_in` is in seconds."""
+    """The address of the sign-in, and its code, if any.
+
+    `expires_in` is in seconds.
+    """
 
     address: str
     code: str | None
@@ -149,7 +158,10 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Client, issuer and scopes of a sign-in. Each element of `scopes` is one token."""
+    """Client, issuer and scopes of a sign-in.
+
+    Each element of `scopes` is one token.
+    """
 
     issuer: str
     client_id: str
@@ -158,7 +170,10 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """The result of a sign-in. `refused` has the refused scopes with the provider's reason."""
+    """The result of a sign-in.
+
+    `refused` has the refused scopes with the provider's reason.
+    """
 
     account: str
     username: str
@@ -168,7 +183,7 @@ class SignedIn:
 def sign_in(
     program: Program, sign_ins: SignIns, tls: ssl.SSLContext, show: Callable[[Prompt], None], *, with_browser: bool
 ) -> SignedIn:
-    """Sign the user in with a device code, or with a browser on this machine."""
+    """Sign the user in with a device code or a local browser."""
     cache = msal.SerializableTokenCache()
     with _application(program.issuer, program.client_id, cache, tls) as application:
         way = _with_browser if with_browser else _by_device_code
@@ -194,7 +209,10 @@ def find_token(profile: Profile, scopes: Sequence[str], sign_ins: SignIns, tls: 
 
 
 def forget(profile: Profile, sign_ins: SignIns) -> None:
-    """Keep no token of this account any more. To be called under the lock."""
+    """Delete the tokens of this account.
+
+    The caller holds the lock.
+    """
     text = sign_ins.read_tokens()
     if text is None:
         return
@@ -206,7 +224,7 @@ def forget(profile: Profile, sign_ins: SignIns) -> None:
 
 
 def sign_out_page(issuer: str, tls: ssl.SSLContext) -> str | None:
-    """Where the session of a browser is ended, as the provider says; `None` when it does not."""
+    """Return the provider's page that ends a browser session, or None."""
     with _told(issuer), httpx2.Client(verify=tls, timeout=10) as client:
         page = client.get(f"{issuer}/.well-known/openid-configuration").json().get("end_session_endpoint")
     return page if isinstance(page, str) else None
@@ -303,7 +321,10 @@ def _cache(text: str | None) -> _Cache:
 
 
 def _merged(kept: str | None, new: str) -> str:
-    """Merge two caches; the newer entry wins. Another process may have signed in meanwhile."""
+    """Merge two caches; the newer entry wins.
+
+    Another process may have signed in meanwhile.
+    """
     merged: dict[str, dict[str, object]] = json.loads(kept) if kept else {}
     for kind, entries in json.loads(new).items():
         merged[kind] = {**merged.get(kind, {}), **entries}

@@ -1,4 +1,4 @@
-"""Store the sign-ins in two files of the user's config folder, readable by that user only.
+"""Store the sign-ins in two private files of the user's config folder.
 
 `profiles.json` has the user and the kind of sign-in of each server; `tokens.json` is the cache of the sign-in library.
 Both are replaced atomically. A reader of tokens holds the lock that both files share, since using a token may replace
@@ -20,7 +20,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A saved sign-in. Each element of `scopes` is one token; `account` is the id of the library."""
+    """A saved sign-in.
+
+    Each element of `scopes` is one token; `account` is the id of the library.
+    """
 
     server: str
     issuer: str
@@ -39,7 +42,10 @@ class _Profiles:
 
 
 class SignInsUnreadable(Exception):
-    """The folder cannot be used. The message names the file and the cure."""
+    """The folder cannot be used.
+
+    The message names the file and the fix.
+    """
 
 
 class SignIns:
@@ -50,7 +56,7 @@ class SignIns:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Let no other process of this user at the tokens, for as long as the block runs."""
+        """Lock the tokens against other processes of this user."""
         with self._told():
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -69,7 +75,10 @@ class SignIns:
         return self._profiles().servers.get(server)
 
     def remember(self, profile: Profile) -> None:
-        """Save a sign-in, and replace that of its server. The caller holds the lock."""
+        """Save a sign-in, and replace that of its server.
+
+        The caller holds the lock.
+        """
         kept = self._profiles()
         self._write_profiles(_Profiles(profile.server, {**kept.servers, profile.server: profile}))
 

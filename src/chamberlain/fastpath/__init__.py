@@ -1,4 +1,4 @@
-"""Speed tricks that make code harder to read, each with the plain code beside it.
+"""Speed tricks that make code harder to read, beside plain code.
 
 A trick is kept if it saves at least 5 % of the processor time of a request. bench/house/fastpath.py measures each.
 """
@@ -7,7 +7,7 @@ from enum import StrEnum, auto
 
 
 class Trick(StrEnum):
-    """The tricks that can be switched off, all of them or each alone."""
+    """The tricks that can be switched off, together or alone."""
 
     BUFFERED_RESPONSE = auto()
     WARM_POOL = auto()

@@ -1,4 +1,4 @@
-"""Hand over complete bodies at once, and send each response with one write.
+"""Hand over complete bodies at once, and responses with one write.
 
 The plain code is the messages of ASGI: one task switch for a body, and one system call each for head and body.
 Measured: 13 % of the processor time of POST group, 7 % of PATCH, 10 % of a lookup, with 16 connections.
@@ -25,7 +25,10 @@ class AnswerTransport(Protocol):
 
 
 class BufferedCall:
-    """One call and its response, without ASGI messages. It repeats what the server does with those."""
+    """One call and its response, without ASGI messages.
+
+    It repeats what the server does with those.
+    """
 
     __slots__ = ("_cycle", "_transport")
 
@@ -34,7 +37,10 @@ class BufferedCall:
         self._transport = transport
 
     def body(self) -> bytes | None:
-        """Return the body if it is complete. Then it does not come as a message."""
+        """Return the body if it is complete.
+
+        Then it does not come as a message.
+        """
         cycle = self._cycle
         if cycle.more_body or cycle.disconnected or cycle.waiting_for_100_continue:
             return None
@@ -44,10 +50,10 @@ class BufferedCall:
         return body
 
     def answer(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
-        """Send the response, or return False if the client reads too slowly and it must be sent by messages.
+        """Send the response, or return False if the client is slow.
 
-        The headers contain the length of the body; a response to HEAD has an empty body. With `connection: close`, in
-        lower case, the connection closes after the response.
+        Then it must be sent by messages. The headers contain the length of the body; a response to HEAD has an empty
+        body. With `connection: close`, in lower case, the connection closes after the response.
         """
         cycle = self._cycle
         if cycle.flow.write_paused:
@@ -72,7 +78,7 @@ class BufferedCall:
 
 
 def offer_buffered_call(state: dict[str, Any], cycle: RequestResponseCycle, transport: AnswerTransport) -> None:
-    """Offer this way to the application, in the state of the ASGI scope."""
+    """Offer the buffered call to the application, in the ASGI scope."""
     if Trick.BUFFERED_RESPONSE in ENABLED:
         state[_STATE] = BufferedCall(cycle, transport)
 

@@ -93,6 +93,9 @@ teams = typer.Typer()
 @calls
 @takes_options(GroupOptions)
 def create_team(call: Call, *, options: GroupOptions) -> None:
-    """Request a team. You become an owner, and need a licence for teams."""
+    """Request a team.
+
+    You become an owner, and need a licence for teams.
+    """
 
     submit_group(call, "team", options)

@@ -17,7 +17,10 @@ from chamberlain.templates.naming import NINES
 
 @dataclass(frozen=True, slots=True)
 class GroupDryRun:
-    """The result of a dry run. `member_count` is None if the members follow a rule."""
+    """The result of a dry run.
+
+    `member_count` is None if the members follow a rule.
+    """
 
     template: TemplateHead
     display_name: str
@@ -70,7 +73,10 @@ def plan_dry_run(
 
 
 def has_number(situation: Situation, names: GroupNames, properties: Mapping[str, str]) -> bool:
-    """Return whether the address contains a drawn number. Truncation may cut it off a long name."""
+    """Return whether the address contains a drawn number.
+
+    Truncation may cut it off a long name.
+    """
     if not situation.compiled.needs_numbers:
         return False
     others = names_of(

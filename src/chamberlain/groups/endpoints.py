@@ -23,7 +23,7 @@ from chamberlain.requests.wire import DRY_RUN
 
 
 async def create(groups: GroupService, call: Call[GroupBody]) -> Answer:
-    """Queue a request for a group or team, or do a dry run."""
+    """Queue a request for a group or team, or rehearse it."""
     if call.query.get(DRY_RUN.name) == "true":
         rehearsal = await groups.dry_run(call.caller, to_group_order(call.body))
         return Answer(200, _encode(rehearsed_group(rehearsal)))

@@ -11,7 +11,7 @@ from chamberlain.directory.models import MailAddress
 
 @value(frozen=True, slots=True)
 class GroupOrder:
-    """The body of a group request; None for a property that was not sent."""
+    """The body of a group request; absent properties are None."""
 
     display_name: str
     template_id: TemplateId
@@ -25,7 +25,7 @@ class GroupOrder:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The drawn numbers of a template's naming rules, None if a rule has no counter."""
+    """The drawn numbers of naming rules; None without a counter."""
 
     display_name: int | None = None
     mail_nickname: int | None = None

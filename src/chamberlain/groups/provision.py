@@ -85,7 +85,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class ReadyGroup:
-    """A group that was created, with the guest rules that its template names."""
+    """A created group, with the guest rules of its template."""
 
     wanted: WantedGroup
     group: ObservedGroup
@@ -95,7 +95,10 @@ class ReadyGroup:
 
 
 class GuestRuleDraft(Protocol):
-    """The guest rules that a created group gets, and a warning for each that it does not get."""
+    """The guest rules of a created group, and warnings.
+
+    Each rule that it does not get has a warning.
+    """
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -109,7 +112,7 @@ class GuestRuleAssigner(Protocol):
         """Decide for each group. The decision stays valid until the transaction ends."""
 
     async def write(self, tx: Transaction, drafts: Sequence[GuestRuleDraft]) -> None:
-        """Write drafts. Raises Overtaken if another transaction holds a row that they need."""
+        """Write drafts. Raises Overtaken if another transaction holds their rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from chamberlain.tenants.models import Tenant
 
 @value(frozen=True, slots=True)
 class Situation:
-    """The caller, the order, and the template and tenant to validate it by.
+    """The caller, the order, and the template and tenant for validation.
 
     With `ask_addresses` the write asks the directory for taken addresses.
     """
@@ -82,7 +82,10 @@ def draft_of(
     *,
     moment: Moment | None,
 ) -> Draft:
-    """Draft the request. `answer` is None if the directory did not answer. Then the worker validates people."""
+    """Draft the request.
+
+    `answer` is None if the directory did not answer. Then the worker validates people.
+    """
     return draft_from(
         situation,
         submission,
@@ -143,7 +146,10 @@ def wanted_group(
     address: MailAddress,
     prefix: str,
 ) -> WantedGroup:
-    """Return the desired state of an order: at submission, in a dry run, and on each run of the worker."""
+    """Return the desired state of an order.
+
+    It is the same at submission, in a dry run, and on each run of the worker.
+    """
     owners = owners_of(order, template, caller)
     follows_rule = is_dynamic(order, template)
     return WantedGroup(
@@ -165,7 +171,7 @@ def wanted_group(
 
 
 def owners_of(order: GroupOrder, template: GroupTemplate, caller: UserId) -> tuple[UserId, ...]:
-    """Return the caller, the owners of the order and those of the template, deduplicated."""
+    """Return the owners by caller, order and template, deduplicated."""
     return tuple(dict.fromkeys((caller, *order.owners, *template.owners)))
 
 
@@ -187,7 +193,10 @@ def label_of(order: GroupOrder, template: GroupTemplate) -> str | None:
 
 
 def marks_of(template: GroupTemplate, request_id: RequestId) -> Mapping[str, str]:
-    """Return the marks of the group: its request, guest template and guest policy."""
+    """Return the marks of the group.
+
+    They are its request, guest template and guest policy.
+    """
     marks = {"requestId": str(request_id)}
     if template.guest_template_id is not None:
         marks["templateId"] = str(template.guest_template_id)
@@ -197,9 +206,9 @@ def marks_of(template: GroupTemplate, request_id: RequestId) -> Mapping[str, str
 
 
 def plan_group(wanted: WantedGroup, *, people_checked: bool) -> tuple[Step, ...]:
-    """Return the steps to provision a group or team, in order, for a dry run and the worker.
+    """Return the steps to provision a group or team, in order.
 
-    `people_checked` is False if the directory did not answer at submission.
+    A dry run and the worker use them. `people_checked` is False if the directory did not answer at submission.
     """
     has_guest_rules = any(mark in wanted.marks for mark in GUEST_MARKS)
     steps = _steps(wanted.owners, wanted.members, wanted.label_id, wanted.channels, has_guest_rules=has_guest_rules)
@@ -207,7 +216,10 @@ def plan_group(wanted: WantedGroup, *, people_checked: bool) -> tuple[Step, ...]
 
 
 def plan_order(order: GroupOrder, template: GroupTemplate, caller: UserId, *, people_checked: bool) -> tuple[Step, ...]:
-    """Return the same steps at submission. The order is enough; its desired state is costly to compute."""
+    """Return the same steps at submission.
+
+    The order is enough; its desired state is costly to compute.
+    """
     steps = _steps(
         owners_of(order, template, caller),
         () if is_dynamic(order, template) else (*order.members, *template.members),
@@ -226,7 +238,10 @@ def _steps(
     *,
     has_guest_rules: bool,
 ) -> tuple[Step, ...]:
-    """Return the steps in the directory. A group is created with its first owner, the caller."""
+    """Return the steps in the directory.
+
+    A group is created with its first owner, the caller.
+    """
     steps = [Step.CREATE_GROUP]
     if len(owners) > 1:
         steps.append(Step.ADD_OWNERS)
@@ -244,7 +259,10 @@ def _steps(
 
 
 def team_license_missing(template: GroupTemplate, caller: Person | None) -> Forbidden | None:
-    """Return the error if the caller has no license for teams. An unknown caller (None) has none."""
+    """Return the error if the caller has no license for teams.
+
+    An unknown caller (None) has none.
+    """
     if template.head.kind is not TemplateKind.TEAM or (caller is not None and caller.has_team_license):
         return None
     detail = "A team needs a license for team collaboration, and you have none. Ask an administrator for one."
@@ -368,9 +386,9 @@ def caller_question(template: CompiledGroupTemplate, caller: UserId) -> PeopleQu
 
 
 def people_question(order: GroupOrder, template: GroupTemplate, names: GroupNames, *, caller: UserId) -> PeopleQuestion:
-    """Return one lookup for all users, groups, label and addresses of the order and its template.
+    """Return one lookup of all users, groups, labels and addresses.
 
-    Of the approvers it has those of the first level, which opens at once.
+    They are those of the order and its template. Of the approvers it has those of the first level, which opens at once.
     """
     people = (caller, *order.owners, *order.members, *template.owners, *template.members)
     if template.custom_fields:

@@ -86,7 +86,10 @@ def _users(ids: tuple[str, ...] | None) -> tuple[UserId, ...]:
 
 
 class AcceptedGroup(Struct, rename="camel", frozen=True):
-    """A group request that is queued durably. `requestId` identifies it here and in the directory."""
+    """A group request that is queued durably.
+
+    `requestId` identifies it here and in the directory.
+    """
 
     request_id: UUID
     tenant_id: UUID
@@ -111,7 +114,10 @@ class CreatedGroup(Struct, rename="camel", frozen=True):
 
 
 class RehearsedGroup(Struct, rename="camel", frozen=True):
-    """The result of a dry run. Zeros replace a number or digits of a requestId; `warnings` say so."""
+    """The result of a dry run.
+
+    Zeros replace a number or digits of a requestId; `warnings` say so.
+    """
 
     dry_run: bool
     kind: TemplateKind

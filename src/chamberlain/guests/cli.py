@@ -47,7 +47,10 @@ class ManagedListOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentOptions:
-    """Options of an assignment. Template and policy are given by name or id."""
+    """Options of an assignment.
+
+    Template and policy are given by name or id.
+    """
 
     template: GuestTemplate = None
     policy: GuestPolicy = None
@@ -72,7 +75,10 @@ class Managed:
     change: Operation
 
     def id_of(self, service: Service, written: str) -> str:
-        """Find the id of a group or site by id, name or address."""
+        """Find the id of a group or site.
+
+        It is given by id, name or address.
+        """
         return id_of_managed(service, written, self.list, self.noun)
 
 
@@ -98,7 +104,10 @@ def show_managed(call: Call, written: str, managed: Managed) -> None:
 
 
 def show_group_of_request(call: Call, request_id: str, prefix: str) -> None:
-    """Show the directory object of a request, by the extension attribute of the tenant."""
+    """Show the directory object of a request.
+
+    It is found by the extension attribute of the tenant.
+    """
     with call.service(Area.COLLAB) as service:
         found = service.find_group(request_id, prefix)
     if found is None:
@@ -178,7 +187,10 @@ def show_group(
         str, typer.Option(metavar="NAME", help="With --request: prefix of the tenant's extension attributes.")
     ] = "chamberlain",
 ) -> None:
-    """Show a group with its guest rules and their effects, or the group of a request."""
+    """Show a group with its guest rules and their effects.
+
+    With --request, show the group of a request.
+    """
 
     if (group is None) == (request is None):
         raise Misused("Name either the GROUP, or the --request that has made it.")
@@ -197,7 +209,7 @@ def assign_to_group(
     group: Annotated[str, typer.Argument(metavar="GROUP", help="Group, by name, mail address or id.")],
     options: AssignmentOptions,
 ) -> None:
-    """Assign or clear the guest template and the guest policy of a group."""
+    """Assign or clear the guest template and policy of a group."""
     assign(call, group, options, GROUP)
 
 
@@ -218,7 +230,10 @@ def list_sites(call: Call, *, options: ManagedListOptions) -> None:
 @sites.command("show")
 @calls
 def show_site(call: Call, site: Site) -> None:
-    """Show a managed site with its guest rules and their effects. For administrators."""
+    """Show a managed site with its guest rules and their effects.
+
+    For administrators.
+    """
     show_managed(call, site, SITE)
 
 
@@ -226,5 +241,5 @@ def show_site(call: Call, site: Site) -> None:
 @calls
 @takes_options(AssignmentOptions)
 def assign_to_site(call: Call, *, site: Site, options: AssignmentOptions) -> None:
-    """Assign or clear the guest template and the guest policy of a site."""
+    """Assign or clear the guest template and policy of a site."""
     assign(call, site, options, SITE)

@@ -23,10 +23,10 @@ _PAIR = re.compile(rf'[ \t]*({_WORD})=({_WORD}|"(?:[^"\\]|\\.)*")[ \t]*([;,]|$)'
 
 
 def client_address(peer: str, headers: Iterable[tuple[bytes, bytes]], trusted: Sequence[Network]) -> str:
-    """Return the address of the client: that of the peer, unless the peer is a trusted proxy that names another one.
+    """Return the address of the client.
 
-    Headers that are malformed, too long or contradictory are ignored. A proxy writes one of two headers and may pass on
-    the other from the client.
+    It is that of the peer, unless the peer is a trusted proxy that names another one. Headers that are malformed, too
+    long or contradictory are ignored. A proxy writes one of two headers and may pass on the other from the client.
     """
     connected = _address(peer)
     if connected is None or not is_trusted(connected, trusted):
@@ -49,7 +49,10 @@ def is_trusted(address: Address, trusted: Sequence[Network]) -> bool:
 
 
 def _first_untrusted(hops: Iterator[Address | None], trusted: Sequence[Network]) -> Address | None:
-    """Return the first untrusted address, or the last address. None for an invalid chain."""
+    """Return the first untrusted address, or the last address.
+
+    Returns None for an invalid chain.
+    """
     last: Address | None = None
     for number, hop in enumerate(hops):
         if hop is None or number == MOST_HOPS:
@@ -61,7 +64,10 @@ def _first_untrusted(hops: Iterator[Address | None], trusted: Sequence[Network])
 
 
 def _hops(name: bytes, lines: Sequence[str]) -> Iterator[Address | None]:
-    """Yield the addresses from the nearest proxy to the client; None for an invalid one."""
+    """Yield the addresses from the nearest proxy to the client.
+
+    An invalid one is None.
+    """
     for line in reversed(lines):
         if len(line) > LONGEST_LINE:
             yield None
@@ -74,9 +80,10 @@ def _listed(line: str) -> list[str]:
 
 
 def _forwarded(line: str) -> list[str]:
-    """Return the `for` parameters of a Forwarded header, with an empty text for a missing one.
+    """Return the `for` parameters of a Forwarded header.
 
-    An open quotation mark of a client would include the elements of proxies. Then the whole line is invalid.
+    A missing one is an empty text. An open quotation mark of a client would include the elements of proxies. Then the
+    whole line is invalid.
     """
     nodes: list[str] = []
     node, place = "", 0

@@ -1,4 +1,4 @@
-"""The connections of one process: their limits, and the timeouts of slow clients.
+"""The connections of a process: limits, and timeouts of slow clients.
 
 One task checks them every second, so a call needs no timer.
 """
@@ -150,7 +150,10 @@ class Speaker(Protocol):
         ...
 
     def ends_after_rest(self) -> bool:
-        """Whether a complete response is still being sent; then the connection closes after it."""
+        """Whether a complete response is still being sent.
+
+        Then the connection closes after it.
+        """
         ...
 
     def connection_made(self, transport: asyncio.Transport) -> None: ...
@@ -162,7 +165,10 @@ class Speaker(Protocol):
 
 
 class Connection(asyncio.BufferedProtocol):
-    """One accepted socket, with or without TLS. It passes on data and records progress."""
+    """One accepted socket, with or without TLS.
+
+    It passes on data and records progress.
+    """
 
     __slots__ = (
         "_connections", "_context", "_discards", "_speaker", "_tls", "address", "is_admitted", "is_paused",
@@ -343,7 +349,10 @@ class Connections:
         return sum(connection.held() for connection in self._open)
 
     def admit(self, connection: Connection) -> bool:
-        """Whether the connection is accepted. At the limit, the one without progress for longest is closed for it."""
+        """Accept the connection, or return False at the limit.
+
+        At the limit, the connection without progress for longest is closed for it.
+        """
         connection.progress_at = _now()
         most_of_address = self._limits.most_of_address
         if most_of_address is not None and self._limits.counts(connection.address):
@@ -437,7 +446,10 @@ class Connections:
         connection.transport.abort()
 
     def _stalest(self) -> Connection:
-        """Return the connection without progress for longest; those that wait for the service come last."""
+        """Return the connection without progress for longest.
+
+        Those that wait for the service come last.
+        """
         while self._candidates:
             progress_at, connection = self._candidates.popleft()
             if connection in self._open and connection.progress_at == progress_at:
@@ -449,14 +461,20 @@ class Connections:
 
 
 def room_for_connections() -> int:
-    """Return how many connections fit the file descriptors of this process, minus the spare ones."""
+    """Return the number of connections that the file limit allows.
+
+    Spare descriptors are subtracted.
+    """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     spare = min(SPARE_FILES, soft // 2)
     return max(FEWEST, soft - spare)
 
 
 def raise_file_limit(connections: int) -> None:
-    """Raise the limit of file descriptors for so many connections, as far as the system allows."""
+    """Raise the limit of file descriptors for so many connections.
+
+    The system may allow fewer.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # A full backlog is accepted before connections are closed for it.
     needed = connections + SPARE_FILES + 2 * BACKLOG
@@ -470,7 +488,10 @@ def _now() -> float:
 
 
 def _place(address: str) -> str:
-    """Return the counted address: for IPv6 its network, since a client has 2^64 addresses (RFC 6177)."""
+    """Return the counted address.
+
+    For IPv6 it is the network, since a client has 2^64 addresses (RFC 6177).
+    """
     try:
         parsed = ip_address(address)
     except ValueError:

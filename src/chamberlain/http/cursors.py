@@ -1,4 +1,4 @@
-"""Encrypt positions of lists as cursors, each valid for one caller and list."""
+"""Encrypt list positions as cursors, for one caller and list each."""
 
 import base64
 import binascii
@@ -20,7 +20,10 @@ Place = TypeVar("Place", Position, NamePosition, FeedPosition)
 
 
 class Cursors:
-    """Encrypts positions as cursors, and decrypts them. `place` names the caller and the list."""
+    """Encrypts positions as cursors, and decrypts them.
+
+    `place` names the caller and the list.
+    """
 
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring
@@ -31,7 +34,10 @@ class Cursors:
         return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
     def open(self, cursor: str, place: str) -> Position:
-        """Decrypt a cursor. Raises Malformed for a cursor of another place, and for an invalid one."""
+        """Decrypt a cursor. Raises Malformed for another place's cursor.
+
+        An invalid cursor raises it as well.
+        """
         return self._open(cursor, place, _decode)
 
     def open_named(self, cursor: str, place: str) -> NamePosition:

@@ -1,4 +1,7 @@
-"""Render the OpenAPI document as one page of HTML, without scripts and without requests to other hosts."""
+"""Render the OpenAPI document as one page of HTML.
+
+The page has no scripts and sends no requests to other hosts.
+"""
 
 import asyncio
 import gzip
@@ -139,7 +142,10 @@ def _responses(responses: Json, components: Json) -> str:
 
 
 def _codes(response: Json) -> str:
-    """Link the codes of problems. One table has their meanings, which keeps the page small."""
+    """Link the codes of problems.
+
+    One table has their meanings, which keeps the page small.
+    """
     codes = response.get("content", {}).get(_PROBLEM, {}).get("examples", {})
     return ", ".join(f'<a href="#{code}">{_code(code)}</a>' for code in codes)
 
@@ -202,7 +208,10 @@ def _resolved(value: Json, components: Json) -> Json:
 
 
 def _prose(text: str) -> str:
-    """Render paragraphs, lists and code of the small markup that the document uses."""
+    """Render the small markup of the document.
+
+    It has paragraphs, lists and code.
+    """
     return "".join(map(_paragraph, filter(None, text.split("\n\n"))))
 
 
@@ -255,9 +264,10 @@ class _Form:
 
 
 class Published:
-    """A document that is built when it is first requested, in a thread, and then kept in both forms.
+    """A document that is built on its first request, and cached.
 
-    Most processes never send it, and building it takes 30 ms, for which the event loop must not stop.
+    A thread builds both forms. Most processes never send it, and building it takes 30 ms, for which the event loop must
+    not stop.
     """
 
     def __init__(self, build: Callable[[], bytes], content_type: bytes, headers: Headers = ()) -> None:
@@ -268,7 +278,10 @@ class Published:
         self._building = asyncio.Lock()
 
     async def answer(self, headers: Sequence[tuple[bytes, bytes]]) -> Answer:
-        """Choose the form by the headers of a call; 304 if the client has that form."""
+        """Choose the form by the headers of a call.
+
+        Returns 304 if the client has that form.
+        """
         if not self._forms:
             async with self._building:
                 # Another call may have built it.

@@ -1,4 +1,4 @@
-"""Public endpoints: health, the OpenAPI document, its page, and links to the codes of problems."""
+"""Public endpoints: health, the OpenAPI document, its page, and problems."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
@@ -13,7 +13,10 @@ from chamberlain.http.schemas import with_shared_parts
 
 
 class HealthCheck(Struct, rename="camel", frozen=True):
-    """One check. A failed check has its cause as a sentence in `detail` and as a stable code in `reasonCode`."""
+    """One check.
+
+    A failed check has its cause as a sentence in `detail` and as a stable code in `reasonCode`.
+    """
 
     name: str
     passed: bool

@@ -1,4 +1,4 @@
-"""Declare endpoints: the rows of their tables, and the call and the context that a handler gets."""
+"""Declare endpoints: table rows, calls, and the context of handlers."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Base addresses without a trailing slash. Responses use them, never the Host header."""
+    """Base addresses without a trailing slash.
+
+    Responses use them, never the Host header.
+    """
 
     base_url: str
     insiders_base_url: str
@@ -94,7 +97,10 @@ class Call(Struct, Generic[Body_co], frozen=True):
 
     @property
     def caller(self) -> Caller:
-        """Return the caller of an endpoint that needs a permission. Public endpoints have none."""
+        """Return the caller of an endpoint with a permission.
+
+        Public endpoints have none.
+        """
         if self.known_caller is None:
             raise LookupError(f"{self.method} {self.path} is public and has no caller.")
         return self.known_caller
@@ -106,7 +112,7 @@ Body = TypeVar("Body")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of the query or a header, with its JSON Schema and description."""
+    """A parameter of the query or a header, with its schema."""
 
     name: str
     schema: Mapping[str, object]
@@ -140,7 +146,10 @@ class Success:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The description of an endpoint in the OpenAPI document. `example` is one of the request body."""
+    """The description of an endpoint in the OpenAPI document.
+
+    `example` is one of the request body.
+    """
 
     id: str
     tag: str
@@ -151,11 +160,11 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(Generic[Service, Body]):
-    """A method and a path, with permission, parameters, body and responses. The handler gets the service of its noun.
+    """A method and a path, with permission, body and responses.
 
-    `operation` None means that no token is needed. `shape` None means no body; a missing optional body counts as `{}`.
-    All path parameters are ids. `headers` are those that only this endpoint reads. `codes` are the errors of the
-    service; the pipeline's errors follow from the rest of the row.
+    The handler gets the service of its noun. `operation` None means that no token is needed. `shape` None means no
+    body; a missing optional body counts as `{}`. All path parameters are ids. `headers` are those that only this
+    endpoint reads. `codes` are the errors of the service; the pipeline's errors follow from the rest of the row.
     """
 
     method: str

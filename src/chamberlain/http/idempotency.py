@@ -23,7 +23,10 @@ SWEEP = SQL["sweep"]
 async def once(
     tx: Transaction, caller: Caller, idempotency: IdempotencyKey | None, work: Callable[[], Awaitable[bytes]]
 ) -> KeptAnswer:
-    """Do the work and store its response under the key, or replay the stored one, in one transaction."""
+    """Do the work and store its response, or replay the stored one.
+
+    The response is stored under the key, in the same transaction.
+    """
 
     async def without_secret() -> tuple[bytes, bytes]:
         body = await work()
@@ -38,7 +41,10 @@ async def once_with_secret(
     idempotency: IdempotencyKey | None,
     work: Callable[[], Awaitable[tuple[bytes, bytes]]],
 ) -> KeptAnswer:
-    """Do the same for work that returns a response with a secret, and one without it to store."""
+    """Do the same for work that returns a secret.
+
+    `work` returns a response with the secret, and one without it to store.
+    """
     if idempotency is None:
         shown, _ = await work()
         return KeptAnswer(shown)
@@ -63,9 +69,10 @@ async def find(tx: Transaction, caller: Caller, idempotency: IdempotencyKey | No
 async def claim(
     tx: Transaction, caller: Caller, idempotency: IdempotencyKey, *, wait: timedelta = WAIT
 ) -> bytes | None:
-    """Claim a key in this transaction. Returns the stored response if the key was claimed before, otherwise None.
+    """Claim a key in this transaction.
 
-    Raises KeyReused if the key belongs to another request, and Conflict if the first call takes longer than `wait`.
+    Returns the stored response if the key was claimed before, otherwise None. Raises KeyReused if the key belongs to
+    another request, and Conflict if the first call takes longer than `wait`.
     """
     # Other locks are held briefly and keep their shorter timeout.
     await tx.execute("SELECT set_config('lock_timeout', $1, true)", f"{wait // timedelta(milliseconds=1)}ms")
@@ -95,5 +102,8 @@ def _stored(row: Record | None, idempotency: IdempotencyKey) -> bytes:
 
 
 async def sweep(tx: Transaction, *, before: datetime, most: int) -> int:
-    """Remove the oldest keys of all tenants, with the worker's role, and return their number."""
+    """Remove the oldest keys of all tenants, and return their number.
+
+    It needs the worker's role.
+    """
     return len(await tx.fetch(SWEEP, before, most))

@@ -157,7 +157,10 @@ def _success(answer: Success) -> Json:
 
 
 def _events(answer: Success) -> Json:
-    """Describe the data of each event. Tools disagree whether `schema` is that of the stream, so there is none."""
+    """Describe the data of each event.
+
+    Tools disagree whether `schema` is that of the stream, so there is none.
+    """
     return {"x-events": {name: _schema(type_) for name, type_ in answer.events.items()}}
 
 

@@ -1,4 +1,4 @@
-"""Paginate lists: read the page size and the cursor of a call, and make the next cursor.
+"""Paginate lists: page size, cursor and next cursor.
 
 A cursor is encrypted for its tenant, caller, path and filters.
 """
@@ -41,18 +41,24 @@ def next_cursor(call: Call[None], after: Position | NamePosition | None) -> str 
 
 
 def feed_wanted(call: Call[None]) -> FeedWanted:
-    """Read the requested page of a feed, which starts with the oldest item. Raises Malformed."""
+    """Read the requested page of a feed. Raises Malformed.
+
+    The first page starts with the oldest item.
+    """
     cursor = call.query.get(CURSOR.name)
     after = FeedPosition(0) if cursor is None else call.http.cursors.open_feed(cursor, _place(call))
     return FeedWanted(int(call.query.get(LIMIT.name, "50")), after)
 
 
 def feed_cursor(call: Call[None], after: FeedPosition) -> str:
-    """Make the cursor of the next page of a feed, which has no end."""
+    """Make the cursor of the next page of an endless feed."""
     return call.http.cursors.seal(after, _place(call))
 
 
 def _place(call: Call[None]) -> str:
-    """Return the place that a cursor is encrypted for, with the canonical path."""
+    """Return the place that a cursor is encrypted for.
+
+    It has the canonical path.
+    """
     filters = sorted((name, value) for name, value in call.query.items() if name not in {LIMIT.name, CURSOR.name})
     return f"{call.caller.tenant_id} {call.caller.type} {call.caller.id} {call.path}?{urlencode(filters)}"

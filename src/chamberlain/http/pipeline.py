@@ -44,7 +44,10 @@ _logger = get_logger(__name__)
 
 
 class Resource:
-    """A path template with its methods. HEAD exists for each GET, OPTIONS everywhere."""
+    """A path template with its methods.
+
+    HEAD exists for each GET, OPTIONS everywhere.
+    """
 
     def __init__(self, path: str, served: Sequence[ServedEndpoint]) -> None:
         self.path = path
@@ -65,7 +68,10 @@ _Template = tuple[re.Pattern[str], Resource]
 
 
 class Resources:
-    """All paths. Those without parameters are found by one lookup; the others are matched by their first part."""
+    """All paths.
+
+    Those without parameters are found by one lookup; the others are matched by their first part.
+    """
 
     def __init__(self, served: Sequence[ServedEndpoint]) -> None:
         self._exact: dict[str, Resource] = {}
@@ -81,7 +87,7 @@ class Resources:
                     self._exact[spelling] = resource
 
     def find(self, path: str) -> tuple[Resource | None, Mapping[str, str]]:
-        """Find the resource of a path, with the texts of its path parameters."""
+        """Find the resource of a path, with its path parameters as texts."""
         resource = self._exact.get(path)
         if resource is not None:
             return resource, _NO_TEXTS
@@ -172,7 +178,10 @@ class Pipeline:
                 self._http.observe(path, scope["method"], status, taken or perf_counter() - started)
 
     def _mounted(self, scope: Scope) -> ASGIApp | None:
-        """Find the mounted application of a path, and set the rest of the path in the scope."""
+        """Find the mounted application of a path.
+
+        The rest of the path is set in the scope.
+        """
         for mount in self._mounts:
             if not scope["path"].startswith(mount.path):
                 continue
@@ -229,7 +238,7 @@ class Pipeline:
         )  # fmt: skip
 
     async def _refuse(self, fault: Malformed | BodyInvalid, endpoint: AnyEndpoint, caller: Caller | None) -> NoReturn:
-        """Raise Forbidden if the caller may not perform the operation, otherwise the fault.
+        """Raise Forbidden for a caller without permission, otherwise the fault.
 
         The service checks it for calls without faults, so those pay for one check.
         """
@@ -259,7 +268,10 @@ def _log_success(scope: Scope, status: int) -> None:
 
 
 def _forget_frames(refusal: Refusal) -> None:
-    """Break the reference cycles of frames and causes, which the garbage collector would have to find."""
+    """Break the reference cycles of frames and causes.
+
+    The garbage collector would have to find them.
+    """
     refusal.__traceback__ = refusal.__cause__ = refusal.__context__ = None
 
 
@@ -279,9 +291,10 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def hosts_of(base_addresses: Iterable[str], loopback_ports: Iterable[int]) -> frozenset[str]:
-    """Return all accepted Host values, in lower case, with and without a default port.
+    """Return all accepted Host values, in lower case.
 
-    They are those of the base addresses, and the loopback names of our listeners.
+    They are those of the base addresses, and the loopback names of our listeners. Each is listed with and without a
+    default port.
     """
     found: set[str] = set()
     for address in base_addresses:
@@ -304,9 +317,9 @@ def is_ours(host: bytes | None, hosts: frozenset[bytes]) -> bool:
 
 
 def ambiguity(headers: Sequence[tuple[bytes, bytes]], authority: bytes | None, hosts: frozenset[bytes]) -> str | None:
-    """Describe an ambiguous host or caller in a head; None if there is none.
+    """Describe an ambiguous host or caller in a head.
 
-    `authority` is the host of an absolute address in the request line (RFC 9112, 3.2.2).
+    Returns None if there is none. `authority` is the host of an absolute address in the request line (RFC 9112, 3.2.2).
     """
     for name in (b"host", b"authorization"):
         if sum(each == name for each, _ in headers) > 1:

@@ -72,7 +72,10 @@ class HeadTooLarge(Refusal):
 
 
 class BodyTooSlow(Malformed):
-    """The body did not arrive in time. The connection is closed, as for any incomplete body."""
+    """The body did not arrive in time.
+
+    The connection is closed, as for any incomplete body.
+    """
 
     def __init__(self, seconds: float) -> None:
         super().__init__("notJson", f"The body did not arrive within {seconds:g} seconds. Send the request again.")
@@ -87,7 +90,7 @@ class ContentNotJson(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The status of a class of refusals, and the fixed title of each of its codes."""
+    """The status of a refusal class, and the titles of its codes."""
 
     status: int
     titles: Mapping[str, str]
@@ -225,19 +228,28 @@ def problem_of(refusal: Refusal, path: str, trace_id: TraceId) -> Answer:
 
 
 def problem_of_bug(path: str, trace_id: TraceId) -> Answer:
-    """Return the response to an unexpected error. The log has the error under the same trace id."""
+    """Return the response to an unexpected error.
+
+    The log has the error under the same trace id.
+    """
     detail = "The log has the error under this traceId. Retry the request, and report the traceId if it fails again."
     problem = Problem(f"/problems/{BUG}", TITLES[BUG], 500, BUG, detail, _reference(path), trace_id)
     return Answer(500, json.encode(problem), (), _CONTENT_TYPE)
 
 
 def kind_of(refusal: type[Refusal]) -> Kind:
-    """Return the kind of a class of refusals, or that of its parent class."""
+    """Return the kind of a class of refusals.
+
+    A class without a kind has that of its parent.
+    """
     return next(KINDS[ancestor] for ancestor in refusal.__mro__ if ancestor in KINDS)
 
 
 def _reference(path: str) -> str:
-    """Encode a path as a URI reference; a client may send an invalid one."""
+    """Encode a path as a URI reference.
+
+    A client may send an invalid one.
+    """
     return quote(path, safe="/:@!$&'()*+,;=~")
 
 
@@ -262,7 +274,10 @@ def _headers(refusal: Refusal) -> Headers:
 
 
 def _challenge(refusal: Unauthenticated) -> bytes:
-    """Return the challenge of RFC 6750: without an error if no token was sent."""
+    """Return the challenge of RFC 6750.
+
+    It has no error if no token was sent.
+    """
     if refusal.code == "tokenMissing":
         return b"Bearer"
     description = re.sub(r"[^ !#-\[\]-~]", "", refusal.detail)

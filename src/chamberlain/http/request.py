@@ -1,4 +1,7 @@
-"""Read a call: trace id, path, query, headers and body, with limits for its size and its time."""
+"""Read a call within its limits of size and time.
+
+It has a trace id, a path, a query, headers and a body.
+"""
 
 import asyncio
 import os
@@ -36,7 +39,10 @@ _CLIENT_REQUEST_ID = re.compile(rb"[!-~]{1,128}")
 
 
 def trace_id_of(headers: Mapping[bytes, bytes], new_trace_id: Callable[[], TraceId]) -> TraceId:
-    """Return the trace id of `traceparent`, or a new one. It is the `request-id` as well."""
+    """Return the trace id of `traceparent`, or a new one.
+
+    It is the `request-id` as well.
+    """
     traceparent = headers.get(b"traceparent")
     if traceparent is not None:
         match = _TRACEPARENT.fullmatch(traceparent)
@@ -51,7 +57,10 @@ def new_trace_id() -> TraceId:
 
 
 def echoes(headers: Mapping[bytes, bytes], trace_id: TraceId) -> list[tuple[bytes, bytes]]:
-    """Return the headers of every response: request-id, and client-request-id if it is valid."""
+    """Return request-id, and client-request-id if it is valid.
+
+    Every response has these headers.
+    """
     found = [(b"request-id", trace_id.encode("ascii"))]
     client_request_id = headers.get(b"client-request-id")
     if client_request_id is not None and _CLIENT_REQUEST_ID.fullmatch(client_request_id):
@@ -67,7 +76,10 @@ _LINE = re.compile(r"[^\u0000-\u001f\u007f-\u009f]*")
 
 
 def read_ids(texts: Mapping[str, str], faults: FormFaults) -> dict[str, UUID]:
-    """Validate the ids of a path: hyphenated UUIDs in upper or lower case."""
+    """Validate the ids of a path.
+
+    They are hyphenated UUIDs in upper or lower case.
+    """
     ids: dict[str, UUID] = {}
     for name, text in texts.items():
         if WRITTEN_ID.fullmatch(text):
@@ -78,7 +90,10 @@ def read_ids(texts: Mapping[str, str], faults: FormFaults) -> dict[str, UUID]:
 
 
 def read_query(query_string: bytes, parameters: Sequence[Parameter], faults: FormFaults) -> dict[str, str]:
-    """Validate the parameters of a query. An unknown or repeated parameter is a fault."""
+    """Validate the parameters of a query.
+
+    An unknown or repeated parameter is a fault.
+    """
     if not query_string:
         return {}
     try:
@@ -102,7 +117,10 @@ def read_query(query_string: bytes, parameters: Sequence[Parameter], faults: For
 
 # Values of a JSON Schema have any type; the standard defines which.
 def _unmet(text: str, schema: Mapping[str, Any]) -> str | None:
-    """Describe the expected value if the text does not match a schema; otherwise None."""
+    """Describe the expected value of an invalid text.
+
+    Returns None if the text matches the schema.
+    """
     if schema["type"] == "boolean":
         return None if text in {"true", "false"} else "true or false"
     if schema["type"] == "integer":
@@ -182,7 +200,10 @@ _IDEMPOTENCY_KEY = re.compile(rb"[!-~]{1,255}")
 
 
 def check_idempotency_key(headers: Iterable[tuple[bytes, bytes]], faults: FormFaults) -> None:
-    """Validate the idempotency key: at most one, of 1 to 255 visible ASCII characters."""
+    """Validate the idempotency key.
+
+    At most one is allowed, of 1 to 255 visible ASCII characters.
+    """
     keys = [value for name, value in headers if name == b"idempotency-key"]
     if len(keys) > 1 or not all(map(_IDEMPOTENCY_KEY.fullmatch, keys)):
         detail = "Send one Idempotency-Key, of 1 to 255 visible ASCII characters without spaces."
@@ -229,7 +250,10 @@ def act_of(call: Call[ActionBody]) -> Act:
 
 
 def creating_act_of(call: Call[object]) -> Act:
-    """Return the act of a call that creates a resource, which has no comment."""
+    """Return the act of a call that creates a resource.
+
+    It has no comment.
+    """
     return Act(None, _idempotency_of(call), call.trace_id, call.client_address)
 
 
@@ -258,7 +282,10 @@ _SECONDS = re.compile(r"[0-9]+")
 
 
 def wait_of(headers: Iterable[tuple[bytes, bytes]]) -> timedelta | None:
-    """Read `Prefer: wait` (RFC 7240), at most LONGEST_WAIT; None if the client does not want to wait."""
+    """Read `Prefer: wait` (RFC 7240), at most LONGEST_WAIT.
+
+    Returns None if the client does not want to wait.
+    """
     # Several headers are one list, and the first of repeated preferences counts (RFC 7240, 2).
     sent = ",".join(value.decode("latin-1") for name, value in headers if name == b"prefer")
     waits = [value for name, value in map(_preference, _QUOTED.sub(_bare, sent).split(",")) if name == "wait"]
@@ -269,7 +296,10 @@ def wait_of(headers: Iterable[tuple[bytes, bytes]]) -> timedelta | None:
 
 
 def _bare(quoted: re.Match[str]) -> str:
-    """Unquote a number. Other quoted text is dropped, because it may contain separators."""
+    """Unquote a number.
+
+    Other quoted text is dropped, because it may contain separators.
+    """
     inner = _ESCAPED.sub(r"\1", quoted[0][1:-1])
     return inner if quoted[0].endswith('"') and _SECONDS.fullmatch(inner) else '""'
 

@@ -1,4 +1,4 @@
-"""Helpers for resources with a version: If-Match, ETag, and the responses to create, read, act and delete."""
+"""Versioned resources: If-Match, ETag, and responses."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -18,9 +18,9 @@ IF_MATCH = Parameter(
 
 
 def seen_versions(headers: Sequence[tuple[bytes, bytes]]) -> frozenset[str] | None:
-    """Return the ETags of If-Match; None if any version matches (RFC 9110, 13.1.1).
+    """Return the ETags of If-Match (RFC 9110, 13.1.1).
 
-    Several lines are one list, whose empty members are ignored (RFC 9110, 5.3).
+    None means that any version matches. Several lines are one list, whose empty members are ignored (RFC 9110, 5.3).
     """
     lines = [value.decode("latin-1") for name, value in headers if name == b"if-match"]
     tags = frozenset(tag.strip() for line in lines for tag in line.split(",")) - {""}
@@ -40,7 +40,7 @@ SIGNING = (
 
 
 def edit_of(call: Call[object]) -> Edit:
-    """Return the edit of a call: its expected versions, trace id and client address."""
+    """Return the edit of a call: versions, trace id and address."""
     return Edit(seen_versions(call.listed_headers), call.trace_id, call.client_address)
 
 
@@ -80,7 +80,10 @@ def making(
     example: Mapping[str, object],
     links: Mapping[str, Mapping[str, object]],
 ) -> Success:
-    """Describe the response to a creation; `links` are in the format of OpenAPI."""
+    """Describe the response to a creation.
+
+    `links` are in the format of OpenAPI.
+    """
     headers = {
         **CACHE,
         "Location": "The address of the resource.",
@@ -90,7 +93,7 @@ def making(
 
 
 def link_to(operation_id: str, parameter: str, description: str) -> Mapping[str, object]:
-    """Describe the link from a created resource to the operation that reads it."""
+    """Describe the link from a created resource to its read operation."""
     return {
         "operationId": operation_id,
         "parameters": {parameter: "$response.body#/id"},

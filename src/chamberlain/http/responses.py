@@ -1,6 +1,7 @@
-"""Responses of handlers, complete or streamed, and the open streams of a process.
+"""Responses of handlers, and the open streams of a process.
 
-A stream must not delay the stop of the process, must end with its client, and must leave no task behind.
+Responses are complete or streamed. A stream must not delay the stop of the process, must end with its client, and must
+leave no task behind.
 """
 
 import asyncio
@@ -74,7 +75,10 @@ class Streams:
         self._open: Counter[tuple[object, ...]] = Counter()
 
     def open(self, caller: Caller) -> Callable[[], None]:
-        """Count one more stream of a caller; call the result when it ends. Raises LimitReached."""
+        """Count one more stream of a caller. Raises LimitReached.
+
+        Call the result when the stream ends.
+        """
         place = (caller.tenant_id, caller.type, caller.id)
         if self._open[place] >= self._most:
             raise LimitReached(
@@ -109,9 +113,9 @@ class Streams:
             stream.close()
 
     async def attend(self, work: Coroutine[None, None, Result], receive: Receive, patience: timedelta) -> Result | None:
-        """Return the result of the work; None if the time is up or the process stops first. Raises CallerGone.
+        """Return the result of the work, or None. Raises CallerGone.
 
-        The work is cancelled in each case.
+        Returns None if the time is up or the process stops first. The work is cancelled in each case.
         """
         task, gone = asyncio.create_task(work), asyncio.create_task(_gone(receive))
         tasks: set[asyncio.Task[object]] = {task, gone, asyncio.create_task(self._stopping.wait())}

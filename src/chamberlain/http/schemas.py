@@ -73,9 +73,10 @@ Json = dict[str, Any]
 
 
 def with_shared_parts(document: Mapping[str, Any]) -> Json:
-    """Return the same document, in which equal responses and equal parameters are components.
+    """Return the same document with equal parts as components.
 
-    A part that occurs once stays where it is. The document that is passed in is not changed.
+    The parts are responses and parameters. A part that occurs once stays where it is. The document that is passed in is
+    not changed.
     """
     components: Json = dict(document["components"])
     responses = _Shared("responses", components.get("responses", {}), _responses(document))
@@ -102,7 +103,10 @@ def with_shared_parts(document: Mapping[str, Any]) -> Json:
 
 
 class _Shared:
-    """The components of one kind, to which each part is added that occurs more than once."""
+    """The components of one kind.
+
+    Each part that occurs more than once is added.
+    """
 
     def __init__(self, kind: str, known: Mapping[str, Any], parts: Iterable[Json]) -> None:
         self.components: Json = dict(known)
@@ -111,7 +115,10 @@ class _Shared:
         self._names: dict[bytes, str] = {}
 
     def shared(self, name: str, part: Json) -> Json:
-        """Return a reference to the part, or the part itself when it occurs once."""
+        """Return a reference to the part.
+
+        A part that occurs once is returned itself.
+        """
         key = _key(part)
         if self._occurrences[key] == 1:
             return part

@@ -1,1 +1,1 @@
-"""Notifications by e-mail: recipients, texts, the job that sends them, and the mail server."""
+"""Notifications by e-mail: recipients, texts, sending job and mail server."""

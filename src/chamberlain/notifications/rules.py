@@ -47,7 +47,7 @@ class Recipients:
 
 
 def pending_recipients(notice: Notice, concerned: Iterable[UserId]) -> tuple[UserId, ...]:
-    """Return recipients who are not notified yet, in the order of this attempt."""
+    """Return recipients without a notification, in the order of this attempt."""
     left = [user for user in dict.fromkeys(concerned) if user not in notice.notified]
     # A server may close the connection at one recipient, and the next ones get nothing. So each retry starts with
     # another recipient.

@@ -1,4 +1,4 @@
-"""Parse, validate and serialize templates of all kinds, and find the users and objects that they name."""
+"""Parse, validate and serialize templates, and find their references."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
@@ -63,10 +63,16 @@ Placed = tuple[str, UUID]
 
 
 class TemplateReader(Reader[Value]):
-    """Parse the body of a template. Properties that the service adds are ignored."""
+    """Parse the body of a template.
+
+    Properties that the service adds are ignored.
+    """
 
     def read(self, raw: bytes) -> Value:
-        """Parse a body. Raises BodyInvalid with all errors, and Malformed if it is not a JSON object."""
+        """Parse a body. Raises BodyInvalid with all errors.
+
+        Raises Malformed if it is not a JSON object.
+        """
         return self.read_value(parse_object(raw))
 
     def read_value(self, value: object, pointer: str = "") -> Value:
@@ -78,7 +84,7 @@ class TemplateReader(Reader[Value]):
 
 
 class CollabTemplateReader(Reader[CollabTemplateBody]):
-    """Parse the body of a template of a group, a team or guests, by its kind."""
+    """Parse the body of a group, team or guest template."""
 
     def __init__(self) -> None:
         self._by_kind: Mapping[str, TemplateReader[GroupTemplateBody] | TemplateReader[GuestTemplateBody]] = {
@@ -89,7 +95,10 @@ class CollabTemplateReader(Reader[CollabTemplateBody]):
         self.types = (GroupTemplateBody, GuestTemplateBody)
 
     def read(self, raw: bytes) -> CollabTemplateBody:
-        """Parse a body. Raises BodyInvalid with all errors, and Malformed if it is not a JSON object."""
+        """Parse a body. Raises BodyInvalid with all errors.
+
+        Raises Malformed if it is not a JSON object.
+        """
         return self.read_value(parse_object(raw))
 
     def read_value(self, value: object, pointer: str = "") -> CollabTemplateBody:
@@ -124,7 +133,10 @@ def template_faults(shape: TemplateShape, pointer: str = "") -> Iterator[Fault]:
 
 
 def domain_faults(shape: TemplateShape, domains: Collection[str]) -> Iterator[Fault]:
-    """Validate that the domains of a template are the tenant's. Domains of guests are not."""
+    """Validate that the domains of a template are the tenant's.
+
+    Domains of guests are not.
+    """
     match shape:
         case MailboxTemplateShape():
             yield from mailbox_domain_faults(shape, domains)
@@ -144,7 +156,7 @@ def identified(body: TemplateBody, template_id: TemplateId) -> TemplateShape:
 
 
 def webhook_of(body: TemplateBody) -> WebhookBody | None:
-    """Return the webhook of a body, with its secret if one was sent."""
+    """Return the webhook of a body, with an optional secret."""
     match body:
         case MailboxTemplateBody() | GroupTemplateBody():
             return body.webhook

@@ -48,28 +48,40 @@ from chamberlain.templates.schema import MailboxTemplateBody
 
 
 class MailboxTemplatePage(Struct, rename="camel", frozen=True):
-    """A page of templates, newest first; `nextCursor` is null on the last page."""
+    """A page of templates, newest first.
+
+    `nextCursor` is null on the last page.
+    """
 
     items: tuple[MailboxTemplate, ...]
     next_cursor: str | None
 
 
 class OfferedMailboxTemplatePage(Struct, rename="camel", frozen=True):
-    """A page of templates, newest first; `nextCursor` is null on the last page."""
+    """A page of templates, newest first.
+
+    `nextCursor` is null on the last page.
+    """
 
     items: tuple[OfferedMailboxTemplate, ...]
     next_cursor: str | None
 
 
 class CollabTemplatePage(Struct, rename="camel", frozen=True):
-    """A page of templates, newest first; `nextCursor` is null on the last page."""
+    """A page of templates, newest first.
+
+    `nextCursor` is null on the last page.
+    """
 
     items: tuple[CollabTemplate, ...]
     next_cursor: str | None
 
 
 class OfferedGroupTemplatePage(Struct, rename="camel", frozen=True):
-    """A page of templates, newest first; `nextCursor` is null on the last page."""
+    """A page of templates, newest first.
+
+    `nextCursor` is null on the last page.
+    """
 
     items: tuple[OfferedGroupTemplate, ...]
     next_cursor: str | None

@@ -1,4 +1,4 @@
-"""Templates as administrators read and change them, and the audit rows of their changes."""
+"""Templates for administrators, and the audit rows of their changes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,11 +16,11 @@ from chamberlain.templates.rules import TemplateArea
 
 @dataclass(frozen=True, slots=True)
 class TemplateRecord:
-    """A template with its creator and the times of its creation and last change.
+    """A template with its creator and times.
 
-    `secret_number` counts the secrets that its webhook has had; None without a secret. `made_secret` is a secret that
-    the service has just created: only one answer contains it. `disabled_reason` is None unless the service has disabled
-    the webhook.
+    The times are of its creation and last change. `secret_number` counts the secrets that its webhook has had; None
+    without a secret. `made_secret` is a secret that the service has just created: only one answer contains it.
+    `disabled_reason` is None unless the service has disabled the webhook.
     """
 
     stored: StoredTemplate
@@ -33,7 +33,10 @@ class TemplateRecord:
 
     @property
     def etag(self) -> str:
-        """Return the ETag: revision, number of the secret, and whether the webhook is disabled."""
+        """Return the ETag.
+
+        It has the revision, the number of the secret, and whether the webhook is disabled.
+        """
         number = "" if self.secret_number is None else f"-{self.secret_number}"
         return f'"{self.stored.head.revision}{number}{"" if self.disabled_reason is None else "-disabled"}"'
 
@@ -50,7 +53,7 @@ class RotatedWebhook:
 
 
 def in_area(record: TemplateRecord | None, area: TemplateArea) -> TemplateRecord:
-    """Return the template. Raises NotFound if it does not exist in this area."""
+    """Return the template. Raises NotFound outside of this area."""
     if record is None or record.stored.head.kind not in area.kinds:
         raise NotFound("There is no such template here. List the templates to see those that exist.")
     return record
@@ -71,7 +74,10 @@ def created(head: TemplateHead, content: Content, editor: Editor, secret: Settle
 
 
 def replaced(head: TemplateHead, before: Content, after: Content, *, editor: Editor, secret: SettledSecret) -> Change:
-    """Return the audit row of a replaced template. It has only the changed properties."""
+    """Return the audit row of a replaced template.
+
+    It has only the changed properties.
+    """
     if not secret.has_changed:
         was, became = differences(before, after)
     else:
@@ -91,7 +97,10 @@ def disabled(content: Content, reason: str | None) -> Content:
 
 
 def default_lost(head: TemplateHead, editor: Editor) -> Change:
-    """Return the audit row of a mailbox template that another template replaced as default."""
+    """Return the audit row of a mailbox template's lost default.
+
+    Another template replaced it as default.
+    """
     return _change("replace", head, editor, before={"isDefault": True}, after={"isDefault": False})
 
 
@@ -102,7 +111,10 @@ def removed(record: TemplateRecord, content: Content, editor: Editor) -> Change:
 
 
 def secret_rotated(head: TemplateHead, editor: Editor, said: Mapping[str, str], *, was_there: bool) -> Change:
-    """Return the audit row of a rotated secret. `said` has the comment of the caller."""
+    """Return the audit row of a rotated secret.
+
+    `said` has the comment of the caller.
+    """
     before = {"secret": "***" if was_there else None}
     change = _change("rotate", head, editor, before=before, after={"secret": "***", **said})
     return replace(change, action="webhook.rotate")
@@ -115,7 +127,10 @@ def _with_secret(content: Content) -> Content:
 
 
 def _without_id(content: Content) -> Content:
-    """Return the content without the id, which is the subject of the audit row."""
+    """Return the content without the id.
+
+    The id is the subject of the audit row.
+    """
     return {name: value for name, value in content.items() if name != "id"}
 
 
@@ -136,7 +151,10 @@ def _change(verb: str, head: TemplateHead, editor: Editor, *, before: Content | 
 
 @dataclass(frozen=True, slots=True)
 class TemplateReferences:
-    """The references of a template. Users and groups have the pointers of their places."""
+    """The references of a template.
+
+    Users and groups have the pointers of their places.
+    """
 
     users: tuple[tuple[str, UserId], ...] = ()
     groups: tuple[tuple[str, GroupId], ...] = ()
@@ -147,7 +165,10 @@ class TemplateReferences:
 
 
 def question_of(references: TemplateReferences, tenant_id: TenantId) -> PeopleQuestion | None:
-    """Return the lookup that validates the references, None if the directory is not needed."""
+    """Return the lookup that validates the references.
+
+    Returns None if the directory is not needed.
+    """
     question = PeopleQuestion(
         tenant_id,
         users=frozenset(user for _, user in references.users),
@@ -159,7 +180,7 @@ def question_of(references: TemplateReferences, tenant_id: TenantId) -> PeopleQu
 
 
 def directory_faults(references: TemplateReferences, answer: PeopleAnswer) -> Iterator[Fault]:
-    """Validate users, groups, label and membership rule by the answer of the directory."""
+    """Validate users, groups, label and membership rule with the directory."""
     yield from unknown_people(references.users, references.groups, answer)
     if references.label is not None and references.label not in answer.labels:
         detail = "This tenant has no such label. Leave it out, or choose a known one."

@@ -1,4 +1,7 @@
-"""Templates with their creators: one, pages newest first, and pages of the templates that a user may use."""
+"""Templates with their creators: one, all, or those for a user.
+
+Pages have the newest first.
+"""
 
 from collections.abc import Collection, Sequence
 
@@ -37,7 +40,10 @@ async def find_offered(
     user: UserId | None,
     member_of: Collection[GroupId],
 ) -> Page[TemplateRecord]:
-    """Read a page of the active templates that a user may use. An application (None) may use all."""
+    """Read a page of the active templates for a user.
+
+    An application (None) may use all.
+    """
     groups = [str(group) for group in member_of]
     values = (*_values(tx, kinds, page), None if user is None else str(user), groups)
     return _page(await tx.fetch(SQL["offered"], *values), page)

@@ -175,7 +175,10 @@ class TemplateService:
             return await records.find_offered(tx, area.offered_kinds, page, user=caller.user_id, member_of=member_of)
 
     async def _directory_faults(self, tenant_id: TenantId, shape: TemplateShape) -> tuple[Fault, ...]:
-        """Validate the users, groups, label and rule that a template names. No transaction may be open."""
+        """Validate the users, groups, label and rule of a template.
+
+        No transaction may be open.
+        """
         references = references_of(shape)
         question = question_of(references, tenant_id)
         if question is None:
@@ -204,7 +207,10 @@ class TemplateService:
 
 
 async def _tenant_faults(tx: Transaction, tenant_id: TenantId, shape: TemplateShape) -> tuple[Fault, ...]:
-    """Validate a template by itself and by the tenant's domains, guest templates and policies."""
+    """Validate a template by itself and by its tenant.
+
+    The tenant has domains, guest templates and policies.
+    """
     tenant = await tenant_records.find(tx, tenant_id)
     references = references_of(shape)
     template, policy = None, None

@@ -1,4 +1,7 @@
-"""Secrets of webhooks, encrypted with the key ring for their template, and their key rotation."""
+"""Encrypted secrets of webhooks, and their rotation.
+
+The key ring encrypts them for their template.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -53,12 +56,15 @@ class WebhookSecrets:
         return settled
 
     async def rotate(self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> RotatedSecret:
-        """Create a new secret. The previous one also signs for a day; older ones no longer do."""
+        """Create a new secret.
+
+        The previous one also signs for a day; older ones no longer do.
+        """
         made = self.new_secret()
         return RotatedSecret(made, await self._put(tx, tenant_id, template_id, made))
 
     async def make_first(self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
-        """Create a secret if there is none, so that calls can be signed.
+        """Create a secret if there is none, to sign calls.
 
         It is never shown. Receivers rotate it to get one that they know.
         """
@@ -75,7 +81,10 @@ class WebhookSecrets:
         return self.keyring.seal(secret.encode("ascii"), context_of(tenant_id, template_id))
 
     def _opened(self, sealed: bytes, tenant_id: TenantId, template_id: TemplateId) -> str:
-        """Decrypt a secret. One whose key is gone becomes an empty text, which no body can contain."""
+        """Decrypt a secret.
+
+        One whose key is gone becomes an empty text, which no body can contain.
+        """
         try:
             return self.keyring.open(sealed, context_of(tenant_id, template_id)).decode("ascii")
         except KeysUnusable:
@@ -88,7 +97,10 @@ async def forget(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) 
 
 
 async def sweep(tx: Transaction, *, before: datetime, most: int) -> int:
-    """Delete secrets of all tenants that no longer sign, as the worker's role. Returns their number."""
+    """Delete expired secrets of all tenants. Returns their number.
+
+    It needs the worker's role.
+    """
     return len(await tx.fetch(SQL["sweep"], before, most))
 
 

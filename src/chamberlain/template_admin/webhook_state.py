@@ -37,7 +37,10 @@ async def recover(tx: Transaction, webhooks: Sequence[WebhookKey]) -> None:
 
 
 async def disable(tx: Transaction, webhook: WebhookKey, *, reason: str, at: datetime) -> str | None:
-    """Disable a failing webhook. Returns the name of its template, None if it was disabled already."""
+    """Disable a failing webhook. Returns the name of its template.
+
+    Returns None if it was disabled already.
+    """
     row = await tx.fetch_row(SQL["disable"], *webhook, at, reason)
     return None if row is None else str(row["name"])
 
@@ -48,7 +51,7 @@ async def enable(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) 
 
 
 def callable_url(template: TemplateRecord | None) -> str | None:
-    """Return the URL of an active webhook that is not disabled, else None."""
+    """Return the URL of an active, enabled webhook, else None."""
     if template is None or template.disabled_reason is not None:
         return None
     webhook = kept_webhook(template.stored.content)

@@ -135,7 +135,7 @@ class OfferedMailboxTemplate(Struct, rename="camel", frozen=True):
 
 
 class OfferedGroupTemplate(Struct, rename="camel", frozen=True, kw_only=True):
-    """The part of a template of kind group or team that requesters need."""
+    """The part of a group or team template for requesters."""
 
     id: UUID
     kind: Literal["group", "team"]

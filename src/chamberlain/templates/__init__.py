@@ -1,4 +1,4 @@
-"""Templates of groups, teams, guests and mailboxes: values, naming rules, stored revisions and their cache.
+"""Templates: values, naming rules, stored revisions and their cache.
 
-Administration of templates is in `template_admin`.
+They are templates of groups, teams, guests and mailboxes. Administration of templates is in `template_admin`.
 """

@@ -1,7 +1,7 @@
-"""Cache of tenants and templates in a process, so that a submission need not read them.
+"""Cache of tenants and templates in a process.
 
-An entry may be stale. The write is refused if the cached revisions are no longer current (`accept_requests`). Callers
-use `refresh` before they refuse a request.
+A submission need not read them. An entry may be stale: the write is refused if the cached revisions are no longer
+current (`accept_requests`). Callers use `refresh` before they refuse a request.
 """
 
 from collections import OrderedDict

@@ -29,14 +29,14 @@ from chamberlain.tenants.models import Tenant
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The time of a draft and the id of its event, if it has one."""
+    """The time of a draft, and the id of its event."""
 
     event_id: EventId
     now: datetime
 
 
 class Asked(Protocol):
-    """The input of every draft. `noun` is the noun of the audit action.
+    """The input of every draft. `noun` is that of the audit action.
 
     With `ask_addresses` the write asks the directory for taken addresses.
     """

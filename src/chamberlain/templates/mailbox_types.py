@@ -1,4 +1,7 @@
-"""Types of mailboxes: properties of a single type, and the type of a body without a template."""
+"""Types of mailboxes: their special properties, and the type of a body.
+
+The type matters for a body without a template.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +15,10 @@ EQUIPMENT_TYPE = "equipmentType"
 
 @dataclass(frozen=True, slots=True)
 class Restricted:
-    """A property that only one type has, by its name in the API. A body with it is of that type."""
+    """A property of a single type, by its name in the API.
+
+    A body with it is of that type.
+    """
 
     name: str
     type: MailboxType
@@ -68,14 +74,20 @@ def inapplicable(sent: MailboxProperties, mailbox_type: MailboxType) -> tuple[Re
 
 
 def applicability_faults(sent: MailboxProperties, mailbox_type: MailboxType, pointer: str = "") -> Iterator[Fault]:
-    """Yield an error for each property that the type does not have. `pointer` is the parent's."""
+    """Yield an error for each property that the type lacks.
+
+    `pointer` is the parent's.
+    """
     for each in inapplicable(sent, mailbox_type):
         detail = f"{_has_none(each, mailbox_type)} Leave it out, or use {article(each.type)} template."
         yield Fault(pointer + each.pointer, "propertyNotApplicable", detail)
 
 
 def applicability_warnings(sent: MailboxProperties, mailbox_type: MailboxType) -> Iterator[str]:
-    """Yield a warning for each property that the type does not have, for tenants that only warn."""
+    """Yield a warning for each property that the type lacks.
+
+    Some tenants choose warnings instead of errors.
+    """
     for each in inapplicable(sent, mailbox_type):
         yield f"{_has_none(each, mailbox_type)} It is kept and has no effect."
 

@@ -1,4 +1,4 @@
-"""Revisions of templates of groups, teams, guests and mailboxes, their audiences, and webhook secrets."""
+"""Revisions of templates, their audiences, and webhook secrets."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -40,7 +40,10 @@ class FieldType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """The users who may use a template, named or as members of groups. No audience at all (None) is everyone."""
+    """The users who may use a template, directly or by group.
+
+    None instead of an audience is everyone.
+    """
 
     users: frozenset[UserId]
     groups: frozenset[GroupId]
@@ -48,7 +51,10 @@ class Audience:
 
 @dataclass(frozen=True, slots=True)
 class CustomField:
-    """A key of a request's metadata that a template gives a meaning. `choices` are the values of a choice."""
+    """A key of a request's metadata with a meaning for a template.
+
+    `choices` are the values of a choice.
+    """
 
     key: str
     label: str
@@ -71,7 +77,7 @@ class TemplateHead:
 
 @dataclass(frozen=True, slots=True)
 class StoredTemplate:
-    """A stored template: its head, and its JSON in the shape of its kind."""
+    """A stored template: its head, and its JSON by kind."""
 
     head: TemplateHead
     content: bytes
@@ -79,7 +85,10 @@ class StoredTemplate:
 
 @dataclass(frozen=True, slots=True)
 class GroupTemplate:
-    """A template of kind group or team. Rules for names are texts with placeholders, see naming.py."""
+    """A template of kind group or team.
+
+    Rules for names are texts with placeholders, see naming.py.
+    """
 
     head: TemplateHead
     audience: Audience | None
@@ -133,7 +142,10 @@ def compile_group_template(template: GroupTemplate) -> CompiledGroupTemplate:
 def template_fault(
     head: TemplateHead | None, kinds: AbstractSet[TemplateKind], pointer: str = "/templateId"
 ) -> Fault | None:
-    """Validate that a template exists (None if not), has one of these kinds and is active."""
+    """Validate that a template exists, fits the kinds and is active.
+
+    A head of None means that there is no such template.
+    """
     if head is None:
         return Fault(pointer, "templateUnknown", "There is no such template. Choose one from the list.")
     if head.kind not in kinds:
@@ -159,7 +171,10 @@ MAILBOX_KINDS = frozenset({TemplateKind.SHARED, TemplateKind.EQUIPMENT, Template
 
 @dataclass(frozen=True, slots=True)
 class MailboxTemplate:
-    """A template of kind shared, equipment or room. The address rule makes the local part, see naming.py."""
+    """A template of kind shared, equipment or room.
+
+    The address rule makes the local part, see naming.py.
+    """
 
     head: TemplateHead
     is_default: bool
@@ -220,7 +235,7 @@ def _missing(order: MailboxOrder, defaults: MailboxProperties) -> Mapping[str, A
 
 @dataclass(frozen=True, slots=True)
 class GuestTemplate:
-    """The guest rules of a template, and the treatment of guests who are present against them."""
+    """The guest rules of a template, and the treatment of violations."""
 
     name: str
     rules: GuestRules
@@ -274,9 +289,9 @@ def fate_of(*, has_webhook: bool, sent: str | None, present: str | None) -> Secr
 
 @dataclass(frozen=True, slots=True)
 class SigningSecrets:
-    """The secrets that sign a call: the newest, then the previous one during the overlap.
+    """The secrets that sign a call, newest first.
 
-    Empty if there is none, or none that the keys can decrypt.
+    The previous one is included during the overlap. There are none if the keys can decrypt none.
     """
 
     values: tuple[str, ...] = field(default=(), repr=False)
@@ -284,14 +299,17 @@ class SigningSecrets:
 
 @dataclass(frozen=True, slots=True)
 class RotatedSecret:
-    """A new secret. The previous one also signs until `previous_until`; None without a previous one."""
+    """A new secret.
+
+    The previous one also signs until `previous_until`; None without a previous one.
+    """
 
     made: str = field(repr=False)
     previous_until: datetime | None
 
 
 def overlap_end(now: datetime) -> datetime:
-    """Return the end of the overlap for a secret that is replaced now."""
+    """Return the end of the overlap for a replaced secret."""
     return now + OVERLAP
 
 

@@ -1,4 +1,4 @@
-"""Naming rules with placeholders, and the local part of an address from any name.
+"""Naming rules with placeholders, and local parts of addresses.
 
 A rule is parsed once, when a template is loaded, and expanded for each request. Values of placeholders are plain text
 and are never parsed as rules.
@@ -68,7 +68,7 @@ Part = str | Input | MetadataValue | CallerProperty | Counter
 
 @dataclass(frozen=True, slots=True)
 class NamingRule:
-    """A parsed rule, and whether its expansion needs a number or properties of the caller."""
+    """A parsed rule, and the values that its expansion needs."""
 
     parts: tuple[Part, ...]
     needs_counter: bool
@@ -160,9 +160,10 @@ def text_of(
 
 
 def local_part(text: str) -> str | None:
-    """Return the local part of an address for a text, None if no character is usable.
+    """Return the local part of an address for a text.
 
-    It may be longer than an address allows. The caller rejects or truncates it.
+    None means that no character is usable. The result may be longer than an address allows. The caller rejects or
+    truncates it.
     """
     # Combining marks of the decomposition are removed with all other invalid characters.
     small = text.lower() if text.isascii() else unicodedata.normalize("NFKD", text).lower().translate(LETTERS)
@@ -171,12 +172,12 @@ def local_part(text: str) -> str | None:
 
 
 def nickname_candidates(display_name: str, *, by_rule: str | None, request_id: RequestId | None) -> tuple[str, ...]:
-    """Return the possible mail nicknames of a group, best first; none if no character of its name is usable.
+    """Return the possible mail nicknames of a group, best first.
 
-    A naming rule gives exactly one: `by_rule`, its expansion. The display name gives two, the second with the first
-    eight digits of the requestId. These are truncated to the limit of an address, because a display name may be four
-    times as long. The expansion of a rule is not truncated, because the author of the template chose it. Without a
-    requestId only the best one is returned.
+    There is none if no character of the name is usable. A naming rule gives exactly one: `by_rule`, its expansion. The
+    display name gives two, the second with the first eight digits of the requestId. These are truncated to the limit of
+    an address, because a display name may be four times as long. The expansion of a rule is not truncated, because the
+    author of the template chose it. Without a requestId only the best one is returned.
     """
     if by_rule is not None:
         nickname = local_part(by_rule)

@@ -48,7 +48,7 @@ async def find_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence
 
 
 async def find_default(tx: Transaction, tenant_id: TenantId, kind: TemplateKind) -> StoredTemplate | None:
-    """Read the active default template of a mailbox kind, if there is one."""
+    """Read the active default template of a mailbox kind, or None."""
     row = await tx.fetch_row(SQL["find_default"], tenant_id, kind)
     return _stored(row) if row else None
 
@@ -68,22 +68,28 @@ async def find_naming(
     guest_template_id: TemplateId | None = None,
     guest_policy_id: PolicyId | None = None,
 ) -> StoredTemplate | None:
-    """Find a template, active or not, that names this guest template or guest policy."""
+    """Find a template that names this guest template or policy.
+
+    It may be inactive.
+    """
     ids = (None if each is None else str(each) for each in (guest_template_id, guest_policy_id))
     row = await tx.fetch_row(SQL["find_naming"], tenant_id, sorted(GROUP_KINDS), *ids)
     return _stored(row) if row else None
 
 
 async def lock(tx: Transaction, tenant_id: TenantId) -> None:
-    """Block other writes of templates and policies of this tenant until the transaction ends."""
+    """Block other writes of templates and policies of this tenant.
+
+    The lock lasts until the end of the transaction.
+    """
     await tx.execute(SQL["lock"], tenant_id)
 
 
 async def put(tx: Transaction, template: StoredTemplate, *, created_by: Actor) -> bool:
-    """Create a template, or a new revision if its content is new. Returns whether it changed.
+    """Create a template, or a new revision. Returns whether it changed.
 
-    The kind of a template never changes. A new default template replaces the previous one, which gets a new revision
-    too.
+    The same content makes no revision. The kind of a template never changes. A new default template replaces the
+    previous one, which gets a new revision too.
     """
     head = template.head
     await lock(tx, head.tenant_id)

@@ -1,4 +1,4 @@
-"""Validate the metadata of requests by the custom fields of a template, and the areas of templates."""
+"""Validate metadata by custom fields, and list the template areas."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -28,9 +28,9 @@ def field_faults(fields: Sequence[CustomField], metadata: Metadata | None) -> It
 
 
 def default_faults(fields: Sequence[CustomField], metadata: Metadata | None, pointer: str) -> Iterator[Fault]:
-    """Validate the default values of a template. Required fields may be empty for the requester to fill.
+    """Validate the default values of a template.
 
-    `pointer` is the parent of the metadata.
+    Required fields may be empty for the requester to fill. `pointer` is the parent of the metadata.
     """
     values = metadata or {}
     for field in fields:
@@ -72,7 +72,10 @@ def is_missing(value: Value | None) -> bool:
 
 
 def what_is_wrong(field: CustomField, value: Value) -> str | None:
-    """Return the second half of the error message for an invalid value, None if it is valid."""
+    """Return the second half of the error message for a value.
+
+    None means that the value is valid.
+    """
     match field.type:
         case FieldType.BOOLEAN:
             return None if isinstance(value, bool) else "is true or false, without quotation marks."
@@ -86,8 +89,10 @@ def what_is_wrong(field: CustomField, value: Value) -> str | None:
 
 
 def fault_at(field: CustomField, code: str, detail: str, pointer: str = "") -> Fault:
-    """A fault that points to the field (RFC 6901, 3: tilde and slash are escaped); `pointer` is that of the
-    metadata's parent."""
+    """Return a fault that points to the field.
+
+    Tilde and slash are escaped (RFC 6901, 3). `pointer` is that of the metadata's parent.
+    """
     return Fault(f"{pointer}/metadata/{field.key.replace('~', '~0').replace('/', '~1')}", code, detail)
 
 
@@ -95,13 +100,16 @@ NO_GROUPS: frozenset[GroupId] = frozenset()
 
 
 def audience_groups(audience: Audience | None, user: UserId | None) -> frozenset[GroupId]:
-    """Return the groups of the audience, none if the user is named or is an application (None)."""
+    """Return the groups of the audience that decide about the user.
+
+    There are none if the user is named or is an application (None).
+    """
     return NO_GROUPS if audience is None or user is None or user in audience.users else audience.groups
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateArea:
-    """The kinds of templates in an area, the kinds that are offered, and the permissions for both."""
+    """The kinds of an area, the offered kinds, and their permissions."""
 
     kinds: frozenset[TemplateKind]
     administer: Operation

@@ -73,7 +73,7 @@ CustomFields = Annotated[tuple[CustomFieldShape, ...], Meta(max_length=64)]
 
 
 def custom_field_faults(fields: Sequence[CustomFieldShape], pointer: str) -> Iterator[Fault]:
-    """Validate custom fields together: unique keys and values, and choices only where allowed."""
+    """Validate custom fields: unique keys and values, permitted choices."""
     seen: set[str] = set()
     for place, each in enumerate(fields):
         here = join_pointer(pointer, place)
@@ -102,7 +102,10 @@ def to_custom_field(shape: CustomFieldShape) -> CustomField:
 
 
 class AudienceShape(Shape, frozen=True, kw_only=True):
-    """These users, and the members of these groups. A template without an audience is for everyone."""
+    """These users, and the members of these groups.
+
+    A template without an audience is for everyone.
+    """
 
     users: ManyIds = ()
     groups: ManyIds = ()
@@ -129,7 +132,10 @@ _MembershipRule = Annotated[str, lines(3072, minimum=1)]
 
 
 class GroupNamingShape(Shape, frozen=True, kw_only=True):
-    """How names are made; without a rule for the mail nickname it follows the display name."""
+    """The naming rules.
+
+    Without a rule for the mail nickname it follows the display name.
+    """
 
     display_name: Name = "{input}"
     mail_nickname: Name | None = None
@@ -200,7 +206,10 @@ def group_template_faults(shape: GroupTemplateShape, pointer: str = "") -> Itera
 
 
 def to_group_template(shape: GroupTemplateShape, *, tenant_id: TenantId, revision: int) -> GroupTemplate:
-    """Convert to the value of the rules, without description, labels of choices and webhook."""
+    """Convert to the template that rules use.
+
+    It has no description, labels of choices and webhook.
+    """
     return GroupTemplate(
         head=TemplateHead(
             tenant_id=tenant_id,
@@ -232,7 +241,10 @@ _Domains = Annotated[tuple[Domain, ...], Meta(max_length=1000)]
 
 
 class GuestsShape(Shape, frozen=True, kw_only=True):
-    """Users who may add guests, and domains of guests. No allowed domains means all but the blocked ones."""
+    """Users who may add guests, and domains of guests.
+
+    No allowed domains means all but the blocked ones.
+    """
 
     allowed: bool
     added_by: Literal["members", "owners", "administrators"] = "owners"
@@ -353,7 +365,10 @@ class MailboxDefaultsShape(MailboxPropertiesShape, frozen=True, kw_only=True, om
 
 
 class MailboxNamingShape(Shape, frozen=True, kw_only=True):
-    """How the local part of the address is made; names stay as they are sent."""
+    """The rule for the local part of the address.
+
+    Names stay as they are sent.
+    """
 
     address: Name = "{input}"
 
@@ -406,7 +421,10 @@ def mailbox_template_faults(shape: MailboxTemplateShape, pointer: str = "") -> I
 
 
 def mailbox_domain_faults(shape: MailboxTemplateShape, domains: Collection[str], pointer: str = "") -> Iterator[Fault]:
-    """A fault for each domain of it that is none of the tenant's; addresses are made in lower case."""
+    """Yield a fault for each domain that is not the tenant's.
+
+    Addresses are in lower case.
+    """
     for place, domain in (("domain", shape.domain), ("defaults/domain", shape.defaults.domain)):
         if domain and domain.lower() not in domains:
             detail = f"{domain} is no verified domain of this tenant. Choose another, or leave it out."
@@ -414,7 +432,10 @@ def mailbox_domain_faults(shape: MailboxTemplateShape, domains: Collection[str],
 
 
 def to_mailbox_template(shape: MailboxTemplateShape, *, tenant_id: TenantId, revision: int) -> MailboxTemplate:
-    """Return the parts of a template that rules use, without its description, labels of choices and webhook."""
+    """Convert to the template that rules use.
+
+    It has no description, labels of choices and webhook.
+    """
     return MailboxTemplate(
         head=TemplateHead(
             tenant_id=tenant_id,
@@ -435,7 +456,10 @@ def to_mailbox_template(shape: MailboxTemplateShape, *, tenant_id: TenantId, rev
 
 
 def _impossible_fields(shape: MailboxTemplateShape, pointer: str) -> Iterator[Fault]:
-    """Find required fields that no mailbox of this kind may have, since no body could satisfy them."""
+    """Find required fields that no mailbox of this kind may have.
+
+    No body could satisfy them.
+    """
     if shape.kind == "equipment":
         return
     for place, each in enumerate(shape.custom_fields):

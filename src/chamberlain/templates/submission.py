@@ -1,4 +1,4 @@
-"""Submit requests: draft them from the template cache until one is written or refused."""
+"""Submit requests: retry drafts from the cache until written or refused."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -37,7 +37,10 @@ Outcome: TypeAlias = Written | Replayed | NameTaken | AddressTaken
 
 @value(frozen=True, slots=True)
 class Basis:
-    """The cached tenant and template of a draft. With `ask_addresses` the write asks for taken addresses."""
+    """The cached tenant and template of a draft.
+
+    With `ask_addresses` the write asks for taken addresses.
+    """
 
     entry: Entry
     ask_addresses: bool
@@ -92,9 +95,10 @@ class Submitter:
         raise Unavailable("overloaded", "The template changes faster than it can be read. Send the request again.")
 
     async def earlier(self, caller: Caller, submission: Submission) -> Replayed | None:
-        """Find the request of the submission's idempotency key. Raises KeyReused if its body was different.
+        """Find the request of the submission's idempotency key.
 
-        That request may be the cause of a conflict. Without a conflict, the write itself checks the key.
+        Raises KeyReused if its body was different. That request may be the cause of a conflict. Without a conflict, the
+        write itself checks the key.
         """
         if submission.idempotency is None:
             return None
@@ -118,6 +122,9 @@ def again(caller: Caller, replayed: Replayed) -> Accepted:
 
 
 async def next_number(tx: Transaction, template_id: TemplateId, rule: str) -> int:
-    """Draw a new number for a naming rule of a template. It stays used after a rollback."""
+    """Draw a new number for a naming rule of a template.
+
+    It stays used after a rollback.
+    """
     (row,) = await tx.fetch("SELECT chamberlain.next_number($1, $2) AS number", template_id, rule)
     return int(row["number"])

@@ -1,4 +1,7 @@
-"""The webhook of a template: as it is sent, perhaps with a secret, and as it is stored, always without."""
+"""The webhook of a template, as sent and as stored.
+
+A stored webhook never has a secret.
+"""
 
 from typing import Annotated
 
@@ -42,7 +45,10 @@ class WebhookShape(Shape, frozen=True, kw_only=True):
 
 
 class WebhookBody(WebhookShape, frozen=True, kw_only=True):
-    """The same as it is sent. Without a secret the one there is stays, and where there is none one is made."""
+    """The webhook as it is sent, with an optional secret.
+
+    Without one the stored secret stays. A first webhook without a secret gets a new one.
+    """
 
     secret: WebhookSecret | None = None
 

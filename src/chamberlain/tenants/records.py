@@ -76,7 +76,10 @@ async def issuers_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Seque
 
 
 async def holders_of(tx: Transaction, issuers: Sequence[tuple[str, str | None]]) -> Sequence[Issuer]:
-    """Find the owners of issuers, each given with its tid; in the worker's role."""
+    """Find the owners of issuers, each given with its tid.
+
+    It needs the worker's role.
+    """
     rows = await tx.fetch(SQL["holders"], [issuer for issuer, _ in issuers], [tid for _, tid in issuers])
     return [_issuer(row) for row in rows]
 

@@ -58,7 +58,10 @@ class LimitsShape(Shape, frozen=True, kw_only=True):
 
 
 class IssuerShape(Shape, frozen=True, kw_only=True):
-    """An issuer of tokens for the tenant; `audiences` maps identifiers in `aud` to audiences."""
+    """An issuer of tokens for the tenant.
+
+    `audiences` maps identifiers in `aud` to audiences.
+    """
 
     issuer: _IssuerAddress
     tid: Name | None = None

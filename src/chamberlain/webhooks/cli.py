@@ -35,7 +35,10 @@ def try_webhook(call: Call, template: Template, *, idempotency_key: Key = None) 
 @webhooks.command("rotate")
 @calls
 def rotate_webhook(call: Call, template: Template, *, idempotency_key: Key = None) -> None:
-    """Rotate the secret, and show it once. The old one is valid for another 24 hours."""
+    """Rotate the secret, and show it once.
+
+    The old one is valid for another 24 hours.
+    """
     with call.service(Area.ADMIN) as service:
         shelf, found = find_template(service, template)
         show(call, service.post(shelf.rotate_webhook, str(found["id"]), body={}, key=idempotency_key))

@@ -153,7 +153,10 @@ TEST_CODES = (*ROTATE_CODES, "stateDoesNotAllow")
 
 
 class DeliveryPage(Struct, rename="camel", frozen=True):
-    """A page of deliveries, newest first. `nextCursor` is null on the last one."""
+    """A page of deliveries, newest first.
+
+    `nextCursor` is null on the last one.
+    """
 
     items: tuple[Delivery, ...]
     next_cursor: str | None

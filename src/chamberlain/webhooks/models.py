@@ -45,7 +45,7 @@ class WebhookCall:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The reply to a call: a status and the start of the answer.
+    """The reply to a call: a status and the answer's start.
 
     Without an answer it has an error. `retry_after` is the wait that the receiver requested.
     """

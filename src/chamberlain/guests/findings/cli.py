@@ -77,5 +77,8 @@ def confirm_finding(
     comment: Annotated[str | None, typer.Option(help="Comment for the audit trail.")] = None,
     idempotency_key: Key = None,
 ) -> None:
-    """Confirm in a review that a guest stays. For administrators, and for owners if the policy allows it."""
+    """Confirm in a review that a guest stays.
+
+    For administrators, and for owners if the policy allows it.
+    """
     act(call, operations.CONFIRM_FINDING, finding, comment, idempotency_key)

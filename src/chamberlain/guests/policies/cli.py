@@ -95,7 +95,10 @@ def simulate_policy(
         typer.Option(metavar="SITE", help="Only this site, by name, address or id; repeatable."),
     ] = None,
 ) -> None:
-    """Simulate a policy on some groups and sites, or on all. Nothing is changed."""
+    """Simulate a policy on some groups and sites, or on all.
+
+    Nothing is changed.
+    """
     chosen = (("groupIds", GROUP, group), ("siteIds", SITE, site))
     with call.service(Area.ADMIN) as service:
         body = {name: [managed.id_of(service, each) for each in named] for name, managed, named in chosen if named}

@@ -202,7 +202,7 @@ class _Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """The end of the idle time, or None if it has no end.
+    """The end of the idle time, or None without an end.
 
     It is valid while the digest of the run's input is the same.
     """
@@ -229,7 +229,7 @@ class AssignedPolicy:
         return AppliedPolicy(self.id, self.rules, self.assigned_at or now, self.is_begun)
 
     def is_idle(self, present: Membership, *, now: datetime) -> bool:
-        """Return whether a run has no effect, so that no timer is needed."""
+        """Return whether a run has no effect and needs no timer."""
         if self.idle is None or not self.is_begun or (self.idle.until is not None and self.idle.until <= now):
             return False
         return self.idle.digest == self.digest(present)

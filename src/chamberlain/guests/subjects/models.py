@@ -61,7 +61,10 @@ class SubjectRecord:
 
     @property
     def has_changed_type(self) -> bool:
-        """Return whether a group became a site, or vice versa, since the template was assigned."""
+        """Return whether the type changed since the template was assigned.
+
+        A group can become a site, and vice versa.
+        """
         was = self.assigned_type
         return self.assignment.template_id is not None and was is not None and was is not self.entry.type
 
