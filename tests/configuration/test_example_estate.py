@@ -5,7 +5,7 @@ from chamberlain.core.ids import TenantId
 from chamberlain.embedded.directory.estate import read_estate
 from chamberlain.embedded.example import example_estate
 from chamberlain.embedded.identity.clients import read_clients
-from chamberlain.templates.models import compile_group_template
+from chamberlain.templates.rules import compile_group_template
 from chamberlain.templates.schema import GroupTemplateShape, MailboxTemplateShape, to_group_template
 
 CONFIGURATION = read_configuration(example_estate())

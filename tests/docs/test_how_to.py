@@ -7,7 +7,7 @@ from chamberlain.database.migrate import ROLES
 from chamberlain.observability import metrics
 from chamberlain.queue.models import MOST_COUNTED
 from chamberlain.requests.retries import ENDS, spoken
-from chamberlain.templates.naming import local_part
+from chamberlain.templates.rules import local_part
 from tests.databases import Databases
 from tests.docs.pages import ROOT, named, rows, section
 from tests.estates import ESTATE

@@ -19,9 +19,7 @@ from chamberlain.mailboxes.wire import MAILBOX, MailboxBody
 from chamberlain.template_admin.documents import MAILBOX_TEMPLATE
 from chamberlain.template_admin.models import kind_faults
 from chamberlain.templates.mailbox_types import RESTRICTED, applicability_faults
-from chamberlain.templates.models import template_fault
-from chamberlain.templates.naming import LOCAL_PART_LENGTH
-from chamberlain.templates.rules import default_faults
+from chamberlain.templates.rules import LOCAL_PART_LENGTH, default_faults, template_fault
 from chamberlain.templates.schema import (
     MailboxTemplateBody,
     custom_field_faults,

@@ -11,7 +11,8 @@ from chamberlain.app.routes import ENDPOINTS
 from chamberlain.changes.models import Event, EventType
 from chamberlain.core.ids import EventId, TemplateId, TenantId, TraceId
 from chamberlain.events.outbox import PAYLOAD_LIMIT, TOLD, payload_document
-from chamberlain.templates.models import OVERLAP, TemplateHead, TemplateKind
+from chamberlain.template_admin.models import OVERLAP
+from chamberlain.templates.models import TemplateHead, TemplateKind
 from chamberlain.webhooks.addresses import Resolver
 from chamberlain.webhooks.endpoints import RotatedSecret
 from chamberlain.webhooks.jobs import UNSIGNED

@@ -26,7 +26,8 @@ from chamberlain.requests.models import (
     begin_steps,
 )
 from chamberlain.templates.drafts import Moment
-from chamberlain.templates.models import GroupTemplate, compile_group_template
+from chamberlain.templates.models import GroupTemplate
+from chamberlain.templates.rules import compile_group_template
 from tests.auth.editor_values import NOW, TRACE
 from tests.groups.group_values import ADA, ANSWER, BEN, GROUP_HEAD, ORDER, REQUEST, TEAM_HEAD, TEMPLATE, TENANT, WANTED
 from tests.mailboxes.mailbox_values import HOUSE, USER

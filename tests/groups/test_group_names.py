@@ -5,7 +5,7 @@ import pytest
 from chamberlain.directory.models import PeopleAnswer
 from chamberlain.groups.models import GroupNames, GroupOrder, Numbers
 from chamberlain.groups.rules import address_taken, free_addresses, names_of
-from chamberlain.templates.models import compile_group_template
+from chamberlain.templates.rules import compile_group_template
 from tests.groups.group_values import ORDER, REQUEST, TEMPLATE
 
 pytestmark = pytest.mark.pure

@@ -7,7 +7,8 @@ from chamberlain.directory.models import PeopleQuestion
 from chamberlain.groups.rules import caller_question, people_question
 from chamberlain.requests.approvals import approvers_question
 from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
-from chamberlain.templates.models import Audience, CustomField, FieldType, compile_group_template
+from chamberlain.templates.models import Audience, CustomField, FieldType
+from chamberlain.templates.rules import compile_group_template
 from tests.groups.group_values import ADA, BEN, CLEO, DARA, ELI, LABEL, NAMES, NOBODY, ORDER, STAFF, TEMPLATE, TENANT
 
 pytestmark = pytest.mark.pure

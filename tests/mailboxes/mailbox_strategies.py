@@ -7,7 +7,7 @@ from typing import cast
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from chamberlain.templates.naming import LOCAL_PART_LENGTH, local_part
+from chamberlain.templates.rules import LOCAL_PART_LENGTH, local_part
 from tests.estates import ADA, BEN, CLEO, DARA, NOBODY, PROJECT_GROUP, ROOM_MAILBOX, SHARED_MAILBOX
 
 Body = dict[str, object]

@@ -8,7 +8,8 @@ from chamberlain.auth.models import ActorType, Caller
 from chamberlain.core.ids import ClientId, TemplateId
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, MailboxType, PermissionLevel, RoomEquipment
 from chamberlain.mailboxes.rules import MailboxNames, MailboxSituation, domain_of, names_of, situation_of
-from chamberlain.templates.models import MailboxTemplate, TemplateHead, TemplateKind, compile_mailbox_template
+from chamberlain.templates.models import MailboxTemplate, TemplateHead, TemplateKind
+from chamberlain.templates.rules import compile_mailbox_template
 from chamberlain.tenants.models import Tenant
 from tests.groups.group_values import ADA, BEN, CLEO, REQUEST, TENANT
 
@@ -31,6 +32,7 @@ SHARED = MailboxTemplate(
         name="Shared mailbox",
         active=True,
     ),
+    type=MailboxType.SHARED,
     is_default=True,
     audience=None,
     domain=None,
@@ -39,8 +41,10 @@ SHARED = MailboxTemplate(
     custom_fields=(),
     approval=None,
 )
-EQUIPMENT = replace(SHARED, head=replace(SHARED.head, kind=TemplateKind.EQUIPMENT, name="Equipment"))
-ROOM = replace(SHARED, head=replace(SHARED.head, kind=TemplateKind.ROOM, name="Room"), domain="rooms.estate.example")
+EQUIPMENT_HEAD = replace(SHARED.head, kind=TemplateKind.EQUIPMENT, name="Equipment")
+EQUIPMENT = replace(SHARED, head=EQUIPMENT_HEAD, type=MailboxType.EQUIPMENT)
+ROOM_HEAD = replace(SHARED.head, kind=TemplateKind.ROOM, name="Room")
+ROOM = replace(SHARED, head=ROOM_HEAD, type=MailboxType.ROOM, domain="rooms.estate.example")
 TEMPLATES = {MailboxType.SHARED: SHARED, MailboxType.EQUIPMENT: EQUIPMENT, MailboxType.ROOM: ROOM}
 
 USER = Caller(

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from chamberlain.directory.mailboxes import MailboxOrder
 from chamberlain.mailboxes.rules import MailboxNames, address_taken, comparison_form, domain_of, name_taken, names_of
-from chamberlain.templates.models import MailboxTemplate, compile_mailbox_template
+from chamberlain.templates.models import MailboxTemplate
+from chamberlain.templates.rules import compile_mailbox_template
 from tests.mailboxes.mailbox_values import EQUIPMENT, HOUSE, ORDER, ROOM, SHARED
 
 pytestmark = pytest.mark.pure

@@ -12,7 +12,8 @@ from chamberlain.groups.dry_run import GroupDryRun, has_number, plan_dry_run
 from chamberlain.groups.rules import Situation, names_of
 from chamberlain.requests.approvals import NO_REQUEST, LevelDryRun
 from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
-from chamberlain.templates.models import GroupTemplate, compile_group_template
+from chamberlain.templates.models import GroupTemplate
+from chamberlain.templates.rules import compile_group_template
 from tests.groups.group_values import ADA, ANSWER, BEN, CLEO, DARA, GROUP_HEAD, ORDER, TEMPLATE
 from tests.mailboxes.mailbox_values import HOUSE, USER
 

@@ -10,9 +10,8 @@ from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import TemplateId, TenantId
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.template_admin.documents import TemplateBody, identified, stored_template, webhook_of
-from chamberlain.template_admin.models import TemplateRecord, in_area
+from chamberlain.template_admin.models import COLLAB, MAIL, TemplateArea, TemplateRecord, in_area
 from chamberlain.template_admin.service import TemplateService
-from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
 
 TENANT_ID = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 ROOM = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))

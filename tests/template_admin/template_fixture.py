@@ -13,10 +13,9 @@ from chamberlain.core.ids import TemplateId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.secrets.keyring import Keyring
 from chamberlain.template_admin.documents import COLLAB_TEMPLATE, MAILBOX_TEMPLATE, TemplateBody
-from chamberlain.template_admin.models import TemplateRecord
+from chamberlain.template_admin.models import MAIL, TemplateArea, TemplateRecord
 from chamberlain.template_admin.service import TemplateService
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
-from chamberlain.templates.rules import MAIL, TemplateArea
 from tests.estates import TRACE, Estate
 
 ANY = Edit(None, TRACE)

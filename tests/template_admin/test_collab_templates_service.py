@@ -12,7 +12,7 @@ import pytest
 from chamberlain.auth.models import Caller, Edit
 from chamberlain.core.errors import Conflict, Forbidden, NotFound, NotPossible, Stale, TryAgain, Unavailable
 from chamberlain.core.ids import TemplateId, TenantId, UserId
-from chamberlain.templates.rules import COLLAB
+from chamberlain.template_admin.models import COLLAB
 from tests.estates import ADA, BEN, ESTATE, INTERNAL, NOBODY, OTHER_HOUSE, PROJECT_GROUP, TRACE, ZOE, Estate, caller_of
 from tests.requests.request_services import PREFIX, administrator, application
 from tests.template_admin.template_fixture import KEYRING, TemplateFixture, content

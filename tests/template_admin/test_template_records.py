@@ -8,6 +8,11 @@ from chamberlain.auth.models import SERVICE
 from chamberlain.changes.models import Change, Content, Subject
 from chamberlain.core.errors import NotFound
 from chamberlain.template_admin.models import (
+    COLLAB,
+    MAIL,
+    SecretFate,
+    SettledSecret,
+    TemplateArea,
     TemplateRecord,
     created,
     default_lost,
@@ -18,8 +23,7 @@ from chamberlain.template_admin.models import (
     replaced,
     secret_rotated,
 )
-from chamberlain.templates.models import FieldType, SecretFate, SettledSecret, StoredTemplate, TemplateKind
-from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
+from chamberlain.templates.models import FieldType, StoredTemplate, TemplateKind
 from tests.auth.editor_values import EDITOR, NOW, TRACE
 from tests.groups.group_values import GROUP_HEAD, TENANT
 

@@ -10,7 +10,8 @@ from chamberlain.core.errors import BodyInvalid, Fault
 from chamberlain.core.ids import TenantId, UserId
 from chamberlain.requests.models import ApprovalMode, Approver, ApproverType
 from chamberlain.template_admin.documents import read_template, template_faults
-from chamberlain.templates.models import Audience, CustomField, FieldType, TemplateKind, compile_group_template
+from chamberlain.templates.models import Audience, CustomField, FieldType, TemplateKind
+from chamberlain.templates.rules import compile_group_template
 from chamberlain.templates.schema import GroupTemplateShape, GuestTemplateShape, MailboxTemplateShape, to_group_template
 from chamberlain.templates.webhook import WebhookShape
 

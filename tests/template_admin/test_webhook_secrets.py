@@ -11,8 +11,8 @@ import pytest
 from chamberlain.core.ids import TemplateId, TenantId
 from chamberlain.secrets.keyring import Keyring, KeysUnusable
 from chamberlain.template_admin import webhook_secrets
+from chamberlain.template_admin.models import RotatedSecret, SecretFate, SettledSecret
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
-from chamberlain.templates.models import RotatedSecret, SecretFate, SettledSecret
 from chamberlain.templates.webhook import WebhookBody
 from tests.estates import CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, PROJECT_GROUP, Estate
 

@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 import pytest
 
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, PermissionLevel, RoomEquipment
-from chamberlain.templates.models import MAILBOX_KINDS, compile_mailbox_template, completed
-from chamberlain.templates.naming import NamingRuleInvalid
+from chamberlain.templates.models import MAILBOX_KINDS
+from chamberlain.templates.rules import NamingRuleInvalid, compile_mailbox_template, completed
 from tests.groups.group_values import BEN, CLEO
 from tests.mailboxes.mailbox_values import EVERY_PROPERTY, ORDER, SHARED
 
@@ -63,8 +63,8 @@ def test_it_knows_what_its_address_needs() -> None:
     plain = compile_mailbox_template(SHARED)
     numbered = compile_mailbox_template(replace(SHARED, address_rule="{user.department}-{input}-{counter:3}"))
 
-    assert (plain.needs_numbers, plain.needs_properties) == (False, False)
-    assert (numbered.needs_numbers, numbered.needs_properties) == (True, True)
+    assert (plain.address.needs_counter, plain.address.needs_properties) == (False, False)
+    assert (numbered.address.needs_counter, numbered.address.needs_properties) == (True, True)
 
 
 def test_it_rejects_a_rule_that_is_none() -> None:

@@ -7,12 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chamberlain.core.ids import RequestId
-from chamberlain.templates.naming import (
+from chamberlain.templates.models import CallerProperty, Counter, Input, MetadataValue
+from chamberlain.templates.rules import (
     LOCAL_PART_LENGTH,
-    CallerProperty,
-    Counter,
-    Input,
-    MetadataValue,
     NamingRuleInvalid,
     expand,
     local_part,

@@ -3,15 +3,8 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.core.ids import GroupId
-from chamberlain.templates.models import (
-    Audience,
-    TemplateHead,
-    TemplateKind,
-    compile_group_template,
-    template_fault,
-    template_not_allowed,
-)
-from chamberlain.templates.naming import NamingRuleInvalid
+from chamberlain.templates.models import Audience, TemplateHead, TemplateKind
+from chamberlain.templates.rules import NamingRuleInvalid, compile_group_template, template_fault, template_not_allowed
 from tests.groups.group_values import ADA, GROUP_HEAD, STAFF, TEAM_HEAD, TEMPLATE
 
 pytestmark = pytest.mark.pure

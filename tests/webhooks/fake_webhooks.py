@@ -9,9 +9,7 @@ from chamberlain.auth.models import Caller
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import DeliveryId, EventId, RequestId, TemplateId, TenantId
 from chamberlain.core.paging import Page, PageWanted, Position
-from chamberlain.template_admin.models import RotatedWebhook, TemplateRecord
-from chamberlain.templates.models import no_webhook
-from chamberlain.templates.rules import TemplateArea
+from chamberlain.template_admin.models import RotatedWebhook, TemplateArea, TemplateRecord, no_webhook
 from chamberlain.templates.webhook import kept_webhook
 from chamberlain.webhooks.models import Attempt, DeliveryFilter, DeliveryRecord, DeliverySpan, DeliveryState
 from chamberlain.webhooks.rules import present_delivery

@@ -10,9 +10,8 @@ from chamberlain.core.errors import Stale
 from chamberlain.core.ids import TemplateId
 from chamberlain.template_admin import webhook_state
 from chamberlain.template_admin.documents import decode_template
-from chamberlain.template_admin.models import TemplateRecord
+from chamberlain.template_admin.models import COLLAB, TemplateRecord
 from chamberlain.template_admin.wire import TemplateWebhook, encode_webhook
-from chamberlain.templates.rules import COLLAB
 from tests.estates import ADA, ESTATE, PROJECT_GROUP, TRACE, Estate, apply, changed_estate
 from tests.requests.request_services import administrator
 from tests.template_admin.template_fixture import TemplateFixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chamberlain.templates.rules import COLLAB
+from chamberlain.template_admin.models import COLLAB
 from tests.databases import Databases
 from tests.estates import ADA, PROJECT_GROUP, Estate, apply, changed_estate, open_estate
 from tests.requests.request_services import administrator

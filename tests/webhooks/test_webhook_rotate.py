@@ -13,9 +13,8 @@ from chamberlain.core.errors import Forbidden, KeyReused, NotFound, Stale
 from chamberlain.core.idempotency import KeptAnswer
 from chamberlain.core.ids import TemplateId
 from chamberlain.template_admin import webhook_secrets
-from chamberlain.template_admin.models import RotatedWebhook
+from chamberlain.template_admin.models import COLLAB, MAIL, RotatedWebhook, TemplateArea
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
-from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
 from tests.estates import ADA, BEN, ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, TRACE, ZOE, Estate
 from tests.requests.request_services import act, administrator, application
 from tests.template_admin.template_fixture import KEYRING, TemplateFixture

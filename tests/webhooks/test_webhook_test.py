@@ -18,8 +18,8 @@ from chamberlain.core.errors import Conflict, Forbidden, KeyReused, NotFound
 from chamberlain.core.idempotency import KeptAnswer
 from chamberlain.core.ids import TemplateId
 from chamberlain.template_admin import webhook_secrets, webhook_state
+from chamberlain.template_admin.models import COLLAB, MAIL, TemplateArea
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
-from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
 from chamberlain.webhooks.addresses import Address, Network
 from chamberlain.webhooks.models import Attempt
 from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, Sender

@@ -23,7 +23,7 @@ from chamberlain.mailboxes.models import alias_of, wanted_mailbox
 from chamberlain.mailboxes.rules import comparison_form
 from chamberlain.requests.approvals import NO_REQUEST
 from chamberlain.templates.models import GroupTemplate, MailboxTemplate, TemplateKind
-from chamberlain.templates.naming import local_part
+from chamberlain.templates.rules import local_part
 from chamberlain.tenants.models import Tenant
 
 # A body names at most so many owners (docs/reference/api.md).

@@ -26,7 +26,8 @@ from chamberlain.mailboxes.models import alias_of, mailbox_result
 from chamberlain.mailboxes.rules import comparison_form, readers_of
 from chamberlain.mailboxes.wire import read_mailbox_order, write_mailbox_order
 from chamberlain.requests.models import RequestResult
-from chamberlain.templates.models import MailboxTemplate, TemplateKind, completed
+from chamberlain.templates.models import MailboxTemplate, TemplateKind
+from chamberlain.templates.rules import completed
 
 Digest = Annotated[str, shaped("sha256:[0-9a-f]{64}", "must be the digest of a preview", 71)]
 

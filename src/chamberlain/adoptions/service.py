@@ -50,7 +50,8 @@ from chamberlain.mailboxes import records as mailbox_records
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import JobKind
 from chamberlain.templates.cache import Catalog, Entry
-from chamberlain.templates.models import GroupTemplate, MailboxTemplate, TemplateHead, template_fault
+from chamberlain.templates.models import GroupTemplate, MailboxTemplate, TemplateHead
+from chamberlain.templates.rules import template_fault
 from chamberlain.tenants.models import Tenant
 
 

@@ -23,7 +23,7 @@ from chamberlain.core.ids import TemplateId
 from chamberlain.database.transactions import Database
 from chamberlain.secrets.keyring import Keyring, KeysFile, load_keyring, new_key
 from chamberlain.template_admin import webhook_secrets
-from chamberlain.templates.models import WebhookKey
+from chamberlain.template_admin.models import WebhookKey
 from chamberlain.tenants import records as tenant_records
 
 

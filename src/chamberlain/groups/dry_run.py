@@ -12,7 +12,7 @@ from chamberlain.groups.models import GroupNames, Numbers
 from chamberlain.groups.rules import Situation, address_taken, names_of, plan_group, wanted_in
 from chamberlain.requests.approvals import LevelDryRun, levels_of, named, nobody_approves
 from chamberlain.templates.models import TemplateHead
-from chamberlain.templates.naming import NINES
+from chamberlain.templates.rules import NINES
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ from chamberlain.requests.steps import (
     with_caller,
 )
 from chamberlain.templates.cache import Revisions
-from chamberlain.templates.models import GroupTemplate, template_not_allowed
+from chamberlain.templates.models import GroupTemplate
+from chamberlain.templates.rules import template_not_allowed
 
 # A group counts as created when the directory shows it.
 NOT_SHOWN = TryAgain(timedelta(seconds=5), "The directory says that the group is made, and does not show it.")

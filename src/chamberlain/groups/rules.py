@@ -20,8 +20,16 @@ from chamberlain.requests.events import RequestSummary
 from chamberlain.requests.models import ApprovalRule, Draft, RequestKind
 from chamberlain.templates.drafts import Moment, draft_from
 from chamberlain.templates.models import CompiledGroupTemplate, GroupTemplate, TemplateHead, TemplateKind
-from chamberlain.templates.naming import DISPLAY_NAME_LENGTH, LOCAL_PART_LENGTH, expand, nickname_candidates
-from chamberlain.templates.rules import audience_groups, field_faults, named_users, unknown_user_faults
+from chamberlain.templates.rules import (
+    DISPLAY_NAME_LENGTH,
+    LOCAL_PART_LENGTH,
+    audience_groups,
+    expand,
+    field_faults,
+    named_users,
+    nickname_candidates,
+    unknown_user_faults,
+)
 from chamberlain.tenants.models import Tenant
 
 

@@ -39,7 +39,8 @@ from chamberlain.requests.visibility import visible_owner
 from chamberlain.templates import submission as template_submission
 from chamberlain.templates.cache import Catalog
 from chamberlain.templates.drafts import Moment
-from chamberlain.templates.models import GroupTemplate, TemplateKind, template_fault, template_not_allowed
+from chamberlain.templates.models import GroupTemplate, TemplateKind
+from chamberlain.templates.rules import template_fault, template_not_allowed
 from chamberlain.templates.submission import Basis, Submitter, again
 
 KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})

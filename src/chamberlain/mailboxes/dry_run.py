@@ -78,7 +78,7 @@ def _conflicts(
     if is_name_reserved:
         yield _fault("/name", name_taken(situation.order))
     # An address with a number is unknown until the number is drawn.
-    if names.mail in taken and not situation.compiled.needs_numbers:
+    if names.mail in taken and not situation.compiled.address.needs_counter:
         yield _fault("/name", address_taken(names, taken, reserved=reserved))
     if names.alias in taken:
         yield _fault("/alias", address_taken(names, taken - {names.mail or ""}, reserved=reserved))
@@ -90,7 +90,7 @@ def _fault(pointer: str, conflict: Conflict) -> Fault:
 
 def _warnings(situation: MailboxSituation, levels: tuple[LevelDryRun, ...], *, is_checked: bool) -> Iterator[str]:
     yield from warnings_of(situation)
-    if situation.compiled.needs_numbers:
+    if situation.compiled.address.needs_counter:
         yield "The number in the address is drawn when the request is sent. Zeros replace it here."
     if not is_checked:
         yield "The directory does not answer at present. People were not checked; the request checks them first."

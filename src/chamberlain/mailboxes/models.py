@@ -21,7 +21,8 @@ from chamberlain.directory.mailboxes import (
     WantedMailbox,
 )
 from chamberlain.requests.models import Accepted, Draft, RequestError, RequestResult, RequestState
-from chamberlain.templates.models import MailboxTemplate, completed
+from chamberlain.templates.models import MailboxTemplate
+from chamberlain.templates.rules import completed
 
 
 class ProvisioningState(StrEnum):

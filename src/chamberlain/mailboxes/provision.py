@@ -55,7 +55,8 @@ from chamberlain.requests.steps import (
     with_caller,
 )
 from chamberlain.templates.cache import Revisions
-from chamberlain.templates.models import CompiledMailboxTemplate, completed
+from chamberlain.templates.models import CompiledMailboxTemplate
+from chamberlain.templates.rules import completed
 from chamberlain.tenants import records as tenant_records
 
 # A new mailbox may become visible with a delay.

@@ -28,15 +28,18 @@ from chamberlain.requests.events import RequestSummary
 from chamberlain.requests.models import ApprovalRule, Draft, MailboxDraft
 from chamberlain.templates.drafts import Moment, draft_from
 from chamberlain.templates.mailbox_types import applicability_faults, applicability_warnings
-from chamberlain.templates.models import (
-    CompiledMailboxTemplate,
-    MailboxTemplate,
-    TemplateHead,
+from chamberlain.templates.models import CompiledMailboxTemplate, MailboxTemplate, TemplateHead
+from chamberlain.templates.rules import (
+    LOCAL_PART_LENGTH,
+    audience_groups,
     completed,
+    expand,
+    field_faults,
+    local_part,
+    named_users,
     template_not_allowed,
+    unknown_user_faults,
 )
-from chamberlain.templates.naming import LOCAL_PART_LENGTH, expand, local_part
-from chamberlain.templates.rules import audience_groups, field_faults, named_users, unknown_user_faults
 from chamberlain.tenants.models import Applicability, Tenant
 
 

@@ -57,7 +57,8 @@ from chamberlain.templates import submission as template_submission
 from chamberlain.templates.cache import Catalog, Choice
 from chamberlain.templates.drafts import Moment
 from chamberlain.templates.mailbox_types import no_default_template, type_of_body
-from chamberlain.templates.models import MAILBOX_KINDS, template_fault
+from chamberlain.templates.models import MAILBOX_KINDS
+from chamberlain.templates.rules import template_fault
 from chamberlain.templates.submission import Basis, Submitter, again
 
 
@@ -212,14 +213,14 @@ class MailboxService:
         """Validate everything, and return names and the directory's answer."""
         caller = await self._caller(situation)
         names, answer = await self._checked(situation, caller, None)
-        if situation.compiled.needs_numbers:
+        if situation.compiled.address.needs_counter:
             # Only a valid request uses up a number.
             return await self._checked(situation, caller, await self._number(situation))
         return names, answer
 
     async def _caller(self, situation: MailboxSituation) -> PeopleAnswer | None:
         """Read the caller from the directory if the address needs it."""
-        question = caller_question(situation) if situation.compiled.needs_properties else None
+        question = caller_question(situation) if situation.compiled.address.needs_properties else None
         if question is None:
             return None
         caller = await self._look_up(question)

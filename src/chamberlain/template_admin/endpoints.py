@@ -30,7 +30,7 @@ from chamberlain.http.resource import (
 )
 from chamberlain.http.responses import Answer
 from chamberlain.template_admin.documents import COLLAB_TEMPLATE, MAILBOX_TEMPLATE, CollabTemplateBody
-from chamberlain.template_admin.models import TemplateRecord
+from chamberlain.template_admin.models import COLLAB, MAIL, TemplateArea, TemplateRecord
 from chamberlain.template_admin.service import TemplateService
 from chamberlain.template_admin.wire import (
     COLLAB_TEMPLATES,
@@ -43,7 +43,6 @@ from chamberlain.template_admin.wire import (
     encode_offered_group_template,
     encode_offered_mailbox_template,
 )
-from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
 from chamberlain.templates.schema import MailboxTemplateBody
 
 

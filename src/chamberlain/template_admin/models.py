@@ -1,17 +1,125 @@
-"""Templates for administrators, and the audit rows of their changes."""
+"""Templates in administration: areas, webhook secrets, and audit rows of changes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import Enum, auto
 
 from chamberlain.auth.models import Actor, Editor
+from chamberlain.auth.permissions import Operation
 from chamberlain.changes.models import Change, Content, Subject, differences
 from chamberlain.core.errors import Fault, NotFound
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, unknown_people
 from chamberlain.guests.policies.models import PolicyHead, policy_fault
-from chamberlain.templates.models import SettledSecret, StoredTemplate, TemplateHead, TemplateKind, template_fault
-from chamberlain.templates.rules import TemplateArea
+from chamberlain.templates.models import (
+    GROUP_KINDS,
+    MAILBOX_KINDS,
+    StoredTemplate,
+    TemplateHead,
+    TemplateKind,
+)
+from chamberlain.templates.rules import template_fault
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateArea:
+    """The kinds of an area, the offered kinds, and their permissions."""
+
+    kinds: frozenset[TemplateKind]
+    administer: Operation
+    offered_kinds: frozenset[TemplateKind]
+    read: Operation
+
+
+MAIL = TemplateArea(MAILBOX_KINDS, Operation.ADMINISTER_MAIL, MAILBOX_KINDS, Operation.READ_MAILBOX_TEMPLATES)
+# Guest templates are assigned by administrators and are not offered.
+COLLAB = TemplateArea(
+    GROUP_KINDS | {TemplateKind.GUEST},
+    Operation.ADMINISTER_COLLAB,
+    GROUP_KINDS,
+    Operation.READ_COLLAB_TEMPLATES,
+)
+
+
+# The previous secret also signs for this time (docs/reference/webhooks.md).
+OVERLAP = timedelta(hours=24)
+
+
+class SecretFate(Enum):
+    """The effect of a template change on the secret of its webhook."""
+
+    ABSENT = auto()
+    KEPT = auto()
+    GIVEN = auto()
+    MADE = auto()
+    REMOVED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class SettledSecret:
+    """A secret after a template change.
+
+    `was_there` says whether there was one before. `made` is a secret of the service; only one answer contains it.
+    """
+
+    fate: SecretFate
+    was_there: bool
+    made: str | None = field(default=None, repr=False)
+
+    @property
+    def is_new(self) -> bool:
+        """Return whether there is a new secret."""
+        return self.fate in {SecretFate.GIVEN, SecretFate.MADE}
+
+    @property
+    def has_changed(self) -> bool:
+        """Return whether the secret is new or removed."""
+        return self.is_new or self.fate is SecretFate.REMOVED
+
+
+def fate_of(*, has_webhook: bool, sent: str | None, present: str | None) -> SecretFate:
+    """Decide by the sent and the present secret."""
+    if not has_webhook:
+        return SecretFate.ABSENT if present is None else SecretFate.REMOVED
+    if sent is not None:
+        return SecretFate.KEPT if sent == present else SecretFate.GIVEN
+    return SecretFate.MADE if present is None else SecretFate.KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class SigningSecrets:
+    """The secrets that sign a call, newest first.
+
+    The previous one is included during the overlap. There are none if the keys can decrypt none.
+    """
+
+    values: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RotatedSecret:
+    """A new secret.
+
+    The previous one also signs until `previous_until`; None without a previous one.
+    """
+
+    made: str = field(repr=False)
+    previous_until: datetime | None
+
+
+def overlap_end(now: datetime) -> datetime:
+    """Return the end of the overlap for a replaced secret."""
+    return now + OVERLAP
+
+
+def no_webhook() -> NotFound:
+    """Return the error for a template without a webhook."""
+    return NotFound("This template has no webhook. Give it one first, by a PUT of the template.")
+
+
+# The template that a webhook belongs to.
+WebhookKey = tuple[TenantId, TemplateId]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ from chamberlain.template_admin.documents import (
     webhook_of,
 )
 from chamberlain.template_admin.models import (
+    SettledSecret,
+    TemplateArea,
     TemplateRecord,
     created,
     default_lost,
@@ -50,8 +52,7 @@ from chamberlain.template_admin.models import (
 )
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.templates import records as template_records
-from chamberlain.templates.models import SettledSecret, StoredTemplate, TemplateHead, TemplateKind
-from chamberlain.templates.rules import TemplateArea
+from chamberlain.templates.models import StoredTemplate, TemplateHead, TemplateKind
 from chamberlain.templates.webhook import WebhookBody, kept_webhook
 from chamberlain.tenants import records as tenant_records
 

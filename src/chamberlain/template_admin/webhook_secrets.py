@@ -12,7 +12,7 @@ from chamberlain.core.ids import TemplateId, TenantId
 from chamberlain.database.transactions import Transaction
 from chamberlain.queries import load_queries
 from chamberlain.secrets.keyring import Keyring, KeysUnusable
-from chamberlain.templates.models import (
+from chamberlain.template_admin.models import (
     RotatedSecret,
     SecretFate,
     SettledSecret,

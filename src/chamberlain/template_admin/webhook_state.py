@@ -6,10 +6,7 @@ from datetime import datetime
 from chamberlain.core.ids import TemplateId, TenantId
 from chamberlain.database.transactions import Transaction
 from chamberlain.queries import load_queries
-from chamberlain.template_admin.models import TemplateRecord
-from chamberlain.templates.models import (
-    WebhookKey,
-)
+from chamberlain.template_admin.models import TemplateRecord, WebhookKey
 from chamberlain.templates.webhook import kept_webhook
 
 SQL = load_queries(__name__)

@@ -18,9 +18,8 @@ from chamberlain.templates.models import (
     StoredTemplate,
     TemplateHead,
     TemplateKind,
-    compile_group_template,
-    compile_mailbox_template,
 )
+from chamberlain.templates.rules import compile_group_template, compile_mailbox_template
 from chamberlain.templates.schema import (
     GroupTemplateShape,
     MailboxTemplateShape,

@@ -39,8 +39,7 @@ from chamberlain.templates.models import (
     TemplateHead,
     TemplateKind,
 )
-from chamberlain.templates.naming import NamingRuleInvalid, parse_naming_rule
-from chamberlain.templates.rules import default_faults
+from chamberlain.templates.rules import NamingRuleInvalid, default_faults, parse_naming_rule
 from chamberlain.templates.webhook import WebhookBody, WebhookShape, stored_webhook
 
 
@@ -445,6 +444,7 @@ def to_mailbox_template(shape: MailboxTemplateShape, *, tenant_id: TenantId, rev
             name=shape.name,
             active=shape.active,
         ),
+        type=MailboxType(shape.kind),
         is_default=shape.is_default,
         audience=None if shape.audience is None else to_audience(shape.audience),
         domain=shape.domain,

@@ -13,8 +13,7 @@ from chamberlain.http.request import ACTION, ActionBody, act_of, creating_act_of
 from chamberlain.http.resource import CACHE, acted
 from chamberlain.http.responses import NO_STORE, Answer
 from chamberlain.http.wire import Time, time_of
-from chamberlain.template_admin.models import RotatedWebhook
-from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
+from chamberlain.template_admin.models import COLLAB, MAIL, RotatedWebhook, TemplateArea
 from chamberlain.webhooks.models import Attempt as RecordedAttempt
 from chamberlain.webhooks.models import DeliveryFilter, DeliveryRecord, DeliveryState
 from chamberlain.webhooks.service import WebhookService

@@ -20,8 +20,8 @@ from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, JobKind
 from chamberlain.queue.worker import JobTable
 from chamberlain.template_admin import webhook_secrets, webhook_state
+from chamberlain.template_admin.models import SigningSecrets, WebhookKey
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
-from chamberlain.templates.models import SigningSecrets, WebhookKey
 from chamberlain.webhooks import store
 from chamberlain.webhooks.models import DeliveryResult, DeliveryState, DueDelivery, Reply, WebhookCall
 from chamberlain.webhooks.rules import disable_change, next_attempt, reason_to_disable, webhook_disabled

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from chamberlain.core.ids import DeliveryId, EventId, JobId, RequestId, TemplateId, TenantId, TraceId
 from chamberlain.core.paging import Position
-from chamberlain.templates.models import WebhookKey
+from chamberlain.template_admin.models import WebhookKey
 
 # Stored bytes of an answer.
 MAX_ANSWER_BYTES = 1_024

@@ -20,12 +20,11 @@ from chamberlain.database.transactions import Database, Transaction
 from chamberlain.http import idempotency
 from chamberlain.template_admin import records as template_admin_records
 from chamberlain.template_admin import webhook_secrets
-from chamberlain.template_admin.models import RotatedWebhook, in_area, secret_rotated
+from chamberlain.template_admin.models import RotatedWebhook, TemplateArea, in_area, no_webhook, secret_rotated
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.template_admin.webhook_state import callable_url
 from chamberlain.templates import records as template_records
-from chamberlain.templates.models import TemplateHead, no_webhook
-from chamberlain.templates.rules import TemplateArea
+from chamberlain.templates.models import TemplateHead
 from chamberlain.templates.webhook import kept_webhook
 from chamberlain.webhooks import store
 from chamberlain.webhooks.models import BATCH, Attempt, DeliveryFilter, DeliveryRecord, DeliverySpan, WebhookCall

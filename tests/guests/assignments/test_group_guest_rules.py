@@ -13,7 +13,7 @@ from chamberlain.guests.assignments import store as assignment_store
 from chamberlain.guests.assignments.rules import AssignmentDraft
 from chamberlain.guests.assignments.store import Assigner
 from chamberlain.guests.models import Assignment
-from chamberlain.templates.rules import COLLAB
+from chamberlain.template_admin.models import COLLAB
 from tests.databases import Databases
 from tests.estates import ADA, PROJECT_GROUP, changed_estate, open_estate
 from tests.guests.assignments.guest_fixture import (

@@ -17,7 +17,7 @@ from chamberlain.directory.embedded import EmbeddedSubjects
 from chamberlain.guests.policies.models import PolicyRecord
 from chamberlain.guests.policies.schema import POLICY
 from chamberlain.guests.policies.service import PolicyService, Simulator
-from chamberlain.templates.rules import COLLAB
+from chamberlain.template_admin.models import COLLAB
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, TRACE, Estate, caller_of
 from tests.requests.request_services import administrator, application
 from tests.template_admin.template_fixture import TemplateFixture

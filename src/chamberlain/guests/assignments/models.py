@@ -8,7 +8,8 @@ from uuid import UUID
 from chamberlain.core.errors import Fault
 from chamberlain.guests.models import Assignment, to_assignment
 from chamberlain.guests.policies.models import PolicyHead, policy_fault
-from chamberlain.templates.models import TemplateHead, TemplateKind, template_fault
+from chamberlain.templates.models import TemplateHead, TemplateKind
+from chamberlain.templates.rules import template_fault
 
 # Clears the field that it is sent for.
 ALL_ZERO = UUID(int=0)

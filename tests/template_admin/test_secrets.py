@@ -4,7 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chamberlain.templates.models import RotatedSecret, SecretFate, SettledSecret, SigningSecrets, fate_of, overlap_end
+from chamberlain.template_admin.models import (
+    RotatedSecret,
+    SecretFate,
+    SettledSecret,
+    SigningSecrets,
+    fate_of,
+    overlap_end,
+)
 
 pytestmark = pytest.mark.pure
 
