@@ -1,4 +1,4 @@
-"""Adoptions whose names or marks somebody else is at between two of their steps."""
+"""Adoptions whose names or marks another transaction takes between two of their steps."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ async def adoption(estate: Estate) -> AdoptionFixture:
 
 @dataclass
 class Meanwhile(FaultyPeople):
-    """People; whoever asks for a name is answered when something else was done."""
+    """A people port that runs an action before it answers a name."""
 
     act: Callable[[], Awaitable[None]] | None = None
 

@@ -145,7 +145,7 @@ def test_what_the_template_says_and_the_mailbox_does_not_show_is_told() -> None:
 
     one = mailbox_candidate(observed(automatic_reply="At sea."), template, HOUSE, unwritable=None)
 
-    # What it shows stays: the reply of the template is not wanted of it.
+    # The template's reply is not wanted, so the shown one stays.
     assert one.differences == (Step.SET_ADDRESS_FIELDS,)
 
 

@@ -1,4 +1,4 @@
-"""What was there before is shown, taken and given back at the command line."""
+"""Adoptions at the command line: preview, adopt and undo."""
 
 from tests.cli.shell import Json, Shell
 from tests.services import wait_until

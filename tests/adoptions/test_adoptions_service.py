@@ -1,4 +1,4 @@
-"""Adoptions: what was there before is shown, taken, and given back, whoever does what meanwhile."""
+"""Adoptions: preview, adopt and undo, with other changes in between."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -107,7 +107,7 @@ async def test_it_works(adoption: AdoptionFixture) -> None:
     assert request.result is not None
     assert request.result.id == record.id
     assert await actions(adoption) == ["adoption.confirm", "mailbox.adopt"]
-    # Nobody is told by an event, and nothing is left to be done.
+    # No event is sent, and no job is left.
     assert await adoption.estate.rows("SELECT type FROM chamberlain.event") == []
     assert await adoption.estate.rows("SELECT kind FROM chamberlain.job WHERE kind = 'adoptionRun'") == []
 
@@ -175,7 +175,7 @@ async def test_a_group_and_a_team_are_taken_as_they_are(adoption: AdoptionFixtur
         request_id = await request_of(adoption, object_id)
         request = await adoption.estate.record(request_id)
         assert (request.state, request.kind) == (RequestState.SUCCEEDED, kind)
-        # The first owner stands for whoever asked, and is called by name.
+        # The first owner is recorded as the requester, with a display name.
         assert (request.created_by.id, request.created_by.display_name) == (ADA, "Ada Achterberg")
         assert request.result is not None
         assert (request.result.type, request.result.id) == (kind, object_id)
@@ -340,7 +340,7 @@ async def test_undone_while_it_runs_nothing_stays(adoption: AdoptionFixture) -> 
     adoption_id = await slow.confirm()
 
     class Meanwhile(AdoptionsWithFaults):
-        """Somebody acts just after the second page was marked."""
+        """An adoption port that runs an action after the second page is marked."""
 
         async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
             came = await super().mark(markings)
@@ -562,7 +562,7 @@ async def test_what_is_adopted_is_compared_from_then_on(adoption: AdoptionFixtur
     ]
     await adoption.work()
     await drift.check_all()
-    # What was just taken is as it is wanted.
+    # An object is in its desired state right after its adoption.
     assert [(each.property, each.subject.display_name) for each in await drift.records()] == []
 
     await drift.change("UPDATE directory.users SET properties = '{\"city\": \"Elsewhere\"}' WHERE mail LIKE 'desk%'")
@@ -573,7 +573,7 @@ async def test_what_is_adopted_is_compared_from_then_on(adoption: AdoptionFixtur
         await adoption.undo(adoption_id)
     await adoption.work()
 
-    # What is not managed any more is not compared.
+    # An object that is no longer managed is not compared.
     await drift.check_all()
     assert {each.state for each in await drift.records()} == {FindingState.GONE}
 
@@ -589,7 +589,7 @@ async def test_nothing_is_remembered_of_repairs_of_what_was_given_back(adoption:
     await drift.check_all()
     known = "SELECT about FROM chamberlain.drift_repair WHERE subject_id = $1 ORDER BY about"
     assert await adoption.estate.rows(known, group) == [("owners",)]
-    # What is assigned to a group is compared whoever manages it.
+    # An assignment of a group is compared, whether or not the group is managed.
     copy = (
         "INSERT INTO chamberlain.drift_repair "
         "SELECT tenant_id, subject_id, 'policyId', repairs, digest, found_at, has_given_up "
@@ -605,7 +605,7 @@ async def test_nothing_is_remembered_of_repairs_of_what_was_given_back(adoption:
 
 @dataclass
 class Overtaken(FaultyDirectory):
-    """Somebody acts just after it was looked at, once."""
+    """A directory that runs an action once, just after a read."""
 
     act: Callable[[], Awaitable[object]] | None = None
 

@@ -1,4 +1,4 @@
-"""A backup as a file: whole or refused, for its owner alone, and in nobody's place."""
+"""A backup as a file: complete or refused, private, and never over an existing file."""
 
 import io
 import stat

@@ -59,7 +59,7 @@ async def test_after_a_step_back_jobs_are_moved_however_long_it_takes(databases:
         await tx.execute("UPDATE chamberlain.job SET run_at = now() + interval '500 days'")
         await tx.execute("UPDATE chamberlain.clock SET seen_at = now() + interval '500 days'")
 
-    # A lock stands in for the time that a million jobs take.
+    # A lock takes the place of a million jobs' time.
     async with running(watch.run()):
         async with databases.worker.across_tenants() as tx:
             await tx.execute("SELECT FROM chamberlain.job FOR UPDATE")

@@ -63,7 +63,7 @@ class Vault:
             await secrets.rotate(tx, ESTATE, template_id)
 
     async def secrets(self) -> list[tuple[str, ...]]:
-        """What the calls of each template are signed with."""
+        """The secrets that sign the calls of each template."""
         async with self.databases.worker.across_tenants() as tx:
             keys = [(ESTATE, each) for each in self.templates]
             found = await webhook_secrets.signing(tx, self.keyring, keys, now=NOW)

@@ -36,7 +36,7 @@ async def test_it_goes_on_counting_while_the_database_is_away() -> None:
     assert figures(answer, "chamberlain_database_up") == [0]
     assert figures(answer, COUNTED) == [1]
     assert len(figures(answer, "process_start_time_seconds")) == 1
-    # What nobody knows just now is not told.
+    # Unknown values are left out.
     assert figures(answer, "chamberlain_jobs_queued") == []
 
 
@@ -63,7 +63,7 @@ async def asked(address: str, *, patience: timedelta = PATIENCE) -> AsyncIterato
 
 @asynccontextmanager
 async def hanging() -> AsyncIterator[int]:
-    """A port where somebody listens and says nothing."""
+    """A port whose listener never answers."""
     over = asyncio.Event()
 
     async def listen(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -3,7 +3,7 @@ import pytest
 from chamberlain.cli.errors import ExitCode
 from tests.commands import run_here
 
-# What nobody can reach, so that whoever tries says so.
+# An unreachable address, so that any attempt to connect fails.
 NOWHERE = {"CHAMBERLAIN_DATABASE_OWNER_URL": "postgresql://nobody@127.0.0.1:1/nowhere"}
 
 

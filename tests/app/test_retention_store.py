@@ -1,4 +1,4 @@
-"""What has had its time is found along an index, however much there is that has not."""
+"""Expired rows are found along an index, however many others there are."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -60,7 +60,7 @@ FILL = {
         FROM generate_series(1, $2::integer) n
     """,
 }
-# What each looks at beyond what it removes: the next rows, that are too young, and one for each tenant.
+# The rows that each statement reads beyond those that it removes: the next ones, and one for each tenant.
 CASES = [
     ("idempotency_key", idempotency.SWEEP, 200),
     ("failed", retention.FAILED, 200),

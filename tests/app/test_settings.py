@@ -1,4 +1,4 @@
-"""What an operator sets, and what they are told when it cannot be used."""
+"""The settings of an operator, and the errors of invalid ones."""
 
 import os
 from ipaddress import ip_network

@@ -29,7 +29,7 @@ def change(
     after: Mapping[str, Json] | None = None,
     client_address: str | None = None,
 ) -> Change:
-    """Somebody has changed a template."""
+    """Build the change of a template."""
     return Change(
         tenant_id=tenant_id,
         action=action,
@@ -63,7 +63,7 @@ async def seal(databases: Databases, tenant_id: TenantId = ESTATE, *, most: int 
 
 
 async def tamper(databases: Databases, statement: str, *values: object) -> None:
-    """As somebody who owns the tables."""
+    """Run a statement as the owner of the tables."""
     async with connected(databases.addresses.owner) as owner:
         # The owner's name is in no policy; row-level security is nothing that holds an owner back.
         await owner.execute(statement, *values)
@@ -71,14 +71,14 @@ async def tamper(databases: Databases, statement: str, *values: object) -> None:
 
 @dataclass
 class AuditFixture:
-    """Somebody who verifies the trail, and writes down what is told."""
+    """Verifies the trail, and collects the faults."""
 
     databases: Databases
     told: list[tuple[TenantId, AuditFault]] = field(default_factory=list)
 
     @property
     def kinds(self) -> list[tuple[FaultKind, int | None]]:
-        """What is wrong with which row."""
+        """The kind and the row of each fault."""
         return [(fault.kind, fault.sequence) for _, fault in self.told]
 
     async def verify(self, tenant_id: TenantId = ESTATE, kept: Head | None = None) -> AuditVerdict:

@@ -193,7 +193,7 @@ async def test_it_handles_a_database_that_is_away(api: httpx2.AsyncClient, http_
 
 
 async def test_lines_that_break_off_do_not_look_whole(http_fixture: HttpFixture) -> None:
-    """The token ends in the middle: whoever reads is told by the connection that something is missing."""
+    """The token expires in the middle: the broken connection shows the reader that lines are missing."""
     caller = CALLERS["Bearer administrator"]
     http_fixture.audit.stops_behind = 2
     http_fixture.moment = caller.expires_at - timedelta(milliseconds=1)

@@ -1,4 +1,4 @@
-"""An export gives all that there was when it began, in parts, and holds nothing while nobody takes the next one."""
+"""An export has all rows of its start, in parts, and holds no transaction between parts."""
 
 from contextlib import aclosing
 
@@ -84,7 +84,7 @@ async def test_nothing_is_open_between_two_parts_and_it_ends_where_it_began(esta
     service = audit_service(estate)
     async with aclosing(await service.export(administrator(ADA), AuditFilter(action="test.fill"))) as rows:
         first = await anext(rows)
-        # Somebody reads slowly, and the trail grows.
+        # The reader is slow, and the trail grows.
         ((open_,),) = await estate.rows(IN_TRANSACTION)
         await estate.rows(FILL, ESTATE, 2 * WINDOW)
         rest = [row async for several in rows for row in several]

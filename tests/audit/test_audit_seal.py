@@ -1,4 +1,4 @@
-"""Sealing is a job of each tenant that never ends, and the head of a chain is in the log before somebody can cut it."""
+"""Sealing is an endless job of each tenant; the head of a chain is logged before rows can be cut off."""
 
 import asyncio
 import logging

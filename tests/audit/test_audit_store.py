@@ -128,7 +128,7 @@ async def test_each_filter_finds_its_rows_and_no_other(databases: Databases, *, 
         change("a.one"),
         change("a.two", actor=BEN),
         change("a.one", actor=BEN, subject=other),
-        # An id that stands elsewhere is neither who did it nor what it was done to.
+        # An id in another place is neither the actor nor the subject.
         change("a.three", actor=CLEO, subject=other, after={"owner": str(BEN), "template": str(TEMPLATE)}),
         change("a.one", tenant_id=OTHER_HOUSE),
     )

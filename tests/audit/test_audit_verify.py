@@ -1,4 +1,4 @@
-"""Whoever owns the tables and changes the trail is found out: what is changed, missing, inserted or cut is named."""
+"""Changes by the owner of the tables are found: changed, missing, inserted and cut-off rows are named."""
 
 import pytest
 
@@ -295,7 +295,7 @@ async def test_a_row_that_cannot_be_read_is_told_and_holds_up_no_seal(
 
     assert (verdict_before.waiting, sealed, verdict.waiting) == (2, 2, 0)
     assert audit_fixture.kinds == found
-    # It can be listed all the same, and is found by its actor where that can be told.
+    # It can be listed all the same, and is found by its actor where the actor is known.
     assert waiting == await pages(audit_fixture.databases) == [[9, 8, 7], [9, 7, 6] if found else [9, 8, 7]]
 
 

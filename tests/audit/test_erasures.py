@@ -1,4 +1,4 @@
-"""Names go from beside an id, wherever in a document it stands, and nothing else goes."""
+"""Names beside an id are erased anywhere in a document, and nothing else is."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""What is wrong with a chain follows from its links alone."""
+"""Faults of a chain follow from its links alone."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -108,7 +108,7 @@ async def test_a_transaction_that_was_given_up_leaves_no_gap(databases: Database
 
 
 async def test_nothing_is_lost_or_out_of_turn_while_many_write_and_several_seal(databases: Databases) -> None:
-    """What was committed before a look began stands in the chain before all that the next looks find."""
+    """Rows that were committed before a read are in the chain before those of later reads."""
     now = asyncio.get_running_loop().time
     committed: dict[str, float] = {}
     looks: list[tuple[float, int]] = []

@@ -1,4 +1,4 @@
-"""A user is forgotten: what is kept of somebody is emptied everywhere, and the audit trail still holds."""
+"""A user is erased: their data is emptied everywhere, and the audit trail still verifies."""
 
 import msgspec
 import pytest
@@ -138,7 +138,7 @@ async def test_whoever_empties_a_row_in_the_name_of_an_erasure_is_found_out(esta
     assert f"emptied by the erasure of trace {ERASURE}" in " ".join(fault.detail for _, fault in audit_fixture.told)
 
 
-# As somebody does who knows that lists are searched by what stands beside the seal.
+# An attacker knows that lists search the columns beside the seal.
 FORGE = """
 WITH forged AS (
     UPDATE chamberlain.audit SET payload = $2::text::json WHERE sequence = $1 RETURNING sequence
@@ -278,7 +278,7 @@ async def test_nothing_says_the_name_any_more(estate: Estate) -> None:
     assert "Ben Okafor" not in after
     assert "ben@estate.example" not in after
     assert "Ada Achterberg" in after
-    # What is left can be read as before.
+    # The rest can be read as before.
     assert (await estate.record(ended.request_id)).body == b"{}"
     (level,) = (await estate.record(secret.request_id)).approvals
     assert [(approver.id, approver.display_name) for approver in level.approvers] == [(BEN, "")]
@@ -297,7 +297,7 @@ async def test_nothing_says_the_name_any_more(estate: Estate) -> None:
 
 
 async def told_elsewhere(estate: Estate) -> None:
-    """A webhook was told of Ben and has answered with his name, he has decided, and Ada's key keeps an answer."""
+    """Send Ben's name to a webhook, which answers with it, let him decide, and keep an answer for Ada's key."""
     person = f'{{"type": "user", "id": "{BEN}", "displayName": "Ben Okafor"}}'
     await estate.rows(
         "INSERT INTO chamberlain.delivery (tenant_id, delivery_id, event_id, type, template_id, url, payload, "

@@ -1,4 +1,4 @@
-"""Somebody who changes things that are administered, for the tests of the records that this leaves."""
+"""An editor of administered objects, for the tests of the audit entries."""
 
 from datetime import UTC, datetime
 

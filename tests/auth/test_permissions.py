@@ -1,4 +1,4 @@
-"""Who may do what: the table of the API description, written out once more as a reader sees it there."""
+"""The permissions of all callers: the table of the API description, repeated as a reader sees it."""
 
 from datetime import UTC, datetime
 from uuid import UUID

@@ -42,7 +42,7 @@ Claims = dict[str, object]
 
 @dataclass
 class World:
-    """A verifier, what it stands on, and a clock that a test moves."""
+    """A verifier with its issuer and keys, and a clock that a test moves."""
 
     issuer: Issuer
     keys: IssuerKeys
@@ -622,7 +622,7 @@ async def test_the_header_that_was_proven_longest_ago_is_forgotten_first(world: 
     token = sign(world.user_claims(), KEY)
 
     async def proofs(*headers: int) -> int:
-        """How many of these headers, told from each other by their spaces, are proven and not remembered."""
+        """Count the headers that are verified and not cached; their spaces make them different."""
         before = world.lookups
         for spaces in headers:
             await verifier.verify(f"Bearer {' ' * spaces}{token}")

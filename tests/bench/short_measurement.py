@@ -10,7 +10,7 @@ Rows = Mapping[str, Mapping[str, float]]
 
 
 def measured(question: str, *options: str) -> Rows:
-    """What a measurement has written, row by row. It stops by itself where an answer was not right."""
+    """Run a measurement, and return its rows. It stops by itself at a wrong answer."""
     done = subprocess.run(
         [sys.executable, "-m", f"bench.{question}", *options], capture_output=True, text=True, check=False, timeout=280
     )

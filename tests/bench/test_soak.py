@@ -19,7 +19,7 @@ CASES = [
     (WAVERING, True),
     ([100 + each for each in range(30)], False),
     ([value + 2 * each for each, value in enumerate(WAVERING)], False),
-    # What falls does not grow, nor does what is too little to count.
+    # Falling figures do not grow, nor do figures that are too small to count.
     ([100 - each for each in range(30)], True),
     ([0.1 * each for each in range(30)], True),
     # An outlier at one end is no growth.

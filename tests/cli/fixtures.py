@@ -12,7 +12,7 @@ from tests.services import API, CLEO_MAIL, Service, restarted_service
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
-    """What one command starts."""
+    """The service of one command."""
     with restarted_service() as running:
         yield running
 
@@ -30,11 +30,11 @@ def ada(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 @pytest.fixture
 def nobody(service: Service, tmp_path: Path) -> Shell:
-    """Nobody is signed in here."""
+    """A shell without a sign-in."""
     return Shell(service, tmp_path)
 
 
 @pytest.fixture(scope="session")
 def cleo(ada: Shell, service: Service) -> Shell:
-    """Somebody without a licence for teams, who administers nothing."""
+    """A user without a licence for teams and without permissions of an administrator."""
     return ada.with_token(service.token(CLEO_MAIL, f"{API}/.default"))

@@ -1,4 +1,4 @@
-"""Commands as somebody types them: in this process where that is enough, else in one of their own."""
+"""Run commands as a user types them: in this process where possible, else in a new one."""
 
 import json
 import os
@@ -41,7 +41,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Somebody's shell: a service that is meant, a folder for who is signed in, and what else is set."""
+    """The shell of a user: a service, a folder for sign-ins, and variables."""
 
     service: Service
     config: Path
@@ -49,7 +49,7 @@ class Shell:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What the environment says."""
+        """The environment variables of the shell."""
         return {
             "CHAMBERLAIN_PORT": str(self.service.port),
             "CHAMBERLAIN_DATA_DIR": str(self.service.data_dir),
@@ -101,7 +101,7 @@ class Started:
     said: str = ""
 
     def wait_for(self, pattern: str, within: float = 60.0) -> re.Match[str]:
-        """What it says on standard error, as soon as it has said it."""
+        """Wait for a pattern on standard error."""
         stream = self.process.stderr
         assert stream is not None
         os.set_blocking(stream.fileno(), False)

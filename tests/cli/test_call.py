@@ -69,7 +69,7 @@ def test_a_user_is_found_by_address_where_that_may_be_read(service: Service) -> 
 
 @pytest.mark.parametrize("address", ["nobody@estate.example", "x' or mail ne '@", "o'hara@estate.example"])
 def test_it_rejects_a_user_whom_nobody_knows(service: Service, address: str) -> None:
-    # What is typed is a value of the filter and never a part of it.
+    # The typed text is a value of the filter and never a part of its syntax.
     with directory(service) as caller, pytest.raises(typer.Exit) as ended:
         user_id(caller, address)
 

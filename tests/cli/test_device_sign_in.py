@@ -1,4 +1,4 @@
-"""Signing in by a code at a provider that is away for a moment while somebody types the code in."""
+"""Sign in by device code at a provider that is unavailable for a moment."""
 
 import json
 import ssl

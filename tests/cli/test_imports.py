@@ -5,7 +5,7 @@ import pytest
 
 from chamberlain.app.cli import COMMANDS
 
-# What only those processes need that answer calls or work on the queue.
+# Modules that only API processes and workers need.
 OF_THE_SERVICE = (
     "chamberlain.app.routes",
     "chamberlain.auth.verifier",

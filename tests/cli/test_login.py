@@ -150,7 +150,7 @@ def test_a_token_that_has_ended_is_renewed_by_one_of_many(ada: Shell, tmp_path: 
     # A refresh token is good once: who does not look again after waiting would end the sign-in.
     assert [ended.code for ended in ends] == [0, 0, 0], [ended.err for ended in ends]
     assert {ended.json["tokens"][0]["expiresAt"] for ended in ends} == {ends[0].json["tokens"][0]["expiresAt"]}
-    # What was renewed is the sign-in of the fixture, too.
+    # The renewed sign-in is that of the fixture, too.
     copy_of(tmp_path, ada.config)
 
 

@@ -181,12 +181,12 @@ def test_help_is_quick() -> None:
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
 
-    # What a command needs is imported when it runs; a second is told by the machine, and this by what is loaded.
+    # A command imports its modules when it runs. The loaded modules show that on any machine; the duration would not.
     assert done.returncode == 0, done.stderr
 
 
 def on_terminal(shell: Shell, arguments: tuple[str, ...], *, width: int) -> tuple[int, str]:
-    """What stands on a terminal at the end, without what moves there and makes bold."""
+    """The final text of a terminal, without animations and formatting."""
     code, raw = raw_terminal(shell, arguments, width=width)
     return code, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", raw).replace("\r", "")
 
@@ -204,7 +204,7 @@ def raw_terminal(shell: Shell, arguments: tuple[str, ...], *, width: int) -> tup
     while time.monotonic() < end:
         try:
             part = os.read(ours, 65536)
-        except OSError:  # Linux answers so when nobody has the other end any more.
+        except OSError:  # Linux raises it when the other end is closed.
             break
         if not part:
             break

@@ -9,6 +9,6 @@ from tests.services import Service, running_service
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
-    """What `python3 dev.py run` starts."""
+    """The service of `python3 dev.py run`."""
     with running_service() as running:
         yield running

@@ -14,7 +14,7 @@ import httpx2
 from tests.service.estate import ESTATE
 from tests.services import TLS, Service
 
-# What a program says of what it got, whose types are what is tested.
+# The JSON that a program prints; its types are under test.
 Said = Any
 
 PYTHON = Path(__file__).parents[2] / ".venv-clients" / "bin" / "python"
@@ -59,20 +59,20 @@ def running(program: str, service: Service, **more: str) -> Iterator[Run]:
 
 
 def said_by(program: str, service: Service, **more: str) -> Said:
-    """What a program says that needs nobody."""
+    """Run a program without a user, and return its output."""
     with running(program, service, **more) as run:
         return run.says()
 
 
 def get(service: Service, path: str, token: str) -> Said:
-    """What the service answers to whoever has this token."""
+    """The service's answer to this token."""
     answer = httpx2.get(f"{service.url}{path}", headers={"authorization": f"Bearer {token}"}, timeout=30, verify=TLS)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 def told(service: Service) -> Mapping[str, str]:
-    """What differs from what one writes for the vendor: addresses, ids, a secret, and whose certificate is trusted."""
+    """The settings that differ from the vendor's: addresses, ids, a secret, and the trusted certificate."""
     return {
         "AUTHORITY_HOST": f"https://localhost:{service.port + 1}/identity",
         "TENANT_ID": ESTATE,

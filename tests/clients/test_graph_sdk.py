@@ -32,7 +32,7 @@ MAIL = f"{API}/mail/App.ReadWrite.All"
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What is there, and what the program has read of it."""
+    """The objects in the directory, and those that the program has read."""
 
     request_id: str
     team_id: str
@@ -48,7 +48,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def read(service: Service) -> Read:
-    """What the program reads where a team is, a room, and very many groups."""
+    """Read a team, a room and very many groups with the program."""
     request_id = service.post_group({"displayName": "Seen", "templateId": TEAM_TEMPLATE, "members": [BEN]}).json()[
         "requestId"
     ]

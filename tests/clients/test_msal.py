@@ -79,7 +79,7 @@ def test_it_works_by_device_code(service: Service) -> None:
     assert COLLAB in first["scope"].split()
     assert first["id_token_claims"]["oid"] == ADA
     assert "items" in get(service, "/requests/v1/", first["access_token"])
-    # The next time nobody is asked: the same token, one for another resource, and one in place of an expired one.
+    # The next time no user is asked: the same token, one for another resource, and one in place of an expired one.
     assert account["username"] == ADA_MAIL
     assert (kept["access_token"], kept["token_source"]) == (first["access_token"], "cache")
     assert of_directory["token_source"] == "identity_provider"
@@ -131,6 +131,6 @@ def test_it_works_for_a_web_application(service: Service) -> None:
 
 
 async def register_web_application(address: str) -> None:
-    """What no configuration file brings in after the first start."""
+    """Register a client that no configuration file can add after the first start."""
     async with asyncpg.create_pool(address, min_size=1, max_size=1) as pool:
         await load(pool, clients=read_clients([WEB_APP_ENTRY]), secrets={UUID(WEB_APP): WEB_APP_SECRET})

@@ -33,20 +33,20 @@ def test_it_works_without_a_surprise(tmp_path: Path, phases: tuple[str, ...]) ->
             f"--header=Authorization: Bearer {service.token('ada@estate.example', EVERYTHING)}",
             f"--phases={','.join(phases).lower()}",
             "--checks=all",
-            # A template, user or label that nobody knows is well-formed, and refused all the same.
+            # An unknown template, user or label is well-formed, and refused all the same.
             "--exclude-checks=positive_data_acceptance",
             "--seed=20261123",
             "--max-examples=200",
             "--no-color",
             *(["--max-time=60"] if "Fuzzing" in phases else []),
         ]
-        # What it remembers goes where the test's own files are.
+        # Its cache goes to the folder of the test.
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=500)
 
         assert done.returncode == 0, done.stdout + done.stderr
         assert all(f"✅ {phase}\n" in done.stdout for phase in phases), done.stdout
         assert '"level":"error"' not in service.said()
-        # By chance it has come as far as that things were made; what stands at a bound may all be refused or rehearsed.
+        # By chance it has created objects; requests at the bounds may all be refused or be dry runs.
         made = ("/requests/v1/?kind=team", "/requests/v1/?kind=room", "/mail/v1/mailboxes/")
         for path in made if "Stateful" in phases else ():
             assert service.get(path, scope=EVERYTHING).json()["items"], path

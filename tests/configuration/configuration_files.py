@@ -131,7 +131,7 @@ HOUSEHOLDS = st.tuples(st.none() | _house(0), st.none() | _house(1)).map(
 
 
 def read_houses(houses: list[Document]) -> Configuration:
-    """As somebody keeps them: each in a file of its own. Raises ConfigurationInvalid."""
+    """Read tenants from one file each. Raises ConfigurationInvalid."""
     return read_configurations(
         [
             ConfigurationFile(f"{number}.yaml", write_document({"tenants": [house]}).encode())

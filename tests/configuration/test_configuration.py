@@ -1,4 +1,4 @@
-"""What a configuration file may say, and what somebody is told who wrote one that cannot be used."""
+"""The contents of configuration files, and the errors of invalid ones."""
 
 import re
 

@@ -22,7 +22,7 @@ from tests.configuration.configuration_files import HOUSEHOLDS, Document, read_h
 from tests.databases import Databases
 from tests.estates import ESTATE, OPERATOR, OTHER_HOUSE, TRACE, apply, changed_estate, rows
 
-# The name of a thing by where it stands in an export.
+# The name of an object by its place in an export.
 Things: TypeAlias = dict[tuple[str, str, str], object]
 
 NO_GUESTS = "7e000000-0000-4000-8000-000000000021"
@@ -54,7 +54,7 @@ async def export(databases: Databases, tenant_id: TenantId | None = None) -> str
 
 
 async def faults_of(databases: Databases, houses: list[Document]) -> Sequence[ConfigurationFault]:
-    """What a plan of these files has against them."""
+    """The faults of a plan of these files."""
     try:
         await plan(databases, read_houses(houses))
     except ConfigurationInvalid as error:

@@ -1,4 +1,4 @@
-"""What is written is read back as the same, whatever it is."""
+"""Every document is read back as it was written."""
 
 import pytest
 from hypothesis import given

@@ -82,7 +82,7 @@ def _bent(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def _faults(read: Callable[[], object]) -> tuple[Fault, ...]:
-    """What reading finds; any other failure than naming faults is the test's."""
+    """The faults of reading; any other exception fails the test."""
     try:
         read()
     except BodyInvalid as error:
@@ -206,7 +206,7 @@ def test_a_type_without_a_rule_is_found_at_the_start(type_: type[Struct], told: 
 def test_it_names_faults_and_never_fails_otherwise(value: dict[str, Any]) -> None:
     faults = _faults(lambda: read_template(value))
 
-    # What ends with a question names the property that was meant.
+    # A detail that ends with a question suggests the property that was meant.
     assert all(fault.pointer.startswith("/") and fault.detail.endswith((".", "?")) for fault in faults)
 
 

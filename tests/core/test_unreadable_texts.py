@@ -1,4 +1,4 @@
-"""Texts with control characters: no file brings them in, and rows that an earlier version stored hurt nobody."""
+"""Texts with control characters: files with them are refused, and stored rows with them do no harm."""
 
 from collections.abc import Sequence
 from pathlib import Path

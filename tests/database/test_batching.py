@@ -1,4 +1,4 @@
-"""Batching: what arrives together goes together, and one bad item harms nobody else."""
+"""Batching: items that arrive together are written together, and one bad item harms no other."""
 
 import asyncio
 import traceback
@@ -194,11 +194,11 @@ async def test_an_error_leaves_nothing_for_the_collector_of_garbage(number: int)
         await asyncio.gather(*(ask(each) for each in (1, 2, number, number)))
 
     batcher = Batcher(Doubler().flush, divisible=(ValueError,))
-    # What is made once is made by the first.
+    # The first call creates the objects that are created once.
     await ask_together()
     before = collected_objects()
     await ask_together()
-    # Those who are told last keep hold of nothing any more.
+    # The last callers keep no references.
     await asyncio.sleep(0)
 
     assert collected_objects() == before

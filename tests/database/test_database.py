@@ -1,4 +1,4 @@
-"""Transactions: all or nothing, for one tenant, and every kind of absent database is told in one way."""
+"""Transactions: atomic, for one tenant, with the same error for every kind of unavailable database."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -28,7 +28,7 @@ def hanging_host() -> Iterator[str]:
 
 @contextmanager
 def absent_host() -> Iterator[str]:
-    """A host on which nobody listens."""
+    """A host without a listener."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{taken.getsockname()[1]}"
@@ -112,7 +112,7 @@ async def test_a_pool_leaves_a_server_that_has_begun_to_hang(databases: Database
         taken = time.monotonic() - begin
         await pool.close()
 
-    # What hangs is waited for once, while a connection is made, and never for an answer.
+    # A hanging host is waited for once, while a connection is made, and never for an answer.
     assert taken < 5
 
 

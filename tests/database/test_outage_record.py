@@ -1,4 +1,4 @@
-"""What the log says of an outage: its begin, its cause, and its end."""
+"""The log of an outage: its begin, its cause, and its end."""
 
 import pytest
 

@@ -14,7 +14,7 @@ from tests.databases import Databases
 from tests.estates import ADA, CONFIDENTIAL_TEAM, ESTATE, OPERATOR, OTHER_HOUSE, Estate, caller_of, open_estate, rows
 from tests.postgres import connected
 
-# The parts of a table belong to nobody but the owner (test_delivery_weeks.py).
+# The parts of a table belong to the owner alone (test_delivery_weeks.py).
 TABLES = """
 SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relkind IN ('r', 'p') AND a.attname = 'tenant_id' AND c.relnamespace = 'chamberlain'::regnamespace

@@ -1,4 +1,4 @@
-"""What files of a deployment may name: settings, commands with their options, endpoints."""
+"""The names that deployment files may use: settings, commands with their options, endpoints."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -54,7 +54,7 @@ def test_it_works(document: Document) -> None:
 def test_an_upgrade_leaves_to_old_processes_what_they_need(document: Document) -> None:
     page = (ROOT / "docs" / "how-to" / "containers.md").read_text(encoding="utf-8")
 
-    # What is made anew waits for this one, and what runs goes on beside it.
+    # New containers wait for this one, and running ones go on beside it.
     assert document["services"]["migrate"]["command"] == ["migrate", "--before"]
     assert "deploy/compose/compose.yaml run --rm migrate migrate" in page
 
@@ -68,7 +68,7 @@ def test_each_service_has_the_secrets_that_it_names_and_the_script_makes_them(
             for value in service["environment"].values()
             if str(value).startswith("/run/secrets/")
         }
-        # What has no need of it before it serves may lack it.
+        # A secret that is not needed before serving may be missing.
         assert named - {"keys"} <= set(service["secrets"])
         assert set(service["secrets"]) <= set(document["secrets"])
     made = {path.name for path in secrets.iterdir()}
@@ -88,7 +88,7 @@ def test_the_secrets_can_be_used_and_stay(document: Document, secrets: Path) -> 
 
     environment["CHAMBERLAIN_DATABASE_START_TIMEOUT"] = "0"
 
-    # The database is not there: settings that cannot be used would be told before that, with another exit code.
+    # The database is unavailable: invalid settings would be reported before that, with another exit code.
     done = run_command("worker", "--data-dir", str(secrets / "data"), environment=environment)
 
     assert {path.name: path.read_text() for path in secrets.iterdir() if path.is_file()} == before

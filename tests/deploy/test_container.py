@@ -30,12 +30,12 @@ INSTRUCTIONS = [tuple(line.split(maxsplit=1)) for line in lines_of(FILE)]
 
 
 def said(instruction: str) -> list[str]:
-    """What stands behind an instruction, each time that it occurs."""
+    """The arguments of an instruction, for each occurrence."""
     return [rest for name, rest in INSTRUCTIONS if name == instruction]
 
 
 def copied() -> list[tuple[list[str], str]]:
-    """What is copied from the tree, and where to."""
+    """The copied paths of the tree, and their targets."""
     words = [rest.split() for rest in said("COPY") if not rest.startswith("--from")]
     return [(each[:-1], each[-1]) for each in words]
 

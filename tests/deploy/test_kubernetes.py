@@ -109,14 +109,14 @@ def test_a_pod_starts_on_a_volume_that_its_group_and_everybody_may_write_to(name
     (mount,) = [each["mountPath"] for each in container(name)["volumeMounts"] if each["name"] == "data"]
     volume = tmp_path / "volume"
     volume.mkdir()
-    # What an emptyDir is like where the pod has an fsGroup.
+    # The mode of an emptyDir in a pod with an fsGroup.
     volume.chmod(0o2777)
 
     # The image names the mount itself.
     named = Path(settings_of_all().get("CHAMBERLAIN_DATA_DIR", mount))
     folder = open_data_folder(volume / named.relative_to(mount))
 
-    # A container that is started anew finds the folder of the one before.
+    # A restarted container finds the folder of the one before.
     assert open_data_folder(folder.path) == folder
     assert stat.S_IMODE(folder.path.stat().st_mode) & (stat.S_IRWXO | stat.S_IRWXG) & ~0o011 == 0
 
@@ -138,7 +138,7 @@ def test_probes_and_ports_are_those_of_the_service() -> None:
 def test_no_pod_is_taken_out_while_another_host_of_the_database_takes_over() -> None:
     probe = container("chamberlain-api")["readinessProbe"]
 
-    # Half a minute is the longest that a failover took; all pods fail alike, and nobody would be left to say 503.
+    # Half a minute is the longest that a failover took. All pods fail alike, and none would be left to answer 503.
     assert probe["periodSeconds"] * probe["failureThreshold"] >= 40
 
 
@@ -175,7 +175,7 @@ def test_the_page_makes_the_secrets_that_pods_ask_for() -> None:
 
 
 def test_a_setting_that_is_changed_is_a_change_of_the_pods() -> None:
-    # What is made has a hash of its content in its name; a manifest of one's own would have none.
+    # Generated objects have a hash of their content in the name; a plain manifest would have none.
     assert of_kind("ConfigMap") == {}
     assert KUSTOMIZATION.get("generatorOptions", {}).get("disableNameSuffixHash", False) is False
 

@@ -87,7 +87,7 @@ async def test_keys_are_rotated_by_hand_beside_several_processes(databases: Data
     (prepare,) = _blocks("## Several processes on an outside database")
     for name in ("etc", "var"):
         (tmp_path / name).mkdir()
-    # What belongs to root and to the user of the service on a real machine belongs to whoever runs the tests.
+    # Files of root and of the service's user on a real machine belong here to the user who runs the tests.
     _shell(tmp_path, f"cp() {{ :; }}\nsystemctl() {{ :; }}\n{re.sub(' -[og] chamberlain', '', prepare)}")
     modes = _modes_of_files(tmp_path)
     (tmp_path / "etc/chamberlain/database-url").write_text(databases.addresses.application)
@@ -138,7 +138,7 @@ def _by_hand(machine: Path, arguments: Sequence[str]) -> str:
 
 
 def _shell(machine: Path, script: str, *arguments: str) -> str:
-    """What a script prints on a machine whose folders these are."""
+    """The output of a script on a machine with these folders."""
     here = script.replace("/etc/chamberlain", f"{machine}/etc/chamberlain")
     here = here.replace("/var/lib/chamberlain", f"{machine}/var").replace(COMMAND, f"{PROGRAM} ")
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What is wanted of a directory, by which steps, and what of it is left to do."""
+"""The steps to the desired state of a mailbox, and those that are left."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -58,7 +58,7 @@ WHOLE = whole()
 
 
 class Changes(TypedDict, total=False):
-    """What a case shows otherwise than it is wanted."""
+    """The differences of a case from the desired state."""
 
     aliases: tuple[str, ...]
     address_fields: AddressFields

@@ -1,4 +1,4 @@
-"""The codes that stand in the source: texts at one place in calls of the functions that make faults."""
+"""Codes in the source: texts at one position in calls of the functions that make faults."""
 
 import ast
 import inspect
@@ -26,7 +26,7 @@ def first_arguments(place: Path, functions: set[str]) -> set[str]:
 
 
 def arguments(place: Path, functions: set[str], *, index: int) -> Iterator[str]:
-    """The texts that stand at one place in calls of these functions."""
+    """The texts at one position in calls of these functions."""
     for path in place.rglob("*.py") if place.is_dir() else (place,):
         yield from _arguments(path.read_text(encoding="utf-8"), functions, index=index)
 

@@ -1,4 +1,4 @@
-"""Running the commands of a page as somebody does who copies them."""
+"""Run the commands of a page as a reader copies them."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def run(service: Service, *blocks: str) -> list[Json]:
 
 
 def printed(service: Service, *blocks: str) -> str:
-    """What blocks print that run in one shell, against this service in place of the usual address."""
+    """The output of blocks in one shell, against this service instead of the usual address."""
     script = "set -eu\n" + "\n".join(f"{block}\necho" for block in blocks)
     script = script.replace("127.0.0.1:8365", f"127.0.0.1:{service.port}").replace(".venv/bin/", f"{PROGRAMS}/")
     done = subprocess.run(

@@ -9,6 +9,6 @@ from tests.services import Service, restarted_service
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
-    """What `python3 dev.py run` starts."""
+    """The service of `python3 dev.py run`."""
     with restarted_service() as running:
         yield running

@@ -15,7 +15,7 @@ def all_pages() -> list[Path]:
 
 
 def section(page: Path, heading: str) -> str:
-    """What stands below one heading, up to the next of any level."""
+    """The text below one heading, up to the next of any level."""
     _, found, rest = page.read_text(encoding="utf-8").partition(f"\n{heading}\n")
     assert found, f"{page.name} has no heading {heading!r}."
     return re.split(r"^#+ ", rest, maxsplit=1, flags=re.MULTILINE)[0]
@@ -30,7 +30,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def named(text: str) -> list[str]:
-    """What the first cells of all tables in a text name in code letters, in their order."""
+    """The code spans in the first cells of all tables, in order."""
     return [name for row in rows(text) for name in _CELL.findall(row[0])]
 
 

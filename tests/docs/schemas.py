@@ -29,7 +29,7 @@ def resolved(document: Json, schema: Json) -> Json:
 
 
 def type_of(document: Json, schema: Json) -> str:
-    """What kind of value it is."""
+    """The type of a value."""
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     if schema.get("format") == "uuid":
@@ -47,7 +47,7 @@ def type_of(document: Json, schema: Json) -> str:
 
 
 def bound_of(document: Json, schema: Json) -> str:
-    """What is asked of its size; a size that its description tells in bytes comes from there."""
+    """The bound of a size; a bound in bytes is in the description."""
     bytes_ = re.search(r"\d+ KiB in (?:UTF-8|all)", schema.get("description", ""))
     match schema.get("type"):
         case "string" if "format" not in schema and "enum" not in schema:

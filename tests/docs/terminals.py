@@ -1,4 +1,4 @@
-"""A terminal in which somebody types what a page says, block by block."""
+"""A terminal in which a page is typed, block by block."""
 
 import re
 import subprocess
@@ -21,14 +21,14 @@ class Terminal:
     replaced: Mapping[str, str]
 
     def type(self, block: str) -> str:
-        """What is printed, with what is said beside it, when all of the block has succeeded."""
+        """The output of a block and its errors, when all of it has succeeded."""
         with self._running(block) as process:
             said, _ = process.communicate(timeout=_WITHIN)
         assert process.returncode == 0, said
         return said
 
     def sign_in(self, block: str, browser_user: BrowserUser) -> str:
-        """The same for a block that shows a code and waits until somebody has typed it into a browser."""
+        """The same for a block that shows a code and waits until a user has entered it in a browser."""
         with self._running(block) as process:
             assert process.stdout is not None
             said = ""

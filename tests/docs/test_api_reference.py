@@ -63,7 +63,7 @@ def test_it_names_every_property_of_a_group() -> None:
 
 
 def refusal_of(kind: ActorType, operation: Operation) -> Forbidden:
-    """What a caller without any permission is told, which names those that would do."""
+    """The error for a caller without any permission, which names the sufficient ones."""
     id_ = UUID("ada00000-0000-4000-8000-000000000001")
     expires_at = datetime(2026, 11, 20, tzinfo=UTC)
     stranger = Caller(TenantId(id_), kind, id_, ClientId("tests"), frozenset(), expires_at)

@@ -31,7 +31,7 @@ def test_it_works(service: Service, tmp_path: Path) -> None:
 
 
 def run(service: Service, backups: Path, data_dir: Path, *blocks: str) -> str:
-    """What the blocks print on a machine whose folders these are, where one user is root and the service's."""
+    """The output of the blocks on a machine with these folders and a single user."""
     there = {"/opt/chamberlain/.venv/bin": str(PROGRAMS), "/etc/chamberlain": f"{backups}/nothing"}
     there |= {"/var/lib/chamberlain": str(data_dir), "/var/backups": str(backups)}
     by_hand = backups / "by-hand"

@@ -30,6 +30,6 @@ def test_it_works(service: Service) -> None:
     assert "secret" not in changed["webhook"]
     assert stale["code"] == "etagStale"
     assert (in_use["code"], in_use["conflictingId"]) == ("inUse", team["id"])
-    # What was deleted prints nothing, and is gone.
+    # A deletion prints nothing, and the template is gone.
     gone = httpx2.get(f"{service.url}/admin/collab/v1/templates/{team['id']}/", headers=service.headers(scope=CONFIG))
     assert gone.status_code == 404

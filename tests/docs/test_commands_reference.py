@@ -15,7 +15,7 @@ PAGE = REFERENCE / "commands.md"
 
 
 def options_of_commands() -> dict[str, set[str]]:
-    """Every command with the spellings of its options and arguments; one of a group stands behind the group's name."""
+    """Every command with its options and arguments; commands of a group follow its name."""
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     return dict(commands_of(group))

@@ -1,4 +1,4 @@
-"""What the page about a difficult directory promises is what the service says and reads."""
+"""The page about a difficult directory matches the service."""
 
 import json
 import re

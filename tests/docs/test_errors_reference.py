@@ -45,10 +45,10 @@ def test_it_names_every_code_of_a_failed_request_and_no_other() -> None:
     refused |= first_arguments(SOURCE / "embedded" / "directory", {"Refused"})
     # `BadRule` is a kind of Refused that hands its one code on.
     refused |= set(re.findall(r'super\(\).__init__\("(\w+)"', text_of("embedded/directory/errors.py")))
-    # Nobody asks for what a policy does: the sentence stands in the finding.
+    # No request asks for the action of a policy: the sentence is in the finding.
     refused.remove("notAGuest")
     given_up = first_arguments(SOURCE / "requests", {"GiveUp"})
-    # What a submission would be refused with may be found later, when the directory did not answer then.
+    # The directory may not answer a submission; then its refusal is found later.
     late = {"notPossible", "teamLicenseRequired", "templateNotAllowed"}
 
     assert set(named(section(PAGE, OF_A_REQUEST))) == refused | given_up | late

@@ -93,7 +93,7 @@ def test_it_names_what_each_type_holds() -> None:
 
     assert {each.type for each in made} == set(EventType)
     for event in made:
-        # What a request is, and who somebody is, stands below the table.
+        # Requests and users are described below the table.
         named_once = dict.fromkeys(documented[event.type])
         assert list(named_once) == list(dict.fromkeys(members(event.data))), event.type
 

@@ -52,6 +52,6 @@ def test_it_works(service: Service, tmp_path: Path) -> None:
 
 
 def shown_steps() -> str:
-    """What the page shows of the steps."""
+    """The steps that the page shows."""
     _, _, rest = PAGE.read_text(encoding="utf-8").partition("```\nZurich, 5th floor: queued\n")
     return "Zurich, 5th floor: queued\n" + rest.partition("```")[0]

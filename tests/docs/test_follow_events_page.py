@@ -26,7 +26,7 @@ def program(service: Service, tmp_path: Path) -> Path:
 
 
 def follow(service: Service, program: Path) -> list[str]:
-    """What it prints."""
+    """The output of the program."""
     done = subprocess.run(
         [sys.executable, str(program)],
         cwd=program.parent,

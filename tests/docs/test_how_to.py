@@ -1,4 +1,4 @@
-"""What the how-tos tell operators to read and to run is there and works."""
+"""The files and commands of the how-tos exist and work."""
 
 import re
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_it_says_how_far_gauges_are_counted() -> None:
 
 def test_it_names_every_figure_and_no_other() -> None:
     text = metrics.exposition().decode()
-    # What the process itself says of its memory and processor has names of its own; `_created` is an addition to each.
+    # The process's own memory and processor metrics have other names; `_created` is an addition to each.
     shown = {name for name in re.findall(r"^# TYPE (\w+)", text, re.MULTILINE) if name.startswith("chamberlain_")}
 
     assert set(named(section(QUEUE, "## Figures"))) == {name for name in shown if not name.endswith("_created")}
@@ -66,7 +66,7 @@ def test_it_makes_the_roles_that_the_migrations_ask_for() -> None:
 
 
 def test_no_two_pages_make_a_mailbox_of_one_name() -> None:
-    """Whoever follows one page after the other would be told that it is there already, and so would these tests."""
+    """A reader of one page after the other would get a conflict, and so would these tests."""
     made = [
         (local_part(name.strip('"')), page.name)
         for page in (ROOT / "README.md", *(ROOT / "docs" / "tutorial").glob("*.md"), *HOW_TO.glob("*.md"))

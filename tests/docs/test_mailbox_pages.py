@@ -19,7 +19,7 @@ SCOPES = {MAILBOXES: f"{API}/mail/App.ReadWrite.All", TEMPLATES: f"{API}/admin/C
 
 
 def walk(service: Service, page: str) -> list[Json]:
-    """What the commands of a page print, in their order."""
+    """The output of the commands of a page, in order."""
     return run(service, *shell_blocks(HOW_TO / page))
 
 
@@ -109,7 +109,7 @@ def test_it_works_for_templates(service: Service) -> None:
 
 
 def test_a_default_that_was_deleted_leaves_none_and_one_that_is_not_active_makes_nothing(service: Service) -> None:
-    """What the page of templates says in words only."""
+    """Statements of the page about templates that have no command."""
     template = f"{service.url}{TEMPLATES}{ROOM_TEMPLATE}/"
     headers = service.headers(scope=SCOPES[TEMPLATES])
     before = httpx2.get(template, headers=headers).json()
@@ -139,7 +139,7 @@ def test_every_refusal_that_a_page_names_is_given(service: Service, page: str, p
         (json.loads(row[0].split("`")[1]), row[1]) for row in rows(section(HOW_TO / page, "## When it is refused"))
     ]
     body = body_of(page)
-    # What the page has made by then, whichever test came first.
+    # The page has made these by then, whichever test came first.
     answer(service, path, body)
 
     given = [(changes, answer(service, path, {**body, **changes})) for changes, _ in table]

@@ -48,8 +48,10 @@ def document() -> Json:
 
 
 def operations() -> Mapping[str, tuple[str, Json]]:
-    """The operations on mailboxes and their templates by their names, each with where it is. What is done with their
-    webhooks is the same for templates of every kind, and stands on the page of webhooks."""
+    """The operations on mailboxes and their templates by name, each with its path.
+
+    Operations on webhooks are the same for templates of every kind. They are on the page of webhooks.
+    """
     return {
         operation["operationId"]: (f"{method.upper()} {path}", operation)
         for path, methods in document()["paths"].items()
@@ -202,7 +204,7 @@ def test_it_names_the_length_of_an_address() -> None:
 
 
 def codes_of_form(body: type) -> set[str]:
-    """What the reading of bodies can find in one of this type."""
+    """The codes of faults in a body of this type."""
     forms = list(walk_types(inspect.type_info(body)))
     codes = codes_of_faults(SOURCE / "core") - {"ruleInvalid"}
     extras = [form.extra for form in forms if isinstance(form, inspect.Metadata) and form.extra]
@@ -221,7 +223,7 @@ def is_refused(body: Json) -> bool:
 
 
 def named_in(row: list[str]) -> str:
-    """What the first cell of a row names."""
+    """The name in the first cell of a row."""
     return row[0].strip("`")
 
 

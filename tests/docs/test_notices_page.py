@@ -1,4 +1,4 @@
-"""What the page about notices says is what happens."""
+"""The page about notices matches the service."""
 
 import os
 import re

@@ -26,7 +26,7 @@ def service() -> Iterator[Service]:
 
 
 def run(service: Service, folder: Path, block: str) -> str:
-    """What a block prints for somebody who copies it."""
+    """The output of a copied block."""
     done = subprocess.run(
         ["bash", "-c", f"set -euo pipefail\n{block.replace('.venv/bin/', f'{PROGRAMS}/')}"],
         cwd=folder,
@@ -47,7 +47,7 @@ def blocks(page: Path, language: str) -> list[str]:
 def test_it_works_with_configuration_files(service: Service, tmp_path: Path) -> None:
     export, nothing, look, apply = shell_blocks(FILES)
     house, _ = blocks(FILES, "yaml")
-    # What stands between fences without a language is what is printed.
+    # A fence without a language has the output.
     (shown,) = re.findall(r"^```\n(Tenant .*?)^```$", FILES.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     (tmp_path / "house.yaml").write_text(house, encoding="utf-8")
 

@@ -17,7 +17,7 @@ PROGRAMS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"
 
 @pytest.fixture(autouse=True)
 def tokens(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the first commands of the page put into the environment."""
+    """The environment variables that the first commands of the page set."""
     monkeypatch.setenv("TOKEN", service.token(ADA_MAIL, COLLAB))
     monkeypatch.setenv("GRAPH_TOKEN", service.token(ADA_MAIL, f"{GRAPH}/Group.Read.All"))
     monkeypatch.setenv("ADMIN_TOKEN", service.token(ADA_MAIL, f"{API}/admin/Config.ReadWrite.All"))

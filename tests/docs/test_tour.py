@@ -17,7 +17,7 @@ from tests.services import ADA_MAIL, Service, free_port
 
 pytestmark = [pytest.mark.heavy, pytest.mark.needs("chromium"), pytest.mark.timeout(900)]
 
-# What is installed comes over the network.
+# The installation needs the network.
 SET_UP_WITHIN = 600
 
 
@@ -45,9 +45,9 @@ def test_it_works(tmp_path: Path) -> None:
 
 @contextmanager
 def newcomer(start: str, clone: Path, folder: Path) -> Iterator[tuple[Service, Mapping[str, str]]]:
-    """The service as the first line of the README starts it, and the environment of whoever has done so.
+    """The service as the first line of the README starts it, and the environment of that shell.
 
-    Only what belongs to this machine is said: a free port, and folders of its own in place of the usual ones.
+    Only the port and the folders differ.
     """
     command = start.splitlines()[0].partition("#")[0].split()
     port, log = free_port(), folder / "log"

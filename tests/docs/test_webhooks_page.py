@@ -1,4 +1,4 @@
-"""The page about receiving webhooks does what it says, with the receiver that stands on it."""
+"""The page about receiving webhooks works, with the receiver on it."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from tests.services import Service, free_port, restarted_service, wait_until
 
 PAGE = ROOT / "docs" / "how-to" / "webhooks.md"
 ALLOWED = {"CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8", "CHAMBERLAIN_WEBHOOK_ALLOW_HTTP": "true"}
-# What one block leaves to the next, as a terminal does.
+# The variables of one block are kept for the next, as in a terminal.
 KEPT = "declare -p ADMIN TEMPLATE ID ADA 2>/dev/null > kept || true"
 
 
@@ -30,7 +30,7 @@ def service() -> Iterator[Service]:
 
 @contextmanager
 def receiver(folder: Path, port: int, secret: str) -> Iterator[Path]:
-    """The receiver of the page, as somebody starts it who has saved it; gives what it prints."""
+    """Start the receiver of the page, and yield the file of its output."""
     (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     script, printed = folder / "receiver.py", folder / "printed"
     script.write_text(code.replace("9000", str(port)), encoding="utf-8")
@@ -47,7 +47,7 @@ def receiver(folder: Path, port: int, secret: str) -> Iterator[Path]:
 
 
 def answers(port: int, content: bytes = b"{}") -> int:
-    """What the receiver answers to a call that nobody has signed; 0 where there is none."""
+    """The receiver's answer to an unsigned call; 0 without a receiver."""
     try:
         headers = {"webhook-id": "1", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA"}
         return httpx2.post(f"http://127.0.0.1:{port}/", content=content, headers=headers, timeout=10).status_code
@@ -56,7 +56,7 @@ def answers(port: int, content: bytes = b"{}") -> int:
 
 
 def run(service: Service, folder: Path, port: int, block: str) -> Json:
-    """What a block prints for somebody who copies it."""
+    """The output of a copied block."""
     block = block.replace("127.0.0.1:8365", f"127.0.0.1:{service.port}").replace("127.0.0.1:9000", f"127.0.0.1:{port}")
     script = f"set -eu\ntouch kept\n. ./kept\n{block.replace('.venv/bin/', f'{PROGRAMS}/')}\n{KEPT}"
     done = subprocess.run(
@@ -101,7 +101,7 @@ def test_it_works(service: Service, tmp_path: Path) -> None:
     assert redelivered == {"count": 1}
     assert made["webhook"]["secret"] != rotated["secret"]
     assert [as_before["status"], with_the_new_one["status"], unsigned] == [204, 204, 400]
-    # What was sent again was passed by.
+    # The repeated call was ignored.
     assert printed.read_text().count("group.created") == 1
 
 

@@ -1,4 +1,4 @@
-"""The page of webhooks and the code say the same: what is told and how, what comes of it, and for how long."""
+"""The page of webhooks matches the code: events, payloads, retries and retention."""
 
 import re
 import ssl
@@ -63,7 +63,7 @@ async def test_it_works_for_every_header_that_is_sent() -> None:
 
 
 def payload() -> Mapping[str, object]:
-    """What is sent of an event."""
+    """The payload of an event."""
     return payload_document(Event(EventId(SOME), EventType.GROUP_CREATED, NOW, TenantId(SOME), None, {}))
 
 

@@ -1,4 +1,4 @@
-"""What differs between what is wanted and what the directory shows, property by property."""
+"""Differences between the desired state and the directory, property by property."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -306,7 +306,7 @@ def test_the_steps_of_a_difference_put_right_what_differs_and_nothing_else(
 
 
 def brought_about(wanted: WantedMailbox, observed: ObservedMailbox) -> ObservedMailbox:
-    """What a directory makes of it that does all at once that is wanted."""
+    """The mailbox of a directory that applies the whole desired state at once."""
     place = None
     if wanted.place is not None and observed.place is not None:
         equipment = _overlaid(wanted.place.equipment, observed.place.equipment)
@@ -334,7 +334,7 @@ Part = TypeVar("Part", AddressFields, Place, RoomEquipment)
 
 
 def _overlaid(wanted: Part, observed: Part) -> Part:
-    """What is wanted, and of what nothing is wanted what there is."""
+    """The desired values, and the observed ones where none are desired."""
     nothing = type(wanted)()
     said = {each.name: getattr(wanted, each.name) for each in fields(wanted)}
     return replace(observed, **{name: each for name, each in said.items() if each != getattr(nothing, name)})
@@ -498,7 +498,7 @@ def test_what_no_step_leads_to_can_only_be_observed_or_ignored() -> None:
 
 
 def test_every_property_of_a_mailbox_that_a_step_brings_about_is_compared() -> None:
-    """What is never compared: what the directory does not hold, and what is compared as something else."""
+    """Properties that are never compared: the directory does not hold them, or another property covers them."""
     elsewhere = {
         "metadata": None,
         "state": None,

@@ -345,14 +345,14 @@ async def test_what_is_gone_is_told_and_not_made_again(drift: DriftFixture) -> N
     later(drift.estate, days=1)
     await drift.check_all()
 
-    # What is not shown soon after it was made is only late.
+    # An object that is not shown soon after its creation is only late.
     assert soon == []
     assert await drift.findings() == [("drift", "open", "exists"), ("drift", "open", "exists")]
     assert await drift.estate.group(request_id) is None
 
 
 async def stubborn(drift: DriftFixture) -> None:
-    """A directory, or somebody in it, takes every repair back."""
+    """A directory that reverts every repair."""
     await drift.change(MOVE)
     await drift.check_all()
     later(drift.estate, days=1)
@@ -443,7 +443,7 @@ async def test_a_directory_that_does_not_answer_is_asked_again(drift: DriftFixtu
     await drift.check_all()
 
     assert [(each.state, each.action) for each in busy] == [("open", "repair")]
-    # What could not be tried is no repair that did not hold.
+    # A repair that could not be tried is no repair that did not hold.
     assert await drift.findings() == [("drift", "repaired", "city")]
 
 
@@ -494,7 +494,7 @@ async def test_what_was_cut_short_anywhere_is_made_up_for(drift: DriftFixture) -
     request_id = await drift.mailbox(city="Town")
     await drift.check_all()
     for place in count():
-        # What differs after a month is a new matter.
+        # A difference after a month is a new finding.
         later(drift.estate, days=31)
         await drift.change(MOVE)
         crash_point = CrashPoint(place)
@@ -520,7 +520,7 @@ async def test_what_was_cut_short_anywhere_is_made_up_for(drift: DriftFixture) -
 
 @dataclass
 class Overtaken:
-    """Guests' port of a directory; while it works, somebody assigns something else."""
+    """A guests port of a directory during whose work an assignment changes."""
 
     guests: Guests
     assign: Callable[[], Awaitable[object]]

@@ -1,4 +1,4 @@
-"""Drift checks: what is checked, when a check begins and when somebody has asked for one."""
+"""Drift checks: their objects, their start, and checks on request."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""What is not compared any more is let go at the end of a check, however many groups there are."""
+"""Findings about objects that are no longer compared go at the end of a check, however many groups there are."""
 
 import pytest
 
@@ -48,7 +48,7 @@ async def test_it_works_along_indexes(drift: DriftFixture) -> None:
 
 @pytest.mark.parametrize("names_request", [True, False])
 async def test_findings_of_a_request_that_is_not_kept_go(drift: DriftFixture, *, names_request: bool) -> None:
-    """Those that were kept before findings named their requests, too; and of those what still stands stays."""
+    """Findings from before they named their requests go as well, and open ones of kept requests stay."""
     kept, gone = await drift.group(), await drift.group(displayName="Borealis")
     for _, group_id in (kept, gone):
         await drift.change(CHANGE, group_id)

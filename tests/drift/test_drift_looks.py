@@ -85,7 +85,7 @@ def test_a_guest_whom_a_policy_has_removed_is_wanted_no_more() -> None:
 
     assert names(look) == []
     assert isinstance(look.managed, ManagedGroup)
-    # Whoever is there again stays.
+    # A user who is there again stays.
     assert (look.managed.wanted.owners, look.managed.wanted.members) == ((ADA,), (ADA, BEN, CLEO))
 
 
@@ -105,7 +105,7 @@ def test_those_whom_a_group_lacks() -> None:
     assert missing_people(compare(HOUSE, GROUP, shown_group(TEAM))) == frozenset()
     assert missing_people(compare(HOUSE, GROUP, no_owner)) == {BEN}
     assert missing_people(compare(WATCHFUL, GROUP, no_member)) == {CLEO, ELI}
-    # What does not count as different is not looked after.
+    # Properties that do not count as different are not looked up.
     assert missing_people(compare(HOUSE, GROUP, no_member)) == frozenset()
     ignoring = replace(HOUSE, repair_properties={P.GROUP_OWNERS: Treatment.IGNORED})
     assert missing_people(compare(ignoring, GROUP, no_owner)) == frozenset()
@@ -118,7 +118,7 @@ def test_those_who_have_left_are_wanted_no_more() -> None:
     assert names(look) == [P.MAILBOX_OWNERS, P.MAILBOX_PERMISSIONS]
     assert names(compare_without(HOUSE, look, {BEN, DARA})) == []
     assert names(compare_without(HOUSE, group, {BEN})) == []
-    # Somebody else has left.
+    # Another user has left.
     assert compare_without(HOUSE, look, {DARA, UserId(UUID(int=77))}) is look
     assert compare_without(HOUSE, group, {ADA}) is group
 

@@ -87,7 +87,7 @@ async def test_it_works(estate: Estate, number: int, changed: int) -> None:
     assert Counter(properties) == {("city",): changed // 2, ("labelId",): changed // 4, ("owners",): changed // 4}
     assert len(await drift.repairs()) == changed
 
-    # The next look finds all of it as it should be, and a stubborn one is told of once.
+    # The next check finds all of it repaired, and a stubborn one is reported once.
     later(estate, days=1)
     await drift.check_all()
     assert await estate.rows(STATES) == [("repaired", changed)]

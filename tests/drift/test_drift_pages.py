@@ -174,7 +174,7 @@ def test_a_late_repair_of_the_last_check_is_seen_by_this_one() -> None:
 
     assert right.repaired == {CITY}
     assert right.records(now=NOW) == {CITY: once("city"), PHONE: TWICE}
-    # What is not compared here, or ignored by the tenant, is not said to be right.
+    # A property that is not compared here, or ignored by the tenant, is not reported as repaired.
     assert page(look(), late, names=(P.MAILBOX_PHONE,)).repaired == set()
     ignoring = replace(REPAIRING, repair_properties={P.MAILBOX_CITY: Treatment.IGNORED})
     assert replace(right, tenant=ignoring).repaired == set()

@@ -41,7 +41,7 @@ FIRST = RepairRecord(1, CITY.digest, NOW)
         (MANAGED, NO_STATE, True, Judgement(REPAIR, FIRST)),
         (MANAGED, NO_STATE, False, Judgement(REPORT, None)),
         (OBSERVED, NO_STATE, True, Judgement(REPORT, None)),
-        # Somebody lets it differ.
+        # An administrator accepts the difference.
         (MANAGED, PropertyState(None, is_accepted=True), True, Judgement(REPORT, None)),
         (MANAGED, PropertyState(STOPPED, is_accepted=True), True, Judgement(REPORT, None)),
         # It did not hold once, and twice.
@@ -58,10 +58,10 @@ FIRST = RepairRecord(1, CITY.digest, NOW)
             Judgement(GIVE_UP, replace(STOPPED, found_at=NOW)),
         ),
         (MANAGED, PropertyState(replace(ONCE, found_at=SOON), is_released=True), True, Judgement(REPAIR, FIRST)),
-        # Somebody releases it, or something else is wanted.
+        # An administrator releases it, or the desired state changes.
         (MANAGED, PropertyState(STOPPED, is_released=True), True, Judgement(REPAIR, FIRST)),
         (MANAGED, PropertyState(replace(STOPPED, digest="other")), True, Judgement(REPAIR, FIRST)),
-        # What has held for a month has held.
+        # A repair that has held for a month has held.
         (MANAGED, PropertyState(replace(TWICE, found_at=NOW - HOLDS_AFTER)), True, Judgement(REPAIR, FIRST)),
         # A repair that was announced and never made does not count; one that is not seen yet is waited for.
         (

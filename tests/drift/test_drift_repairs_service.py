@@ -1,5 +1,4 @@
-"""Repairs of drift: what is refused stops nothing else, whoever has left is wanted no more, and nothing is on record
-as put right but what was."""
+"""Repairs of drift: refused ones stop no other, users who left are not wanted, and the record has only real repairs."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -146,7 +145,7 @@ async def test_what_we_did_not_put_right_is_not_on_record_as_such(drift: DriftFi
     await drift.check_all()
     before = await drift.findings()
 
-    # Nobody is to look at it any more, or a person sets it right.
+    # The property is ignored, or an administrator repairs it.
     if is_ignored:
         await drift.set_repair({DriftProperty.MAILBOX_CITY: Treatment.IGNORED}, drift=False)
     else:
@@ -159,7 +158,7 @@ async def test_what_we_did_not_put_right_is_not_on_record_as_such(drift: DriftFi
 
 
 async def test_what_was_made_without_an_answer_is_on_record_when_it_is_shown(drift: DriftFixture) -> None:
-    """Whoever does not hear from the directory in time does not know whether it has done as it was asked."""
+    """After a timeout of the directory it is unknown whether the repair was made."""
     await drift.set_repair()
     await drift.mailbox(city="Town")
     await drift.change(MOVE)
@@ -237,7 +236,7 @@ class Blind(FaultyDirectory):
 
 @dataclass
 class Watched(FaultyDirectory):
-    """A directory; while it is looked at, somebody does something."""
+    """A directory that runs an action during a read."""
 
     act: Callable[[], Awaitable[None]] | None = None
 

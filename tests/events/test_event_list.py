@@ -1,4 +1,4 @@
-"""Events: each thing that can happen is told once, in the transaction of what it tells, and read by administrators."""
+"""Events: each is written once, in the transaction of its cause, and read by administrators."""
 
 import json
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ async def types(estate: Estate) -> list[str]:
 
 
 async def told(estate: Estate, request_id: RequestId) -> list[tuple[str, Mapping[str, object]]]:
-    """What is told of one request."""
+    """The events of one request."""
     return [(each.type, json.loads(each.data)) for each in await read(estate) if each.request_id == request_id]
 
 

@@ -42,7 +42,7 @@ def event(name: str, tenant_id: TenantId = ESTATE, *, request_id: RequestId | No
 
 
 def names(found: FeedPage[EventRecord]) -> list[str]:
-    """What the events of a page are told apart by here."""
+    """The names that distinguish the events of a page."""
     return [msgspec.json.decode(each.data)["name"] for each in found.items]
 
 
@@ -222,7 +222,7 @@ class Writers:
                 raise ZeroDivisionError
 
     async def release(self, transactions: int) -> None:
-        """Let all go, whoever it is that holds one."""
+        """Release all held transactions."""
         for _ in range(transactions):
             async with self._changed:
                 await self._changed.wait_for(lambda: len(self._holding) > 0)
@@ -259,12 +259,12 @@ async def test_it_misses_nothing_while_ten_writers_commit_in_mixed_order(
     assert sorted(one) == sorted(many.committed)
     assert len(many.committed) > writers * turns // 2
     assert others == [one, one]
-    # Nothing stands before what was committed before it was even written.
+    # No event is before one that was committed before it was written.
     newest = 0.0
     for name in one:
         newest = max(newest, many.written[name])
         assert many.committed[name] >= newest, name
-    # They did overtake each other. Whether it shows in the feed depends on when somebody looked.
+    # They did overtake each other. Whether the feed shows it depends on the time of the read.
     sequences = await rows(databases, "SELECT data ->> 'name' FROM chamberlain.event ORDER BY sequence")
     assert [name for (name,) in sequences] != sorted(many.committed, key=many.committed.__getitem__)
 

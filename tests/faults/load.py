@@ -17,7 +17,7 @@ AT_ONCE = 32
 
 @dataclass(slots=True)
 class Load:
-    """What was answered to calls that are sent by as many callers beside each other, in turn to each service."""
+    """The answers to concurrent calls, which go to the services in turn."""
 
     services: Sequence[Service]
     who: str = ADA_MAIL
@@ -25,7 +25,7 @@ class Load:
     accepted: list[str] = field(default_factory=list)
     # Status, code and Retry-After of each refusal.
     refused: list[tuple[int, str, str | None]] = field(default_factory=list)
-    # Calls that nobody answered: whether they were accepted is not known.
+    # Unanswered calls: whether they were accepted is not known.
     unanswered: int = 0
     submissions: list[Submission] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)

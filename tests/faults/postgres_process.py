@@ -81,7 +81,7 @@ async def _keep(folder: Path) -> None:
         server = await postgres.start(folder, programs=named_programs(), run_as=None)
     except postgres.EmbeddedPostgresError as error:
         sys.exit(str(error))
-    print(server.pid, flush=True)  # noqa: T201 - this is what whoever started it waits for.
+    print(server.pid, flush=True)  # noqa: T201 - the parent process waits for it.
     await stop.wait()
     await server.stop()
 

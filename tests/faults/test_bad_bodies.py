@@ -12,7 +12,7 @@ from tests.services import ADA_MAIL, TLS, Service, restarted_service, wait_until
 GOOD = 200
 # Of each kind that is wrong.
 OF_EACH = 8
-# A text that no database can store is found out there, and spoils nobody's transaction.
+# Only the database detects a text that it cannot store, and no other transaction fails.
 UNPAIRED = Bad('{"displayName": "\\ud800", "templateId": "7e000000-0000-4000-8000-000000000011"}', 400, "notJson")
 ALL_BAD = (*BAD, UNPAIRED)
 
@@ -37,7 +37,7 @@ def test_it_works() -> None:
 
 
 async def together(service: Service, load: Load) -> list[tuple[Bad, int, str]]:
-    """What each bad one is told while good ones are asked for."""
+    """The answers to bad requests among good ones."""
     wrong = [bad for bad in ALL_BAD for _ in range(OF_EACH)]
     async with httpx2.AsyncClient(timeout=60, verify=TLS, trust_env=False) as client:
         _, *answers = await asyncio.gather(

@@ -52,7 +52,7 @@ def test_it_works_again_when_the_clocks_agree(seconds: int) -> None:
         (failed,) = [check for check in ready.json()["checks"] if not check["passed"]]
         assert (failed["name"], failed["reasonCode"]) == ("clock", "clocksDiffer")
         assert service.answers("/health/live") == 200
-        # Who asks all the same is not refused: tokens go by this machine's clock.
+        # Requests are not refused: tokens are verified by this machine's clock.
         load.run(100)
         wait_until(lambda: CLAIMS_NOTHING in worker.said(), within=10, otherwise=worker.said)
         wait_until(lambda: outside.value(REPORTED) == 1, within=10)

@@ -9,7 +9,7 @@ import pytest
 from tests.faults.load import Load
 from tests.services import look_up, outside_database, wait_until
 
-# Those who are in the middle of something; whoever waits for the next call has nothing to lose.
+# Connections inside a transaction; idle ones have nothing to lose.
 CUT = """
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE application_name = $1 AND (state <> 'idle' OR wait_event IS DISTINCT FROM 'ClientRead')
@@ -41,7 +41,7 @@ def test_it_works() -> None:
         loading.result(timeout=60)
 
         acknowledged = Counter(load.accepted)
-        # What a cut has left under a lease is taken by the same worker when that ends.
+        # The same worker retries jobs whose lease a cut has left, when the lease ends.
         wait_until(lambda: acknowledged <= service.provisioned(), within=40, otherwise=worker.said)
         assert set(service.provisioned().values()) == {1}
         address = outside.addresses.worker

@@ -1,4 +1,4 @@
-"""A directory that is slow, fails or says what nobody foresaw: everybody is accepted, and gets one group in the end.
+"""A directory that is slow, fails or answers nonsense: every request is accepted, and makes one group in the end.
 
 A trigger on its groups does to the embedded directory what networks and other people's bugs do to the large ones.
 """
@@ -57,7 +57,7 @@ def test_what_nobody_foresaw_is_held_and_goes_on_when_it_is_released() -> None:
             wait_until(lambda: len(held(service)) == SOME, within=90, otherwise=service.said)
         assert (len(load.accepted), load.refused, load.unanswered) == (SOME, [], 0)
         assert service.provisioned() == Counter()
-        # What comes later is no longer spoilt.
+        # Later requests are not affected.
         load.run(SOME)
 
         for job in held(service):

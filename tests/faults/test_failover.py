@@ -20,5 +20,5 @@ def test_it_works() -> None:
     told = json.loads(done.stdout)
     assert (told["lost"], told["double"], told["notRetrievable"]) == (0, 0, 0)
     assert told["acknowledged"] >= 400
-    # Nobody can write before the one that follows knows that the other one is gone.
+    # Writes need the new leader to know that the old one is gone.
     assert 5 < told["writingAfterSeconds"]["most"] < 30

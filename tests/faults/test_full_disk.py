@@ -1,4 +1,4 @@
-"""The disk of the database is full under load: callers are told to come again, and it goes on when there is room."""
+"""The disk of the database is full under load: callers get a retryable error, and work goes on when there is room."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""A transaction that does not end holds a name: whoever wants that name waits, and nobody else does."""
+"""An open transaction holds a name: requests for that name wait, and no others do."""
 
 import asyncio
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def ask_for_it(service: Service, beside: ThreadPoolExecutor) -> list[Future[http
 
 @contextmanager
 def held_name(service: Service) -> Iterator[None]:
-    """Somebody who has taken the name, and neither commits nor gives up before the block ends."""
+    """Take the name in a transaction that stays open until the block ends."""
     with asyncio.Runner() as runner:
         holding = connected(service.embedded_addresses.worker)
         connection = runner.run(holding.__aenter__())

@@ -1,4 +1,4 @@
-"""A worker is killed between creation and delivery: each webhook is told all the same, once for who looks at the id."""
+"""A worker is killed between creation and delivery: each webhook is delivered all the same, once by its id."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ DONE_WITHIN = 60.0
 
 @dataclass
 class Receiver:
-    """Keeps what it gets. It answers nobody before `opened`."""
+    """Stores its calls. It answers none before `opened`."""
 
     url: str = ""
     opened: Event = field(default_factory=Event)
@@ -44,7 +44,7 @@ def receiving() -> Iterator[Receiver]:
             if not receiver.opened.wait(timeout=DONE_WITHIN):
                 return
             receiver.taken[headers["webhook-id"]] = body, headers
-            # Whoever is gone gets no answer; that is no trouble of this one.
+            # A caller that is gone gets no answer; that is no fault of this one.
             try:
                 self.send_response(204)
                 self.end_headers()
@@ -100,5 +100,5 @@ def test_it_works() -> None:
     payloads = [Webhook(secret).verify(body, headers) for body, headers in receiver.taken.values()]
     assert len(load.accepted) == GROUPS
     assert sorted(each["requestId"] for each in payloads) == sorted(load.accepted)
-    # It was called more often than there are events, and has been told of each once.
+    # It was called more often than there are events, and has each event once.
     assert len(receiver.begun) > len(set(receiver.begun)) == GROUPS

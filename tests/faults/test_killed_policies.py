@@ -1,4 +1,4 @@
-"""A worker is killed while it takes the actions of policies: each guest is removed in the end, and told of once."""
+"""A worker is killed while it takes the actions of policies: each guest is removed in the end, and reported once."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from tests.services import API, Outside, Service, look_up, outside_database, wai
 
 GROUPS = 200
 GUESTS = 10
-# Before the first worker is killed, so many are told of; after that it is in the middle of the others.
+# Before the first worker is killed, so many are reported; after that it is in the middle of the others.
 KILLED_AFTER = 100
 # A killed worker's leases last for ten seconds; a full machine takes its time for the rest.
 DONE_WITHIN = 120.0

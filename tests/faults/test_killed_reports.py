@@ -34,7 +34,7 @@ def test_it_tells_of_every_group_once() -> None:
             (group,) = re.findall(r"^About (\S+) of", text, re.MULTILINE)
             reports[group][letter.message["Message-ID"]] = set(re.findall(r"^- Guest \d+ ", text, re.MULTILINE))
         assert len(reports) == GROUPS
-        # What comes twice, because nobody has put down that it was sent, comes as the same.
+        # A report is sent twice when its sending was not recorded, and is then the same.
         assert {len(of_group) for of_group in reports.values()} == {1}
         assert {len(guests) for of_group in reports.values() for guests in of_group.values()} == {GUESTS}
 

@@ -15,7 +15,7 @@ DONE_WITHIN = 90.0
 LEASES = """
 SELECT array_agg(DISTINCT lease_id) FROM chamberlain.job WHERE lease_until > now() AND kind = 'groupProvision'
 """
-# What the database does for workers, but for what waits until they go on.
+# The database's work for workers, except waits.
 AT_WORK = """
 SELECT count(*) FROM pg_stat_activity
 WHERE application_name = 'chamberlain worker' AND state = 'active'
@@ -62,7 +62,7 @@ def kill_with_a_lease(outside: Outside, worker: Process) -> None:
 
     def has_jobs() -> bool:
         worker.pause()
-        # What the database was asked for is done there, and changes nothing any more.
+        # The database finishes its statements, and they change nothing any more.
         wait_until(lambda: outside.value(AT_WORK) == 0, DONE_WITHIN)
         if leases(outside) - others:
             return True

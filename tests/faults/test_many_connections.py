@@ -14,7 +14,7 @@ from chamberlain.http.connections import ConnectionLimits
 from tests.faults.load import Load
 from tests.services import Service, restarted_service, wait_until
 
-# What the process of the test needs beside its connections.
+# The files of the test process beside its connections.
 SPARE = 500
 SLOW = 200
 CAP = ConnectionLimits().most
@@ -98,8 +98,7 @@ def test_it_ends_bodies_that_do_not_come() -> None:
 
 
 async def slow_bodies(service: Service, load: Load) -> list[bytes]:
-    """What callers hear, and then the end of their connection, whose bodies begin and do not go on; others ask for
-    groups meanwhile."""
+    """Send bodies that stop after their beginning, while others request groups. Return the answers until the end."""
     call = CALL.format(port=service.port, authorization=service.headers()["authorization"]).encode()
 
     async def heard() -> bytes:

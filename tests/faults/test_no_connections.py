@@ -1,4 +1,4 @@
-"""No connection to the database is to be had, since others have them all: callers are told to come again, and soon."""
+"""Other clients have all connections of the database: callers get a retryable error, and soon."""
 
 import asyncio
 import time
@@ -61,7 +61,7 @@ def test_nobody_waits_for_ever_for_one_of_the_pool() -> None:
             assert int(answer.headers["retry-after"]) >= 1
         answers = [each.result(timeout=60) for each in reading]
 
-        # Those who were in are answered, and those who were not are told to come again.
+        # Requests with a connection are answered, and those without are refused with Retry-After.
         assert {each.status_code for each in answers} == {200, 503}
         assert service.post_group(BODY).status_code == 202
 
@@ -81,7 +81,7 @@ def full_server(outside: Outside) -> Iterator[None]:
 async def take_all(outside: Outside, stack: AsyncExitStack) -> None:
     address = outside.addresses.application
     first = await stack.enter_async_context(connected(address))
-    # The service makes a few anew until there are none.
+    # The service opens new connections until there are none.
     async with asyncio.timeout(30):
         while True:
             try:

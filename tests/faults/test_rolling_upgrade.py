@@ -1,4 +1,4 @@
-"""A newer version's migrations run beside processes of this one, under load: nobody notices, before or after."""
+"""A newer version's migrations run beside processes of this one, under load: no request fails, before or after."""
 
 import asyncio
 import shutil
@@ -14,7 +14,7 @@ from tests.databases import SETS
 from tests.faults.load import Load
 from tests.services import outside_database, wait_until
 
-# What versions do: tables grow before the new code, and are tidied up after the old code is gone.
+# The migrations of versions: tables grow before the new code, and are tidied up after the old code is gone.
 BEFORE = """
 ALTER TABLE chamberlain.request ADD COLUMN later text;
 ALTER TABLE chamberlain.job ADD COLUMN later integer NOT NULL DEFAULT 0;
@@ -63,7 +63,7 @@ def test_it_works(tmp_path: Path) -> None:
 
 
 def newer_sets(folder: Path) -> list[MigrationSet]:
-    """What a later version brings along."""
+    """The migrations of a later version."""
     ours, *others = SETS
     migrations = shutil.copytree(ours.migrations, folder / "migrations")
     functions = shutil.copytree(ours.functions, folder / "sql")
@@ -79,7 +79,7 @@ def newer_sets(folder: Path) -> list[MigrationSet]:
 
 
 def run(migrate: Migrate, owner: str, sets: list[MigrationSet]) -> list[str]:
-    """What was run."""
+    """Run migrations, and return their names."""
     return asyncio.run(migrate(owner, sets))
 
 

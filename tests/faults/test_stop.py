@@ -1,4 +1,4 @@
-"""Workers are told to stop while their jobs cannot go on: they give all of them back, and are gone in time."""
+"""Workers stop while their jobs cannot go on: they release all of them, and end in time."""
 
 import asyncio
 import time

@@ -53,7 +53,7 @@ TEMPLATE = GroupTemplate(
     approval=None,
 )
 ORDER = GroupOrder("Apollo", TEMPLATE.head.id)
-# What becomes of this order of Ada's.
+# The desired state of this order of Ada's.
 WANTED = WantedGroup(
     tenant_id=TENANT,
     request_id=REQUEST,
@@ -74,7 +74,7 @@ NAMES = GroupNames("Apollo", (MailAddress("apollo", "apollo@estate.example"),))
 
 
 def person(user: UserId, *, has_team_license: bool = True) -> Person:
-    """Somebody whom the directory knows."""
+    """A user of the directory."""
     return Person(user, "Somebody", None, has_team_license, {})
 
 

@@ -23,7 +23,7 @@ LEAD = CustomField("lead", "Lead", FieldType.USER, required=False)
 
 
 class Changes(TypedDict, total=False):
-    """What a case sends that an ordinary order does not hold."""
+    """The properties that a case changes in an ordinary order."""
 
     member_ship_type: MemberShipType
     owners: tuple[UserId, ...]

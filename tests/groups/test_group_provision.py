@@ -28,7 +28,7 @@ AWAY = TryAgain(timedelta(seconds=10), "The directory does not answer.")
 
 
 async def expire_leases(estate: Estate) -> None:
-    """As after ten seconds in which nobody renewed them."""
+    """Expire the leases, as after ten seconds without a renewal."""
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("UPDATE chamberlain.job SET lease_until = now() - interval '1 s' WHERE lease_id IS NOT NULL")
 

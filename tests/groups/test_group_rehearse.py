@@ -247,7 +247,7 @@ TEMPLATES = st.fixed_dictionaries(
         ),
     }
 )
-# No zeros in any name: where a dry run shows some, they stand for something.
+# No zeros in any name: in a dry run they are placeholders.
 NAMES = st.sampled_from(["Apollo", "Zürich", "Ada", "Häfen & Kräne", "Group of Sales", "北", "x" * 70]) | st.text(
     alphabet="abcXYZ ._-9", min_size=1, max_size=12
 ).filter(lambda text: bool(text.strip()))
@@ -283,7 +283,7 @@ BODIES = st.fixed_dictionaries(
     body=BODIES,
     asked=st.sampled_from(["project_group", "project_team"]),
     caller=st.sampled_from([ADA, ADA, BEN, BEN, CLEO]),
-    # What is carried out later has its address reserved, and the directory does not know it yet.
+    # A later request has its address reserved, and the directory does not know it yet.
     carried_out=st.sampled_from(["at once", "later"]),
 )
 async def test_what_then_happens_is_what_was_said(
@@ -379,8 +379,10 @@ async def check_group(estate: Estate, request_id: RequestId, rehearsal: GroupDry
 
 
 def is_meant(happened: str, rehearsed: str, rehearsal: GroupDryRun) -> bool:
-    """Whether a name is the one that was shown. Zeros may stand for something only where a warning says so; and what
-    is drawn then may be taken, so that digits of the request follow."""
+    """Check whether a name is the shown one.
+
+    Zeros are placeholders only with a warning. The drawn value may be taken, so that digits of the request follow.
+    """
     if not rehearsal.warnings:
         return happened == rehearsed
     local, at, domain = (re.sub("0+", "[0-9a-f]+", re.escape(part)) for part in rehearsed.partition("@"))

@@ -1,4 +1,4 @@
-"""Asking for a group or team: all that stands against it at once, or a request that is queued."""
+"""Request a group or team: all faults at once, or a queued request."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What the embedded identity platform has sealed, for the commands that look after keys."""
+"""The keys of the embedded identity platform, as the key commands count and rotate them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -13,7 +13,7 @@ from tests.embedded.identity.estate import KEYRING
 
 @pytest.fixture
 async def away() -> AsyncIterator[IdentityKeys]:
-    """Those of a database that nobody can reach."""
+    """Keys of an unreachable database."""
     database = await open_database("postgresql://nobody@127.0.0.1:1/nowhere", most=1, name="test")
     yield IdentityKeys(database)
     await database.close()

@@ -1,4 +1,4 @@
-"""What an operator is told of what was seen."""
+"""The result of each check for an operator."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID

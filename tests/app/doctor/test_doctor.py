@@ -1,4 +1,4 @@
-"""What `chamberlain doctor` tells: of installations that are well, and of each thing that can be wrong with one."""
+"""The report of `chamberlain doctor` for healthy installations, and for each fault."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""What is wrong with the rights of a role."""
+"""Faults in the rights of a role."""
 
 from dataclasses import replace
 

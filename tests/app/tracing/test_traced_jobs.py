@@ -1,4 +1,4 @@
-"""What spans of jobs say of faults: that there was one and its code, and nothing that somebody has written."""
+"""Spans of jobs have the code of a fault, and no text of a user."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -124,5 +124,5 @@ async def test_it_handles_jobs_without_a_trace_and_errands() -> None:
 
     assert len(runs) == 1
     assert watched.kept.get_finished_spans() == ()
-    # What nobody has asked for is left as it is.
+    # A handler without a span stays as it is.
     assert handlers[JobKind.AUDIT_SEAL] is run

@@ -92,7 +92,7 @@ async def be_refused(graph: GraphServiceClient) -> Answer:
 
 
 async def told(answer: Awaitable[Answer]) -> Answer:
-    """What was read, or why it was not, so that all else is read nevertheless."""
+    """Return the answer or its error, so that all other reads go on."""
     try:
         return await answer
     except ODataError as error:

@@ -22,7 +22,7 @@ def start(cache: msal.SerializableTokenCache) -> msal.PublicClientApplication:
 
 
 def a_day_later(kept: str) -> str:
-    """What was kept, as if its access tokens had expired since."""
+    """Expire the access tokens of a cache."""
     held = json.loads(kept)
     for token in held["AccessToken"].values():
         token["expires_on"] = token["extended_expires_on"] = str(int(time.time()) - 1)
@@ -52,6 +52,6 @@ app = start(later)
 (account,) = app.get_accounts()
 say(app.acquire_token_silent(API, account))
 
-# Out of the program's memory, and so nobody.
+# The account is removed from the cache, so none is left.
 app.remove_account(account)
 say(app.get_accounts())
