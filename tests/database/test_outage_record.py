@@ -3,7 +3,7 @@
 import pytest
 
 from chamberlain.core.outages import Outage
-from chamberlain.database.errors import OutageRecord, log_outage
+from chamberlain.database.connection import OutageRecord, log_outage
 
 AGAIN = "The database can be used again."
 

@@ -13,8 +13,8 @@ from chamberlain.auth.permissions import ScopePrefixes
 from chamberlain.core.errors import Malformed, NotFound, Rejected, TryAgain
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import RequestId, TenantId
+from chamberlain.database.connection import WatchfulPool
 from chamberlain.database.notify import REQUESTS_CHANNEL, Watchers, listen
-from chamberlain.database.pool import WatchfulPool
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.requests import finish
 from chamberlain.requests.models import ApprovalRecord, RequestRecord, RequestState, StepRecord

@@ -22,8 +22,7 @@ from chamberlain.app.processes import unless_stopped
 from chamberlain.core.errors import DatabaseUnavailable
 from chamberlain.core.outages import Outage
 from chamberlain.database.clock import MOST_CLOCK_DIFFERENCE, read_time
-from chamberlain.database.connection import are_several
-from chamberlain.database.errors import log_outage
+from chamberlain.database.connection import are_several, log_outage
 from chamberlain.database.migrate import MigrationSet, migrate, missing_files
 from chamberlain.database.transactions import COMMAND_TIMEOUT, PREPARED_STATEMENTS, Database, connect, open_database
 from chamberlain.embedded import postgres

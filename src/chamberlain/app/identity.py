@@ -38,7 +38,7 @@ from chamberlain.app.directory import GRAPH_AUDIENCE
 from chamberlain.auth.issuers import IssuerKeys
 from chamberlain.auth.permissions import ScopePrefixes
 from chamberlain.auth.verifier import Verifier
-from chamberlain.database.errors import no_database
+from chamberlain.database.connection import no_database
 from chamberlain.embedded.identity.errors import IdentityUnreachable
 
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import RequestId
-from chamberlain.database.errors import unavailable
+from chamberlain.database.connection import unavailable
 from chamberlain.database.transactions import Connection, connect
 
 

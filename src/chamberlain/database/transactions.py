@@ -16,9 +16,19 @@ from asyncpg.pool import PoolConnectionProxy
 from chamberlain.core.errors import DatabaseUnavailable, Unavailable
 from chamberlain.core.ids import TenantId
 from chamberlain.core.outages import Outage
-from chamberlain.database.connection import Hosts, LeanConnection
-from chamberlain.database.errors import UNREACHABLE, OutageRecord, Report, connecting, raise_if_unreachable, unavailable
-from chamberlain.database.pool import RELEASED_WITHIN, LentConnection, WatchfulPool
+from chamberlain.database.connection import (
+    RELEASED_WITHIN,
+    UNREACHABLE,
+    Hosts,
+    LeanConnection,
+    LentConnection,
+    OutageRecord,
+    Report,
+    WatchfulPool,
+    connecting,
+    raise_if_unreachable,
+    unavailable,
+)
 from chamberlain.queries import load_queries
 
 SQL = load_queries(__name__)

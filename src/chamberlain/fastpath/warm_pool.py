@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 from asyncpg.pool import PoolAcquireContext
 
-from chamberlain.database.errors import OutageRecord
-from chamberlain.database.pool import LentConnection, WatchfulPool
+from chamberlain.database.connection import LentConnection, OutageRecord, WatchfulPool
 from chamberlain.fastpath import ENABLED, Trick
 
 if TYPE_CHECKING:

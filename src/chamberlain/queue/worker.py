@@ -116,7 +116,7 @@ class JobLoop(ABC, Generic[Times]):
         try:
             await claim()
         except Unavailable:
-            # The pool has logged the cause (database/pool.py).
+            # The pool has logged the cause (database/connection.py).
             await asyncio.sleep(self.pace.pause.total_seconds())
         except Exception:
             logger.exception("The worker cannot take jobs; it tries again.")

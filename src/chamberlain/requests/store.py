@@ -18,7 +18,7 @@ from chamberlain.core.ids import RequestId, TenantId, TraceId, UserId
 from chamberlain.core.json import StoredDecoder
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.batching import Batcher
-from chamberlain.database.errors import no_database
+from chamberlain.database.connection import no_database
 from chamberlain.database.keyset import BEHIND, NEWEST, merged, newest
 from chamberlain.database.transactions import ACQUIRED_WITHIN, PLANNING, Database, Record, Transaction
 from chamberlain.queries import load_queries

@@ -13,7 +13,7 @@ import pytest
 
 from chamberlain.core.errors import NotFound, NotPossible, Rejected, Stale, TryAgain, Unavailable
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId
-from chamberlain.database.pool import WatchfulPool
+from chamberlain.database.connection import WatchfulPool
 from chamberlain.database.transactions import Connection, Database
 from chamberlain.directory.port import Subjects
 from chamberlain.directory.subjects import ObservedSubject, Sharing, SubjectReference, SubjectType
