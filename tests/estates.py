@@ -19,7 +19,9 @@ from chamberlain.core.idempotency import IdempotencyKey, Submission
 from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Transaction
-from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
+from chamberlain.directory.embedded.directory import EmbeddedDirectory
+from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.embedded import postgres

@@ -13,7 +13,7 @@ from chamberlain.core.idempotency import Act, IdempotencyKey
 from chamberlain.core.ids import AdoptionId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.core.paging import PageWanted
 from chamberlain.database.notify import Notifier
-from chamberlain.directory.embedded import EmbeddedAdoptions
+from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions
 from chamberlain.directory.groups import MemberShipType, WantedGroup
 from chamberlain.directory.mailboxes import ObservedMailbox
 from chamberlain.directory.port import Adoptions, MailboxPage, MailboxWork, Marking, Work

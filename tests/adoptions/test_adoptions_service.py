@@ -13,7 +13,7 @@ from chamberlain.adoptions.models import AdoptionRule, AdoptionState
 from chamberlain.audit.erasure import UserEraser
 from chamberlain.core.errors import Conflict, Forbidden, NotFound, NotPossible, OutsideFault, TryAgain, Unavailable
 from chamberlain.core.ids import AdoptionId, RequestId, TemplateId
-from chamberlain.directory.embedded import FaultyAdoptions
+from chamberlain.directory.embedded.adoptions import FaultyAdoptions
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.port import Marking

@@ -13,7 +13,7 @@ from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from chamberlain.auth.issuers import UNANSWERED, IssuerKeys, UnusableAnswer, ask_issuer, issuers_client
 from chamberlain.core.errors import Unavailable
-from chamberlain.embedded.identity import make_server_certificate
+from chamberlain.embedded.identity.certificates import make_server_certificate
 from tests.auth.issuer import Issuer, encoded, make_key, run_issuer
 
 KEY = make_key("first")

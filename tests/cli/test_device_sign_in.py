@@ -15,7 +15,7 @@ import pytest
 
 from chamberlain.cli.sign_in import Program, Prompt, ProviderUnreachable, find_token, sign_in
 from chamberlain.cli.sign_ins import Profile, SignIns
-from chamberlain.embedded.identity import ServerCertificate, make_server_certificate
+from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
 
 PROGRAM = "c11e0000-0000-4000-8000-000000000001"
 SCOPES = ("https://api.example/collab/App.ReadWrite.All",)

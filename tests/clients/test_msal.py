@@ -8,7 +8,9 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from chamberlain.embedded.identity import load, make_server_certificate, read_clients
+from chamberlain.embedded.identity.certificates import make_server_certificate
+from chamberlain.embedded.identity.clients import read_clients
+from chamberlain.embedded.identity.load import load
 from tests.chromium import open_browser_user
 from tests.clients.runs import get, running, said_by
 from tests.service.estate import ESTATE

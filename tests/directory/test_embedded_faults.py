@@ -5,7 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chamberlain.core.errors import Rejected, TryAgain
-from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
+from chamberlain.directory.embedded.directory import FaultyDirectory
+from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import Outcome, Work
 from chamberlain.directory.steps import Step

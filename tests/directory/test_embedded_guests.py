@@ -9,7 +9,7 @@ import pytest
 from chamberlain.app.directory import make_guests
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.database.transactions import Database, open_database
-from chamberlain.directory.embedded import EmbeddedGuests, FaultyGuests
+from chamberlain.directory.embedded.guests import EmbeddedGuests, FaultyGuests
 from chamberlain.directory.port import GuestOutcome, GuestWork
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import remaining_of_subject

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from chamberlain.core.errors import Rejected, TryAgain
-from chamberlain.directory.embedded import FaultyDirectory
+from chamberlain.directory.embedded.directory import FaultyDirectory
 from chamberlain.directory.mailboxes import remaining_of_mailbox
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
 from chamberlain.directory.steps import Step

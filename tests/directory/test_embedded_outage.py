@@ -8,7 +8,10 @@ import pytest
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.database.transactions import Database, open_database
-from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople, group_id_of
+from chamberlain.directory.embedded.directory import EmbeddedDirectory
+from chamberlain.directory.embedded.groups import group_id_of
+from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.groups import GroupReference
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.embedded.directory.groups import Groups

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.app.directory import faults_of, first_look, make_directory, make_injection
-from chamberlain.directory.embedded import EmbeddedDirectory, FaultyDirectory
+from chamberlain.directory.embedded.directory import EmbeddedDirectory, FaultyDirectory
 from chamberlain.embedded.directory.faults import Faults, Outages
 from chamberlain.settings import Settings
 from tests.databases import Databases

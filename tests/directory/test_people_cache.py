@@ -12,7 +12,7 @@ import pytest
 from chamberlain.core.ids import GroupId, UserId
 from chamberlain.database.notify import listen
 from chamberlain.directory.cache import MOST_ASKED, MOST_REMEMBERED, TRUSTED_FOR, RememberedPeople
-from chamberlain.directory.embedded import EmbeddedPeople
+from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, Person
 from chamberlain.directory.port import People
 from chamberlain.embedded import postgres

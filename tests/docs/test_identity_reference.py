@@ -6,21 +6,14 @@ from datetime import timedelta
 import msgspec
 
 from chamberlain.database.transactions import open_database
-from chamberlain.embedded.identity import (
-    IdentityPlatform,
-    LocalToken,
-    SigningKeys,
-    authorization_codes,
-    device_authorization,
-    refresh_tokens,
-    routes,
-    session,
-)
+from chamberlain.embedded.identity import authorization_codes, device_authorization, refresh_tokens, session
 from chamberlain.embedded.identity.authorization_request import Prompt, ResponseMode
 from chamberlain.embedded.identity.clients import Client
 from chamberlain.embedded.identity.device_authorization import LETTERS
+from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken
 from chamberlain.embedded.identity.scopes import OPENID_SCOPES
-from chamberlain.embedded.identity.signing_keys import TOKEN_LIFE
+from chamberlain.embedded.identity.server import routes
+from chamberlain.embedded.identity.signing_keys import TOKEN_LIFE, SigningKeys
 from chamberlain.embedded.identity.throttling import LIMITS, Counted
 from chamberlain.embedded.identity.token_endpoint import GRANT_TYPES
 from tests.docs.pages import REFERENCE, named, rows, section

@@ -15,7 +15,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from chamberlain.app.listeners import Listener, make_server
-from chamberlain.embedded.identity import make_server_certificate
+from chamberlain.embedded.identity.certificates import make_server_certificate
 from chamberlain.fastpath.buffered_response import BufferedCall
 from chamberlain.http.connections import (
     HANDSHAKE_SECONDS,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from starlette.types import Receive, Send
 
-from chamberlain.embedded.identity import make_server_certificate
+from chamberlain.embedded.identity.certificates import make_server_certificate
 from chamberlain.fastpath.buffered_response import BufferedCall
 from chamberlain.http.server_protocol import LIMIT, ServerProtocol
 from tests.http.raw_client import HEAD, HEADERS, Talk, Work, call, echo, receive_it, served

@@ -11,7 +11,9 @@ import pytest
 from chamberlain.core.errors import Conflict
 from chamberlain.core.ids import RequestId
 from chamberlain.database.notify import Watchers
-from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
+from chamberlain.directory.embedded.directory import FaultyDirectory
+from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.embedded.directory.faults import (
     AWAY,
     NOT_FOUND,

@@ -18,17 +18,12 @@ from chamberlain.database.batching import Batcher
 from chamberlain.database.notify import listen
 from chamberlain.database.transactions import ACQUIRED_WITHIN
 from chamberlain.directory.cache import RememberedPeople
-from chamberlain.directory.embedded import (
-    KEY_MEMBER,
-    EmbeddedAdoptions,
-    EmbeddedDirectory,
-    EmbeddedGuests,
-    EmbeddedPeople,
-    EmbeddedSubjects,
-    FaultyAdoptions,
-    FaultyDirectory,
-    FaultyGuests,
-)
+from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions, FaultyAdoptions
+from chamberlain.directory.embedded.directory import EmbeddedDirectory, FaultyDirectory
+from chamberlain.directory.embedded.guests import EmbeddedGuests, FaultyGuests
+from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.people import EmbeddedPeople
+from chamberlain.directory.embedded.subjects import EmbeddedSubjects
 from chamberlain.directory.port import Adoptions, Directory, Guests, People
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes

@@ -14,19 +14,14 @@ import httpx2
 import uvicorn
 from starlette.applications import Starlette
 
-from chamberlain.embedded.identity import (
-    LOCAL_HEADER,
-    Account,
-    IdentityPlatform,
-    LocalToken,
-    ServerCertificate,
-    SigningKeys,
-    load,
-    make_server_certificate,
-    read_clients,
-    routes,
-)
+from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
+from chamberlain.embedded.identity.clients import Account, read_clients
 from chamberlain.embedded.identity.database import Pool
+from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken
+from chamberlain.embedded.identity.load import load
+from chamberlain.embedded.identity.local_tokens import LOCAL_HEADER
+from chamberlain.embedded.identity.server import routes
+from chamberlain.embedded.identity.signing_keys import SigningKeys
 from chamberlain.secrets.keyring import Keyring
 from tests.databases import Databases
 

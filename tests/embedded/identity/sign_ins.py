@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 
 import httpx2
 
-from chamberlain.embedded.identity import Account, load, read_clients
 from chamberlain.embedded.identity.authorization_codes import issue
-from chamberlain.embedded.identity.clients import find_clients
+from chamberlain.embedded.identity.clients import Account, find_clients, read_clients
 from chamberlain.embedded.identity.device_authorization import allow_device
+from chamberlain.embedded.identity.load import load
 from tests.embedded.identity.estate import ADA, API, CLI, GRAPH, OTHER_TENANT, SECRET, START, TENANT, IdentityServer
 
 COLLAB = f"{API}/collab/App.ReadWrite.All"

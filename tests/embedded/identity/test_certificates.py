@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from chamberlain.embedded.identity import ServerCertificate, make_server_certificate
+from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
 
 NOW = datetime.now(UTC)
 

@@ -1,8 +1,16 @@
 import asyncpg
 import pytest
 
-from chamberlain.embedded.identity import Account, EstateInvalid, load, read_clients
-from chamberlain.embedded.identity.clients import find_account, find_clients, tenants_of_account, tenants_of_client
+from chamberlain.embedded.identity.clients import (
+    Account,
+    EstateInvalid,
+    find_account,
+    find_clients,
+    read_clients,
+    tenants_of_account,
+    tenants_of_client,
+)
+from chamberlain.embedded.identity.load import load
 from tests.databases import Databases
 from tests.embedded.identity.estate import ADA, API, AUTOMATION, CLI, CLIENTS, GRAPH, OTHER_TENANT, SECRET, TENANT, ZOE
 from tests.embedded.identity.estate import load_estate as load_all

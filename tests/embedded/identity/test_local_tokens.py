@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from starlette.requests import Request
 
-from chamberlain.embedded.identity import LOCAL_HEADER, LocalToken
 from chamberlain.embedded.identity.errors import AccessDenied
-from chamberlain.embedded.identity.local_tokens import issue_local_token
+from chamberlain.embedded.identity.identity_platform import LocalToken
+from chamberlain.embedded.identity.local_tokens import LOCAL_HEADER, issue_local_token
 from tests.embedded.identity.estate import (
     ADA,
     API,

@@ -11,9 +11,10 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 
-from chamberlain.embedded.identity import routes, throttling
+from chamberlain.embedded.identity import throttling
 from chamberlain.embedded.identity.random_secrets import digest_of
 from chamberlain.embedded.identity.rendering import FOLDER
+from chamberlain.embedded.identity.server import routes
 from tests.embedded.identity.browser import (
     Browser,
     Page,

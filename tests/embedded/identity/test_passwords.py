@@ -3,10 +3,10 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.embedded.identity import Account, load, random_secrets
-from chamberlain.embedded.identity.clients import Client, find_clients
+from chamberlain.embedded.identity import random_secrets
+from chamberlain.embedded.identity.clients import Account, Client, find_clients
 from chamberlain.embedded.identity.errors import TemporarilyUnavailable
-from chamberlain.embedded.identity.load import upgrade_clients
+from chamberlain.embedded.identity.load import load, upgrade_clients
 from chamberlain.embedded.identity.passwords import PasswordVerifier, hash_secrets, set_passwords, without_password
 from chamberlain.embedded.identity.sign_in import find_by_password
 from chamberlain.embedded.identity.throttling import password_subjects

@@ -4,7 +4,8 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.database.transactions import open_database
-from chamberlain.embedded.identity import IdentityUnreachable, SigningKeys
+from chamberlain.embedded.identity.errors import IdentityUnreachable
+from chamberlain.embedded.identity.signing_keys import SigningKeys
 from chamberlain.secrets.keyring import Keyring, KeysUnusable
 from tests.databases import Databases
 from tests.embedded.identity.estate import KEYRING, START, Clock

@@ -5,7 +5,7 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 
-from chamberlain.embedded.identity import routes
+from chamberlain.embedded.identity.server import routes
 from tests.embedded.identity.estate import API, AUTOMATION, CLI, SECRET, TENANT, IdentityServer
 from tests.embedded.identity.sign_ins import DEVICE_GRANT, REDIRECT, SCOPE, VERIFIER, code_for, error_of, sign_in
 

@@ -11,7 +11,8 @@ from chamberlain.auth.models import Caller, Edit
 from chamberlain.core.errors import OutsideFault, TryAgain
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
 from chamberlain.core.paging import NamedPageWanted, PageWanted
-from chamberlain.directory.embedded import EmbeddedGuests, EmbeddedSubjects
+from chamberlain.directory.embedded.guests import EmbeddedGuests
+from chamberlain.directory.embedded.subjects import EmbeddedSubjects
 from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.embedded.directory.changes import Changes

@@ -13,7 +13,7 @@ from chamberlain.core.errors import Conflict, Forbidden, NotFound, NotPossible, 
 from chamberlain.core.idempotency import Act, IdempotencyKey
 from chamberlain.core.ids import PolicyId
 from chamberlain.core.paging import Page, PageWanted
-from chamberlain.directory.embedded import EmbeddedSubjects
+from chamberlain.directory.embedded.subjects import EmbeddedSubjects
 from chamberlain.guests.policies.models import PolicyRecord
 from chamberlain.guests.policies.schema import POLICY
 from chamberlain.guests.policies.service import PolicyService, Simulator
