@@ -20,7 +20,7 @@ from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId, Trac
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Transaction
 from chamberlain.directory.embedded.directory import EmbeddedDirectory
-from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox

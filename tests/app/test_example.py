@@ -9,8 +9,8 @@ import pytest
 from chamberlain.app.data_folder import DataFolder, DataFolderUnusable, open_data_folder
 from chamberlain.app.databases import DatabaseAddresses, Databases
 from chamberlain.app.maintenance import complete_example_estate, forget_lost_passwords, load_example_estate
-from chamberlain.embedded.identity import random_secrets
-from chamberlain.embedded.identity.passwords import PasswordVerifier
+from chamberlain.embedded.identity import hashing
+from chamberlain.embedded.identity.hashing import PasswordVerifier
 from tests import databases as empty
 
 ADA, AUTOMATION = "ada@estate.example", "automation"
@@ -117,7 +117,7 @@ async def test_a_folder_of_an_earlier_version_goes_on_working(whole: Databases, 
     )
     assert folder.client_secret(AUTOMATION).read_text() == secret
     assert stored is not None
-    assert random_secrets.verify_client_secret(secret.strip(), stored["secret_hash"])
+    assert hashing.verify_client_secret(secret.strip(), stored["secret_hash"])
     assert stored["redirect_uris"] == ["http://localhost"]
     assert await is_password(whole, read(folder)[ADA])
 

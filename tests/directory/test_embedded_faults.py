@@ -6,7 +6,7 @@ import pytest
 
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.directory.embedded.directory import FaultyDirectory
-from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import Outcome, Work

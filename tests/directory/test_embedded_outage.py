@@ -10,7 +10,7 @@ from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.database.transactions import Database, open_database
 from chamberlain.directory.embedded.directory import EmbeddedDirectory
 from chamberlain.directory.embedded.groups import group_id_of
-from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.groups import GroupReference
 from chamberlain.directory.models import PeopleQuestion

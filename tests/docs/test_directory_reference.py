@@ -6,7 +6,7 @@ import yaml
 
 from chamberlain.directory.embedded.subjects import _CAPABILITIES
 from chamberlain.embedded.directory.estate import GuestSettings, read_estate
-from chamberlain.embedded.directory.graph.conditions import GROUPS, ROOMS, USERS
+from chamberlain.embedded.directory.graph.filters import GROUPS, ROOMS, USERS
 from chamberlain.embedded.directory.graph.groups import GROUP_LISTING
 from chamberlain.embedded.directory.graph.server import _ROUTES
 from chamberlain.embedded.directory.graph.users import USER_LISTING

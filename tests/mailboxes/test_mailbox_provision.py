@@ -11,7 +11,7 @@ from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import MailboxId
 from chamberlain.core.paging import PageWanted
 from chamberlain.directory.embedded.directory import FaultyDirectory
-from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work

@@ -12,7 +12,7 @@ from chamberlain.core.errors import Conflict
 from chamberlain.core.ids import RequestId
 from chamberlain.database.notify import Watchers
 from chamberlain.directory.embedded.directory import FaultyDirectory
-from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.embedded.directory.faults import (
     AWAY,

@@ -21,7 +21,7 @@ from chamberlain.directory.cache import RememberedPeople
 from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions, FaultyAdoptions
 from chamberlain.directory.embedded.directory import EmbeddedDirectory, FaultyDirectory
 from chamberlain.directory.embedded.guests import EmbeddedGuests, FaultyGuests
-from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.embedded.subjects import EmbeddedSubjects
 from chamberlain.directory.port import Adoptions, Directory, Guests, People

@@ -7,14 +7,16 @@ from hypothesis import strategies as st
 
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.expressions import AllOf, AnyOf, Not
-from chamberlain.embedded.directory.graph.conditions import GROUPS, Parameters, condition_of
 from chamberlain.embedded.directory.graph.filters import (
     GROUP_VOCABULARY,
+    GROUPS,
     Equals,
     Filter,
     HasType,
+    Parameters,
     Path,
     StartsWith,
+    condition_of,
     read_filter,
 )
 

@@ -12,7 +12,7 @@ from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.database import Pool, one_tenant
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.graph.calls import Call
-from chamberlain.embedded.directory.graph.conditions import Parameters
+from chamberlain.embedded.directory.graph.filters import Parameters
 from chamberlain.embedded.directory.graph.groups import GROUP_LISTING
 from chamberlain.embedded.directory.graph.options import Order, SortKey, read_options, read_order
 from chamberlain.embedded.directory.graph.paging import (

@@ -7,8 +7,7 @@ import pytest
 
 from chamberlain.embedded.directory.database import one_tenant
 from chamberlain.embedded.directory.errors import BadQuery
-from chamberlain.embedded.directory.graph.conditions import GROUPS, Parameters, condition_of
-from chamberlain.embedded.directory.graph.filters import read_filter
+from chamberlain.embedded.directory.graph.filters import GROUPS, Parameters, condition_of, read_filter
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
 from tests.embedded.directory.random_filters import ELSEWHERE, GROUPS_OF_HOUSE, IDS, random_filters

@@ -11,7 +11,7 @@ from uuid import UUID
 import httpx2
 
 from chamberlain.embedded.identity.clients import Account
-from chamberlain.embedded.identity.passwords import set_passwords
+from chamberlain.embedded.identity.load import set_passwords
 from tests.embedded.identity.estate import ADA, CLI, TENANT, ZOE, IdentityServer
 from tests.embedded.identity.sign_ins import REDIRECT, SCOPE, VERIFIER, challenge_of
 

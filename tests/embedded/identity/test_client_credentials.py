@@ -13,8 +13,8 @@ from chamberlain.auth.models import ActorType, Issuer
 from chamberlain.auth.verifier import Verifier
 from chamberlain.core.errors import Unauthenticated
 from chamberlain.core.ids import TenantId
-from chamberlain.embedded.identity import random_secrets
-from chamberlain.embedded.identity.passwords import hash_secrets
+from chamberlain.embedded.identity import hashing
+from chamberlain.embedded.identity.hashing import hash_secrets
 from tests.embedded.identity.estate import (
     API,
     AUTOMATION,
@@ -222,6 +222,6 @@ async def test_it_accepts_a_secret_with_a_hash_of_an_earlier_version(server: Ide
     right = await server.ask({**REQUEST, **IN_BODY})
     wrong = await server.ask({**REQUEST, **IN_BODY, "client_secret": "wrong"})
 
-    await server.worker.execute(keep, AUTOMATION, random_secrets.hash_client_secret(SECRET))
+    await server.worker.execute(keep, AUTOMATION, hashing.hash_client_secret(SECRET))
     assert right.status_code == 200
     assert error_of(wrong) == (401, "invalid_client")

@@ -1,7 +1,7 @@
 import pytest
 from starlette.datastructures import Headers
 
-from chamberlain.embedded.identity.csrf import TOKEN_FIELD, is_same_origin, is_valid_token, token_for
+from chamberlain.embedded.identity.session import TOKEN_FIELD, is_same_origin, is_valid_token, token_for
 
 ORIGIN = "https://localhost:8366"
 

@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.embedded.identity import throttling
-from chamberlain.embedded.identity.csrf import token_for
-from chamberlain.embedded.identity.random_secrets import digest_of
-from chamberlain.embedded.identity.session import form_cookie
+from chamberlain.embedded.identity.hashing import digest_of
+from chamberlain.embedded.identity.session import form_cookie, token_for
 from tests.embedded.identity.browser import (
     Browser,
     Page,

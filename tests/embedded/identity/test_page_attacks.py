@@ -12,7 +12,7 @@ import pytest
 from starlette.applications import Starlette
 
 from chamberlain.embedded.identity import throttling
-from chamberlain.embedded.identity.random_secrets import digest_of
+from chamberlain.embedded.identity.hashing import digest_of
 from chamberlain.embedded.identity.rendering import FOLDER
 from chamberlain.embedded.identity.server import routes
 from tests.embedded.identity.browser import (

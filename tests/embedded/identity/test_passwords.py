@@ -3,11 +3,11 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.embedded.identity import random_secrets
+from chamberlain.embedded.identity import hashing
 from chamberlain.embedded.identity.clients import Account, Client, find_clients
 from chamberlain.embedded.identity.errors import TemporarilyUnavailable
-from chamberlain.embedded.identity.load import load, upgrade_clients
-from chamberlain.embedded.identity.passwords import PasswordVerifier, hash_secrets, set_passwords, without_password
+from chamberlain.embedded.identity.hashing import PasswordVerifier, hash_secrets
+from chamberlain.embedded.identity.load import load, set_passwords, upgrade_clients, without_password
 from chamberlain.embedded.identity.sign_in import find_by_password
 from chamberlain.embedded.identity.throttling import password_subjects
 from tests.databases import Databases
@@ -113,6 +113,6 @@ async def test_an_old_hash_is_replaced(databases: Databases) -> None:
     clients = {client.id: client for client in await find_clients(databases.application.pool, TENANT)}
     stored = clients[AUTOMATION].secret_hash
     assert stored is not None
-    assert random_secrets.is_client_secret_hash(stored)
-    assert random_secrets.verify_client_secret("the secret in the file", stored)
+    assert hashing.is_client_secret_hash(stored)
+    assert hashing.verify_client_secret("the secret in the file", stored)
     assert [client.redirect_uris for client in clients.values()] == [(), ("http://localhost",)]

@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.embedded.identity.device_authorization import allow_device
-from chamberlain.embedded.identity.passwords import set_passwords
+from chamberlain.embedded.identity.load import set_passwords
 from tests.embedded.identity.estate import API, GRAPH, OTHER_TENANT, SECRET, START, TENANT, IdentityServer
 from tests.embedded.identity.sign_ins import (
     COLLAB,

@@ -6,9 +6,8 @@ from uuid import UUID
 
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import WRITTEN_ID, TenantId
-from chamberlain.directory.embedded.errors import port_errors, rejected
 from chamberlain.directory.embedded.mailboxes import observed_mailbox_of
-from chamberlain.directory.embedded.marks import KEY_MEMBER, mark_of
+from chamberlain.directory.embedded.mapping import KEY_MEMBER, mark_of, port_errors, rejected
 from chamberlain.directory.models import ObjectType
 from chamberlain.directory.port import MOST_CHANGES, Adoptions, MailboxPage, Marking
 from chamberlain.embedded.directory import markings as directory_markings

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from chamberlain.core.ids import GroupId, UserId
 from chamberlain.core.text import clean_line, clean_lines
-from chamberlain.directory.embedded.marks import KEY_MEMBER, Reference, mark_of, object_id_of
+from chamberlain.directory.embedded.mapping import KEY_MEMBER, Reference, mark_of, object_id_of
 from chamberlain.directory.embedded.steps import Kind
 from chamberlain.directory.groups import GUEST_MARKS, MemberShipType, ObservedGroup, remaining
 from chamberlain.directory.port import Outcome, Work

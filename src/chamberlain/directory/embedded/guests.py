@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import GroupId, TenantId, UserId
-from chamberlain.directory.embedded.errors import port_errors, rejected
+from chamberlain.directory.embedded.mapping import port_errors, rejected
 from chamberlain.directory.embedded.steps import run_steps
 from chamberlain.directory.embedded.subjects import entry_of, name_of, observed_of, removal_of, stayed_in
 from chamberlain.directory.port import (

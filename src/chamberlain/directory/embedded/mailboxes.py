@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from chamberlain.core.ids import UserId
 from chamberlain.core.text import clean_line, clean_lines
-from chamberlain.directory.embedded.marks import KEY_MEMBER, mark_of, object_id_of
+from chamberlain.directory.embedded.mapping import KEY_MEMBER, mark_of, object_id_of
 from chamberlain.directory.embedded.steps import Kind
 from chamberlain.directory.mailboxes import (
     AddressFields,

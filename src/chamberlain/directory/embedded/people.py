@@ -6,7 +6,7 @@ from uuid import UUID
 from chamberlain.core.ids import UserId
 from chamberlain.core.text import clean_line
 from chamberlain.database.batching import Batcher
-from chamberlain.directory.embedded.errors import port_errors
+from chamberlain.directory.embedded.mapping import port_errors
 from chamberlain.directory.models import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
 from chamberlain.directory.port import People
 from chamberlain.embedded.directory.errors import Refused

@@ -7,8 +7,7 @@ from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 from chamberlain.core.errors import OutsideFault, TryAgain
-from chamberlain.directory.embedded.errors import port_errors, rejected
-from chamberlain.directory.embedded.marks import Reference, mark_of
+from chamberlain.directory.embedded.mapping import Reference, mark_of, port_errors, rejected
 from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.entries import Ensured, Mark, Marked, MarkedObjects
 from chamberlain.embedded.directory.errors import Refused

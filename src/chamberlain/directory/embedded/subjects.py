@@ -6,9 +6,8 @@ from uuid import UUID
 
 from chamberlain.core.ids import WRITTEN_ID, GroupId, PolicyId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.core.text import clean_line
-from chamberlain.directory.embedded.errors import port_errors
 from chamberlain.directory.embedded.groups import member_ship_type_of
-from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.embedded.mapping import KEY_MEMBER, port_errors
 from chamberlain.directory.port import Stayed
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import (

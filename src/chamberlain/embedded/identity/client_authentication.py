@@ -10,8 +10,8 @@ from starlette.requests import Request
 
 from chamberlain.embedded.identity.clients import ClientKind, RegisteredClient, client_by_id, find_clients
 from chamberlain.embedded.identity.errors import InvalidClient, InvalidRequest, UnauthorizedClient
+from chamberlain.embedded.identity.hashing import is_client_secret_hash, verify_client_secret
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
-from chamberlain.embedded.identity.random_secrets import is_client_secret_hash, verify_client_secret
 
 
 @dataclass(frozen=True, slots=True)

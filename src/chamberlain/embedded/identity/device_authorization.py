@@ -26,8 +26,8 @@ from chamberlain.embedded.identity.errors import (
     SlowDown,
     TemporarilyUnavailable,
 )
+from chamberlain.embedded.identity.hashing import digest_of, new_secret
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
-from chamberlain.embedded.identity.random_secrets import digest_of, new_secret
 from chamberlain.embedded.identity.request_body import read_form
 from chamberlain.embedded.identity.scopes import user_scopes
 from chamberlain.embedded.identity.tokens import UserGrant, user_token_response

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from chamberlain.embedded.identity.database import Pool
 from chamberlain.embedded.identity.errors import AccessDenied
-from chamberlain.embedded.identity.passwords import PasswordVerifier
+from chamberlain.embedded.identity.hashing import PasswordVerifier
 from chamberlain.embedded.identity.signing_keys import SigningKeys
 
 

@@ -1,14 +1,22 @@
-"""Load clients and accounts, and upgrade rows of earlier versions."""
+"""Load clients and accounts, set passwords, and upgrade old rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 from chamberlain.embedded.identity.clients import Account, Client, ClientKind
 from chamberlain.embedded.identity.database import Connection, Pool, transaction
-from chamberlain.embedded.identity.random_secrets import hash_client_secret, is_client_secret_hash
+from chamberlain.embedded.identity.hashing import hash_client_secret, hash_secrets, is_client_secret_hash
 from chamberlain.queries import load_queries
 
 SQL = load_queries(__name__)
+
+# A new password revokes everything that the old one gave access to.
+_REVOKE = (
+    "DELETE FROM identity.sessions WHERE tenant_id = $1 AND account_id = $2",
+    "DELETE FROM identity.authorization_codes WHERE tenant_id = $1 AND account_id = $2",
+    "DELETE FROM identity.device_codes WHERE tenant_id = $1 AND account_id = $2",
+    "DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND account_id = $2",
+)
 
 # Versions without sign-in pages stored no redirect URIs.
 _REDIRECT_URIS = """
@@ -49,6 +57,28 @@ async def upgrade_clients(pool: Pool, clients: Sequence[Client], secret_of: Call
                 await connection.execute(_REDIRECT_URIS, tenant_id, client.id, list(client.redirect_uris))
                 if client.id in hashes:
                     await connection.execute(SQL["set_hash"], tenant_id, client.id, hashes[client.id])
+
+
+async def set_passwords(pool: Pool, accounts: Sequence[Account], passwords: Mapping[str, str]) -> None:
+    """Set the passwords of accounts, by address.
+
+    An account without an entry has no password afterwards. All sessions and tokens of these accounts end. The pool
+    needs the role of the worker or the owner: the application can only read.
+    """
+    hashes = await hash_secrets(
+        {each.address: passwords[each.address] for each in accounts if each.address in passwords}
+    )
+    async with transaction(pool) as connection:
+        for account in accounts:
+            await connection.execute(SQL["set"], account.tenant, account.id, hashes.get(account.address))
+            for statement in _REVOKE:
+                await connection.execute(statement, account.tenant, account.id)
+
+
+async def without_password(pool: Pool, accounts: Sequence[Account]) -> list[Account]:
+    """Return the stored accounts without a password, which cannot sign in."""
+    async with transaction(pool) as connection:
+        return [each for each in accounts if await connection.fetchval(SQL["lacks"], each.tenant, each.id)]
 
 
 async def _load_client(connection: Connection, tenant_id: UUID, client: Client, secret: str | None) -> None:

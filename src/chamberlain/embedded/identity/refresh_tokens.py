@@ -18,8 +18,8 @@ from chamberlain.embedded.identity.client_authentication import identify
 from chamberlain.embedded.identity.clients import RegisteredClient
 from chamberlain.embedded.identity.database import Connection, transaction
 from chamberlain.embedded.identity.errors import InvalidGrant, InvalidRequest
+from chamberlain.embedded.identity.hashing import digest_of
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
-from chamberlain.embedded.identity.random_secrets import digest_of
 from chamberlain.embedded.identity.scopes import OFFLINE_ACCESS, user_scopes
 from chamberlain.embedded.identity.tokens import UserGrant, user_token_response
 from chamberlain.queries import load_queries

@@ -1,25 +1,28 @@
-"""Browsers: session, cookies, form key and origin.
+"""Browsers: session, cookies and CSRF protection.
 
-A cookie contains the secret of the session; the database stores its digest.
+A cookie contains the secret of the session; the database stores its digest. Forms have a token, derived from a secret
+cookie. Other sites cannot read the cookie. Its name prefix `__Host-` keeps them from setting it.
 """
 
+import hmac
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Self
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
 from chamberlain.embedded.identity.clients import Account, account_from_row
-from chamberlain.embedded.identity.csrf import is_same_origin, is_valid_token, token_for
 from chamberlain.embedded.identity.database import transaction
 from chamberlain.embedded.identity.errors import FormInvalid, UsersNotServed, WrongOrigin
+from chamberlain.embedded.identity.hashing import digest_of, new_secret
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
-from chamberlain.embedded.identity.random_secrets import digest_of, new_secret
 from chamberlain.embedded.identity.rendering import render
 from chamberlain.embedded.identity.request_body import read_form
 from chamberlain.queries import load_queries
@@ -33,7 +36,7 @@ _IDLE_LIFE = timedelta(hours=1)
 _WRITE_INTERVAL = timedelta(minutes=1)
 
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
-
+TOKEN_FIELD = "form_token"  # noqa: S105 - the name of a field.
 
 REMOVE_ENDED = SQL["remove_ended_sessions"]
 
@@ -239,3 +242,32 @@ def _origin_of(base_url: str) -> str:
 def _set_cookie(response: Response, name: str, value: str) -> None:
     # Lax: browsers omit strict cookies when an application on another site redirects them here.
     response.set_cookie(name, value, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def token_for(key: str, purpose: str) -> str:
+    """Return the token of a form, by browser key and purpose."""
+    return hmac.new(key.encode(), purpose.encode(), sha256).hexdigest()
+
+
+def is_valid_token(form: Mapping[str, str], key: str | None, purpose: str) -> bool:
+    """Verify the token of a form.
+
+    Without a key no token is valid.
+    """
+    if key is None:
+        return False
+    return hmac.compare_digest(form.get(TOKEN_FIELD, "").encode(), token_for(key, purpose).encode())
+
+
+def is_same_origin(headers: Headers, origin: str) -> bool:
+    """Check that the browser reports our own origin.
+
+    Our pages send no referrer, so browsers send the origin `null`, and Sec-Fetch-Site decides. At least one of the two
+    headers is required: all current browsers send one.
+    """
+    site, sent_origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site not in (None, "same-origin"):
+        return False
+    if sent_origin is None or sent_origin == "null":
+        return site is not None
+    return sent_origin == origin

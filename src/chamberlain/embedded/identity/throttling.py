@@ -12,8 +12,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from chamberlain.embedded.identity.database import Connection, transaction
 from chamberlain.embedded.identity.errors import TooManyAttempts
+from chamberlain.embedded.identity.hashing import digest_of
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
-from chamberlain.embedded.identity.random_secrets import digest_of
 from chamberlain.queries import load_queries
 
 SQL = load_queries(__name__)

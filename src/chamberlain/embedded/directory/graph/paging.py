@@ -17,8 +17,14 @@ import msgspec
 
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
-from chamberlain.embedded.directory.graph.conditions import Parameters, Subject, condition_of
-from chamberlain.embedded.directory.graph.filters import Filter, Vocabulary, read_filter
+from chamberlain.embedded.directory.graph.filters import (
+    Filter,
+    Parameters,
+    Subject,
+    Vocabulary,
+    condition_of,
+    read_filter,
+)
 from chamberlain.embedded.directory.graph.options import (
     KeyValue,
     Options,

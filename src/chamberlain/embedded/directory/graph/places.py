@@ -3,8 +3,7 @@
 import msgspec
 
 from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
-from chamberlain.embedded.directory.graph.conditions import ROOMS
-from chamberlain.embedded.directory.graph.filters import Vocabulary
+from chamberlain.embedded.directory.graph.filters import ROOMS, Vocabulary
 from chamberlain.embedded.directory.graph.options import read_options
 from chamberlain.embedded.directory.graph.paging import Listing, fetch_page, read_query, shape_of_page
 from chamberlain.embedded.directory.graph.users import contact_of, properties_of

@@ -16,13 +16,16 @@ from chamberlain.embedded.directory.faults import Injection
 from chamberlain.embedded.directory.graph.calls import Answer, Call, MethodNotAllowed, NotThere, written_time
 from chamberlain.embedded.directory.graph.groups import (
     count_groups,
+    count_members,
+    count_owners,
     get_group,
     get_team,
     list_channels,
     list_groups,
+    list_members,
+    list_owners,
     list_settings,
 )
-from chamberlain.embedded.directory.graph.members import count_members, count_owners, list_members, list_owners
 from chamberlain.embedded.directory.graph.places import get_place, list_rooms
 from chamberlain.embedded.directory.graph.schema_extensions import list_schema_extensions
 from chamberlain.embedded.directory.graph.sites import get_root_site, get_site

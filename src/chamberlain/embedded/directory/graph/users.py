@@ -11,8 +11,7 @@ import msgspec
 
 from chamberlain.embedded.directory.database import Connection
 from chamberlain.embedded.directory.graph.calls import Call, Row, Shape, written_time
-from chamberlain.embedded.directory.graph.conditions import USERS
-from chamberlain.embedded.directory.graph.filters import Vocabulary
+from chamberlain.embedded.directory.graph.filters import USERS, Vocabulary
 from chamberlain.embedded.directory.graph.options import Options, SortKey, check_select, context_of, read_options
 from chamberlain.embedded.directory.graph.paging import Listing, count_entries, fetch_page, read_query, shape_of_page
 from chamberlain.embedded.directory.mailboxes import Contact, Place

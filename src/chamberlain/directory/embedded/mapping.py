@@ -1,11 +1,15 @@
-"""The marks of requests, and the ids of new objects."""
+"""Map marks, object ids and errors between port and embedded directory."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha1
 from typing import Protocol
 from uuid import UUID
 
+from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.embedded.directory.entries import Mark
+from chamberlain.embedded.directory.errors import NotNow, Refused
 
 # The member of the extension attribute that identifies a group or mailbox.
 KEY_MEMBER = "requestId"
@@ -41,3 +45,17 @@ def object_id_of(reference: Reference) -> UUID:
     digest = sha1(key, usedforsecurity=False).digest()
     marked = bytes((digest[6] & 0x0F | 0x80, digest[7], digest[8] & 0x3F | 0x80))
     return UUID(bytes=own[:6] + marked + digest[9:16])
+
+
+@contextmanager
+def port_errors() -> Iterator[None]:
+    """Raise TryAgain for every error that a retry can solve."""
+    try:
+        yield
+    except NotNow as error:
+        raise TryAgain(error.after, str(error)) from error
+
+
+def rejected(refused: Refused) -> Rejected:
+    """Map a refusal."""
+    return Rejected(refused.code, refused.detail)
