@@ -1,4 +1,4 @@
-"""What every test may ask for, and what dev.py may tell about the machine."""
+"""The fixtures of all tests, and the facts of the machine from dev.py."""
 
 import signal
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
@@ -64,8 +64,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def places(files: Iterable[Path]) -> Mapping[Path, float]:
-    """Where each file stands: as they come, but stories of kills and outages evenly among the others. They wait for
-    most of their time, and whoever runs two files at once has work for the other core then."""
+    """The position of each file.
+
+    Files stay in order, but tests of kills and outages are spread evenly among the others. They mostly wait, and with
+    two files at once the other core has work then.
+    """
     files = list(files)
     stories = [file for file in files if file.parent.name == "faults"]
     others = [file for file in files if file not in stories]

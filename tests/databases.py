@@ -34,7 +34,7 @@ class Databases:
     worker: Database
 
 
-# What puts rows into a database.
+# Fills a database with rows.
 Fill: TypeAlias = Callable[[Databases], Awaitable[object]]
 
 

@@ -22,7 +22,7 @@ from tests.databases import Databases
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What the use cases of one process share."""
+    """The shared dependencies of the use cases of one process."""
 
     databases: Databases
     people: People

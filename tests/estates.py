@@ -1,4 +1,4 @@
-"""The example estate in a database of its own, and the parts of the service that stand on it."""
+"""The example estate in a database of its own, and the services on it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -96,7 +96,7 @@ async def apply(databases: Databases, configuration: Configuration) -> None:
 async def until(condition: Callable[[], Awaitable[object]], *, seconds: float = 20) -> None:
     """Wait until it holds; a test whose condition never does fails."""
     async with asyncio.timeout(seconds):
-        while not await condition():  # noqa: ASYNC110 (nobody tells when something elsewhere comes true)
+        while not await condition():  # noqa: ASYNC110 (no event reports a change elsewhere)
             await asyncio.sleep(0.005)
 
 
@@ -194,7 +194,7 @@ class Estate:
         return mailbox
 
     async def rows(self, statement: str, *values: object) -> list[tuple[object, ...]]:
-        """What the database holds, of all tenants."""
+        """Run a statement for all tenants, and return its rows."""
         return await rows(self.databases, statement, *values)
 
     async def counts(self) -> dict[str, int]:
@@ -212,7 +212,7 @@ SELECT
 
 
 async def rows(databases: Databases, statement: str, *values: object) -> list[tuple[object, ...]]:
-    """What the database holds, of all tenants."""
+    """Run a statement for all tenants, and return its rows."""
     async with databases.worker.across_tenants() as tx:
         return [tuple(row.values()) for row in await tx.fetch(statement, *values)]
 
@@ -224,7 +224,7 @@ async def counts(databases: Databases) -> dict[str, int]:
 
 
 def caller_of(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
-    """Somebody with a token to create groups."""
+    """A user with a token to create groups."""
     return Caller(
         tenant_id=tenant_id,
         type=ActorType.USER,
@@ -236,7 +236,7 @@ def caller_of(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
 
 
 def mail_caller_of(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
-    """Somebody with a token to create mailboxes."""
+    """A user with a token to create mailboxes."""
     return replace(caller_of(user, tenant_id), permissions=frozenset({f"{PREFIX}/mail/App.ReadWrite.All"}))
 
 

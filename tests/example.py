@@ -9,7 +9,7 @@ import yaml
 from chamberlain.configuration.files import Configuration, read_configuration
 from chamberlain.embedded.example import example_estate
 
-# What YAML holds; its types are those of the file.
+# The content of YAML; its types are those of the file.
 Document = Any
 
 
@@ -19,7 +19,7 @@ def example_document() -> Document:
 
 
 def configuration_in(document: Document) -> Configuration:
-    """What the service reads in it. Each is read once, since many tests begin with the same one."""
+    """The configuration in a document. Each is parsed once, since many tests begin with the same one."""
     # JSON is YAML as well, and written much faster.
     return _configuration_in(msgspec.json.encode(document))
 

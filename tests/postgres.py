@@ -22,7 +22,7 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 # Files that are kept in memory cost a third of what those on a disk do, and nothing of a test outlives it.
 MEMORY = Path("/dev/shm")
-# What all servers of a session together never need; a machine with less memory to spare takes its disk.
+# More memory than all servers of a session use; a machine with less takes its disk.
 MEMORY_NEEDED = 4 << 30
 
 
@@ -30,8 +30,8 @@ MEMORY_NEEDED = 4 << 30
 def running_postgres() -> Iterator[postgres.Server]:
     """Run a server in a short-lived folder. It belongs to no event loop: a fixture of the session can hold it."""
     with short_folder() as folder:
-        # Nobody cuts the power to a test, so nothing has to be waited for until it is on the disk. Old segments of the
-        # log would only take memory.
+        # No power fails during a test, so no write has to wait for the disk. Old segments of the log would only take
+        # memory.
         settings = {"fsync": "off", "full_page_writes": "off", "min_wal_size": "64MB"}
         server = asyncio.run(postgres.start(folder, programs=named_programs(), run_as=None, extra_settings=settings))
         try:
@@ -74,7 +74,7 @@ async def new_database(server: postgres.Server, *, like: str = "template1") -> A
 
 
 async def make_database(server: postgres.Server, name: str, *, like: str = "template1") -> None:
-    """Make a database that stays as long as its server, with what stands in the one that is named."""
+    """Make a database that stays as long as its server, with the content of `like`."""
     first, *others = postgres.database_statements(name)
     # Copied as files: what a crash would lose of that, no test misses.
     await _run(server, [f"{first} TEMPLATE {like} STRATEGY FILE_COPY", *others])

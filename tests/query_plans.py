@@ -1,4 +1,4 @@
-"""What a statement looks at: told by its plan, so that it is the same on a busy machine as on a quiet one."""
+"""The rows that a statement reads, by its plan, which is the same on a busy machine as on a quiet one."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import pytest
 
 from chamberlain.database.transactions import Transaction
 
-# What is read along an index is the same for a million as for a few.
+# An index scan reads the same for a million rows as for a few.
 SIZES = [20_000, pytest.param(1_000_000, marks=[pytest.mark.heavy, pytest.mark.timeout(600)])]
 
 

@@ -49,8 +49,8 @@ READY_WITHIN = 60.0
 TLS = ssl.create_default_context()
 # A stop may take ten seconds; a busy machine takes a little more.
 STOPPED_WITHIN = 20.0
-# Below those that the system gives to whoever calls: one of these may be somebody's while its server is away for a
-# moment, who then cannot start again.
+# Below the ports that the system assigns: it may assign one of these to another process while its server is down for a
+# moment, which then cannot start again.
 FIRST_PORT, PAIRS_OF_PORTS = 10_240, 11_000
 
 Met = TypeVar("Met")
@@ -84,7 +84,7 @@ class Process:
         self.process.wait(timeout=STOPPED_WITHIN)
 
     def pause(self) -> None:
-        """Hold it still. What it has asked of others just now goes on."""
+        """Stop the process with SIGSTOP. Its open calls to other servers go on there."""
         self.process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
@@ -128,7 +128,7 @@ class Service(Process):
         return self.tokens[who, scope]
 
     def run(self, *arguments: str) -> str:
-        """What a command prints that is pointed at this service."""
+        """The output of a command for this service."""
         options = ("--port", str(self.port), "--data-dir", str(self.data_dir))
         done = run_command(*arguments, *options, environment=self.environment)
         assert done.returncode == 0, done.stderr
@@ -144,11 +144,11 @@ class Service(Process):
         return httpx2.get(f"{self.url}{path}", headers=self.headers(who, scope), timeout=30, verify=TLS)
 
     def graph(self, path: str, who: str = ADA_MAIL) -> httpx2.Response:
-        """What the directory answers below /v1.0."""
+        """The answer of the directory below /v1.0."""
         return self.get(f"/graph/v1.0{path}", who, f"{GRAPH}/Group.Read.All")
 
     def find_group(self, request_id: str, who: str = ADA_MAIL) -> list[dict[str, object]]:
-        """What the directory shows under a request's id."""
+        """The groups of the directory with a request's id."""
         answer = self.graph(f"/groups?$filter=chamberlain_group/requestId eq '{request_id}'", who)
         assert answer.status_code == 200, answer.text
         found: list[dict[str, object]] = answer.json()["value"]
@@ -162,7 +162,7 @@ class Service(Process):
         return found
 
     def provisioned(self, who: str = ADA_MAIL) -> Counter[str]:
-        """How often each request id stands in the directory."""
+        """Count the groups in the directory by request id."""
         found: Counter[str] = Counter()
         page = f"{self.url}/graph/v1.0/groups?$top=999&$select=id,chamberlain_group"
         while page:
@@ -174,7 +174,7 @@ class Service(Process):
         return found
 
     def answers(self, path: str) -> int:
-        """The status that a path answers with, 0 when nobody does."""
+        """The status of a path, 0 without an answer."""
         try:
             return httpx2.get(f"{self.url}{path}", timeout=5, verify=TLS).status_code
         except httpx2.TransportError:
@@ -196,13 +196,13 @@ class Service(Process):
 
     @property
     def embedded_addresses(self) -> postgres.Addresses:
-        """How the embedded database is reached by whoever runs the service."""
+        """The addresses of the embedded database, as its operator has them."""
         return addresses_in(self.data_dir / "postgres" / "data", "chamberlain")
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What serves one database: a single process, or several beside each other, of which `one` is not `other`."""
+    """The API processes of one database: one, or several, of which `one` is not `other`."""
 
     one: Service
     other: Service
@@ -231,7 +231,7 @@ class Outside:
         return service
 
     def start_worker(self) -> Process:
-        """One more process that works and answers nobody."""
+        """One more process that is a worker without an API."""
         data_dir = self._data_dir()
         worker = start_process(
             "worker", "--data-dir", str(data_dir), log=data_dir / "log", environment=self.environment
@@ -334,7 +334,7 @@ def restarted_service(
 
 @contextmanager
 def outside_database(programs: Path | None = None) -> Iterator[Outside]:
-    """A PostgreSQL that no service started, filled as an operator fills it. What runs on it ends with the block."""
+    """A PostgreSQL that no service started, filled as an operator fills it. Processes on it end with the block."""
     with data_folder() as folder:
         copy_folder(_filled_once(programs), folder)
         with running_server(folder / "postgres", programs) as server, ExitStack() as started:
@@ -343,7 +343,7 @@ def outside_database(programs: Path | None = None) -> Iterator[Outside]:
 
 @contextmanager
 def filled(addresses: postgres.Addresses, folder: Path) -> Iterator[Outside]:
-    """Schema and example estate in an empty database. What is started on it ends with the block."""
+    """Schema and example estate in an empty database. Processes on it end with the block."""
     environment = _pointed_at(addresses, folder)
     done = run_command("migrate", "--example", "--data-dir", str(folder), environment=environment)
     assert done.returncode == 0, done.stderr
@@ -366,7 +366,7 @@ def _pointed_at(addresses: postgres.Addresses, folder: Path) -> Mapping[str, str
         "CHAMBERLAIN_DATABASE_URL": addresses.application,
         "CHAMBERLAIN_DATABASE_WORKER_URL": addresses.worker,
         "CHAMBERLAIN_DATABASE_OWNER_URL": addresses.owner,
-        # What one process seals the others must open.
+        # Every process must decrypt the secrets of the others.
         "CHAMBERLAIN_KEYS_FILE": str(folder / "keys"),
     }
 

@@ -226,7 +226,7 @@ class FakeRequests(RequestService):
 
 @dataclass
 class HttpFixture:
-    """What stands behind the API here. `refusal` is raised by every use case once it is set."""
+    """The fake services behind the API. Every use case raises `refusal` once it is set."""
 
     allowed: list[tuple[Caller, Operation]] = field(default_factory=list)
     orders: list[tuple[Caller, GroupOrder, Submission]] = field(default_factory=list)
@@ -253,16 +253,16 @@ class HttpFixture:
     mailbox_rehearsals: list[tuple[Caller, MailboxOrder]] = field(default_factory=list)
     mailbox_lists: list[tuple[Caller, MailboxFilter, PageWanted]] = field(default_factory=list)
     mailboxes: dict[MailboxId, MailboxRecord] = field(default_factory=dict)
-    # What has become of every mailbox when it is read.
+    # The state of every mailbox when it is read.
     mailbox_state: ProvisioningState = ProvisioningState.QUEUED
     refusal: Exception | None = None
-    # What somebody is told who may not call at all.
+    # The error for a caller without permission.
     forbidden: Forbidden | None = None
     replayed: bool = False
     approval_required: bool = False
     body_timeout_seconds: float = 10.0
     answered: asyncio.Event = field(default_factory=asyncio.Event)
-    # What requests come to, once they have ended.
+    # The result of requests that have ended.
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     result: RequestResult | None = None
     awaiting: list[Accepted] = field(default_factory=list)
@@ -429,7 +429,7 @@ def refusing(refusal: Refusal) -> HttpFixture:
 
 
 def mailbox_record(caller: Caller, order: MailboxOrder) -> MailboxRecord:
-    """A room as it stands when it is queued."""
+    """A room in the state of its queuing."""
     return MailboxRecord(
         id=MAILBOX_ID,
         tenant_id=caller.tenant_id,

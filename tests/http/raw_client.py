@@ -1,4 +1,4 @@
-"""A server of ours whose application does one thing with each call, and somebody who talks to it byte by byte."""
+"""A server whose application does one thing with each call, and a client that talks to it byte by byte."""
 
 import asyncio
 import socket

@@ -63,7 +63,7 @@ HEADERS = st.dictionaries(st.sampled_from([*NAMES, *OTHER_NAMES]), HEADER, max_s
 
 @dataclass
 class Sent:
-    """What the application has sent."""
+    """The response of the application."""
 
     status: int = 0
     headers: dict[bytes, bytes] | None = None

@@ -1,4 +1,4 @@
-"""What a caller may put into the head of a call, how long it may be, and how long a connection waits for one."""
+"""The head of a call: permitted contents, size and time."""
 
 import asyncio
 import json
@@ -81,7 +81,7 @@ async def dripping(talk: Talk, data: bytes) -> AsyncIterator[None]:
 
 
 async def until_the_end(talk: Talk) -> bytes:
-    """What is said until the connection ends, however it does."""
+    """Read until the connection ends, however it does."""
     said = b""
     async with asyncio.timeout(5):
         with suppress(ConnectionError):

@@ -156,7 +156,7 @@ async def test_what_may_be_left_out_of_a_body_may_be_null(document: Json) -> Non
     for schema, name in defaults.items():
         assert {"type": "null"} in schemas[schema]["properties"][name]["anyOf"]
         assert "default" in schemas[schema]["properties"][name]
-    # What must be there must be something, and nobody sends what the service alone says.
+    # Required properties are not null, and no body has the properties of the service.
     assert "anyOf" not in schemas["MailboxTemplateBody"]["properties"]["name"]
     assert "anyOf" not in schemas["Problem"]["properties"]["detail"]
 
@@ -233,7 +233,7 @@ async def test_its_examples_are_true(api: httpx2.AsyncClient, document: Json) ->
 
 
 class Page(HTMLParser):
-    """What of a page a browser would run, fetch or follow."""
+    """The parts of a page that a browser would run, fetch or follow."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What only a real server and a real connection show."""
+"""Behaviour that needs a real server and a real connection."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ BODY = b'{"displayName": "Hooked", "templateId": "%s"}' % TEMPLATE.encode()
 
 @dataclass
 class Connection:
-    """A connection that says exactly what it is told to say."""
+    """A connection that sends exactly the given bytes."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter

@@ -1,4 +1,4 @@
-"""What is the same for every endpoint: hosts, methods, tokens, headers, the order of checks, what comes of a bug."""
+"""Behaviour of every endpoint: hosts, methods, tokens, headers, the order of checks, and bugs."""
 
 import asyncio
 import re

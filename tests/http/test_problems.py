@@ -95,8 +95,10 @@ def test_a_path_that_is_no_reference_becomes_one() -> None:
 
 
 def raised() -> Iterator[tuple[type[Refusal], str]]:
-    """Every refusal that the source makes with a code that stands there in words. What is embedded has errors of its
-    own, some of the same names."""
+    """Every refusal of the source with a literal code.
+
+    The embedded packages have errors of their own, some of the same names.
+    """
     package = Path(chamberlain.__file__).parent
     for path in package.rglob("*.py"):
         if path.is_relative_to(package / "embedded"):

@@ -21,5 +21,5 @@ MAILBOX = {
     "createdBy": {"type": "user", "id": OTHER, "displayName": "Ada"},
     "updatedAt": "2026-11-20T09:30:00.000Z",
 }
-# What a POST answers.
+# The answer to a POST.
 ACCEPTED = answer({**MAILBOX, "tenantId": OTHER, "approvalRequired": False}, 202)

@@ -12,9 +12,9 @@ from tests.estates import ADA, BEN, CLEO, DARA, NOBODY, PROJECT_GROUP, ROOM_MAIL
 
 Body = dict[str, object]
 
-# Names are taken for good: those of one example shall not stand in the way of the next.
+# Names are taken for good: those of one example must not conflict with the next.
 NUMBERS = count(1)
-# What letters, marks and signs do in names: grow when they are folded, combine, go right to left, come in pairs.
+# The effects of letters, marks and signs in names: grow when they are folded, combine, go right to left, come in pairs.
 SIGNS = (
     "aZ09 .-_'\"\\/<>%\u00a0\u00df\u00e9\u0130\u0301\u200d\u202e\u2028"
     "\u3000\ufb03\ufdfa\ufeff\ufffe\U0001f600\U0010ffff"
@@ -95,7 +95,7 @@ OWN: Mapping[str, Mapping[str, SearchStrategy[object]]] = {
     "equipment": {},
     "room": {"officeLocation": line(256), "isWheelChairAccessible": st.booleans(), "roomMailboxMetadata": FLAGS},
 }
-# What shows the type of a body without a template.
+# The properties that show the type of a body without a template.
 MARKS: Mapping[str, Body] = {
     "shared": {"autoMapping": True},
     "equipment": {"metadata": {"equipmentType": "projector"}},
@@ -106,7 +106,7 @@ KINDS = tuple(OWN)
 
 @st.composite
 def good_bodies(draw: st.DrawFn, kind: str, template: str) -> Body:
-    """Bodies of one type that nothing stands against. About every other one leaves the template to its marks."""
+    """Valid bodies of one type. About every other one leaves the template to its marks."""
     own = {**EVERYBODYS, **OWN[kind]}
     body: Body = draw(st.fixed_dictionaries({}, optional={name: values | st.none() for name, values in own.items()}))
     body["name"] = draw(names())
@@ -122,11 +122,11 @@ def good_bodies(draw: st.DrawFn, kind: str, template: str) -> Body:
 
 @st.composite
 def names(draw: st.DrawFn) -> str:
-    """Names that nobody has, of which an address can be made."""
+    """Unused names of which an address can be made."""
     text = draw(line(64).filter(lambda each: "@" not in each))
     number = f"{next(NUMBERS):06}-"
     name = f"{number}{text}"[:64]
-    # What is one sign in a name may be many letters in its address.
+    # One sign of a name may be many letters in its address.
     return name if len(local_part(name) or "") <= LOCAL_PART_LENGTH else number
 
 
@@ -169,7 +169,7 @@ def changed_bodies(draw: st.DrawFn, kind: str, template: str) -> Body:
 
 
 def said(body: Mapping[str, object]) -> Body:
-    """What a body that was accepted says, as it is read back: null is not sent, ids are in lower case."""
+    """An accepted body as it is read back: null is not sent, ids are in lower case."""
     found = {name: value for name, value in body.items() if value is not None}
     for name in {"templateId", "primaryOwner", "secondaryOwner"} & found.keys():
         found[name] = str(found[name]).lower()

@@ -98,7 +98,7 @@ async def test_one_whose_address_is_taken_leaves_its_name_to_the_next(prepared: 
 
     verdicts = await accept_all([acceptor], [mailbox_draft("info", address="apollo"), mailbox_draft("info")])
 
-    # By the time that the first is told why, the name is taken too.
+    # When the first gets its error, the name is taken too.
     assert verdicts == [NameTaken(), Written()]
 
 

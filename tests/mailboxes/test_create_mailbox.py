@@ -179,7 +179,7 @@ async def test_it_needs_no_slash_at_the_end(api: httpx2.AsyncClient) -> None:
 
 async def test_it_says_that_an_approval_is_needed(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     http_fixture.approval_required = True
-    # Whoever waited would find it made at once; nobody waits for an approval.
+    # With a wait it would be made at once; an approval is not waited for.
     http_fixture.result, http_fixture.mailbox_state = RESULT, ProvisioningState.ACTIVE
     http_fixture.ended.set()
 
@@ -326,7 +326,7 @@ async def test_what_was_accepted_is_not_refused_because_it_cannot_be_read_at_onc
 
 async def test_a_replay_is_told_and_not_waited_for(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     http_fixture.replayed = True
-    # Whoever waited would find it made at once.
+    # With a wait it would be made at once.
     http_fixture.result, http_fixture.mailbox_state = RESULT, ProvisioningState.ACTIVE
     http_fixture.ended.set()
 

@@ -1,4 +1,4 @@
-"""Requests for mailboxes as they are written, and the mailboxes as they stand then."""
+"""Requests for mailboxes as they are written, and their mailboxes at that time."""
 
 from dataclasses import replace
 from uuid import UUID

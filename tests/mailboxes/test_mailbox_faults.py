@@ -1,4 +1,4 @@
-"""What stands against an order for a mailbox, all at once."""
+"""The faults of an order for a mailbox, all at once."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What an import keeps and tells: keys, the journal, the report."""
+"""The records of an import: keys, the checkpoint file, the report."""
 
 import base64
 import csv
@@ -113,7 +113,7 @@ def test_a_report_replaces_no_link(tmp_path: Path) -> None:
 
 
 def test_a_report_replaces_no_device(tmp_path: Path) -> None:
-    # Nobody but root can make one such as /dev/null.
+    # Only root can make one such as /dev/null.
     path = tmp_path / "report"
     os.mkfifo(path)
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)

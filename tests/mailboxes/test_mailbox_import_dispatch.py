@@ -76,7 +76,7 @@ async def test_everybody_waits_as_long_as_the_service_asks() -> None:
     await run(works, 50)
 
     assert sorted(works.done) == list(range(50))
-    # The first four were refused together; nobody came before the time was over.
+    # The first four were refused together; no other came before the backoff was over.
     assert min(begun[4:]) - max(begun[:4]) >= 0.19
     assert sum(works.calls.values()) == 54
 

@@ -1,4 +1,4 @@
-"""What each answer of the service means for a row."""
+"""The outcome of a row for each answer of the service."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

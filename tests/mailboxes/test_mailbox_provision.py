@@ -83,7 +83,7 @@ def step_by_step(estate: Estate) -> None:
 
 
 async def expire_leases(estate: Estate) -> None:
-    """As after ten seconds in which nobody renewed them."""
+    """Expire the leases, as after ten seconds without a renewal."""
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("UPDATE chamberlain.job SET lease_until = now() - interval '1 s' WHERE lease_id IS NOT NULL")
 
@@ -257,7 +257,7 @@ async def test_killed_between_any_two_steps_it_ends_in_the_same_mailbox(estate: 
 
 
 def name_of(kind: str, number: int) -> Mapping[str, str]:
-    """What must be a mailbox' own."""
+    """The unique properties of a mailbox."""
     return {"name": f"Basel {number}"} | ({"alias": f"desk-{number}"} if kind == "shared" else {})
 
 
@@ -290,7 +290,7 @@ async def test_a_request_that_runs_again_from_its_beginning_changes_nothing(esta
 
     assert queued.provisioning_state == "queued"
     assert (await mailbox(estate, accepted.record.id), await estate.mailbox(request_id)) == before
-    # Somebody had begun with it: it was looked for, and all of it seen.
+    # A worker had begun with it: it was observed, and all of it was there.
     assert len(estate.directory.ensured_mailboxes) == 1
 
 
@@ -340,7 +340,7 @@ async def test_what_was_not_checked_at_submission_is_checked_first(estate: Estat
     assert (failed.provisioning_state, await estate.mailbox(wrong.record.request_id)) == ("failed", None)
     assert failed.error is not None
     assert [(fault.pointer, fault.code) for fault in failed.error.faults] == [("/primaryOwner", "userUnknown")]
-    # Nobody could say then what the caller is called.
+    # The display name of the caller was unknown then.
     assert (right.record.created_by.display_name, failed.created_by.display_name) == ("", "Ada Achterberg")
 
 

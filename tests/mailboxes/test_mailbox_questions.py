@@ -1,4 +1,4 @@
-"""What a directory is asked before a mailbox is promised."""
+"""The lookups in the directory before a mailbox is accepted."""
 
 from dataclasses import replace
 from uuid import UUID

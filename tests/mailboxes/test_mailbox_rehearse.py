@@ -36,7 +36,7 @@ from tests.guests.assignments.fingerprints import fingerprint
 
 ALL_STAFF = "94000000-0000-4000-8000-000000000001"
 TEMPLATES = {"shared": str(SHARED_MAILBOX), "equipment": str(EQUIPMENT_MAILBOX), "room": str(ROOM_MAILBOX)}
-# What shows the type of a body without a template.
+# The properties that show the type of a body without a template.
 MARKS: Mapping[str, Mapping[str, object]] = {
     "shared": {"autoMapping": True},
     "equipment": {"metadata": {"equipmentType": "projector"}},
@@ -143,8 +143,8 @@ BY_TEMPLATE = st.fixed_dictionaries(
         "active": st.sampled_from([True, True, True, True, False]),
     }
 ).map(lambda template: {**template, "isDefault": template["isDefault"] and template["active"]})
-# No zeros in any name: where a dry run shows some, they stand for something. Some are taken sooner or later; the others
-# have a number that no other example has.
+# No zeros in any name: in a dry run they are placeholders. Some names are taken sooner or later; the others have a
+# number that no other example has.
 NUMBERS = count(1)
 TAKEN = st.sampled_from(["Info", "Zürich", "Ada", "北", "a@b", "x" * 64])
 FREE = st.text(alphabet="abcXYZ ._-9", max_size=12).map(lambda text: f"{text}{str(next(NUMBERS)).replace('0', 'o')}")
@@ -172,7 +172,7 @@ BODIES = st.fixed_dictionaries(
         ),
     },
 )
-# What one type alone has; of another it is refused, or stored with a warning.
+# Properties of one type; another type refuses them, or stores them with a warning.
 OWN = st.fixed_dictionaries(
     {},
     optional={
@@ -213,7 +213,7 @@ def metadata_of(body: Mapping[str, object]) -> Mapping[str, object]:
     template=BY_TEMPLATE,
     applicability=st.sampled_from(["refuse", "warn"]),
     caller=st.sampled_from([ADA, ADA, BEN, BEN, CLEO]),
-    # What is carried out later has its address reserved, and the directory does not know it yet.
+    # A later request has its address reserved, and the directory does not know it yet.
     carried_out=st.sampled_from(["at once", "later"]),
 )
 async def test_what_then_happens_is_what_was_said(
@@ -285,7 +285,7 @@ async def check_mailbox(estate: Estate, accepted: AcceptedMailbox, rehearsal: Ma
 
 
 def is_meant(happened: str, rehearsed: str, rehearsal: MailboxDryRun) -> bool:
-    """Whether an address is the one that was shown. Zeros may stand for something only where a warning says so."""
+    """Check whether an address is the shown one. Zeros are placeholders only with a warning."""
     if not rehearsal.warnings:
         return happened == rehearsed
     return re.fullmatch(re.sub("0+", "[0-9]+", re.escape(rehearsed)), happened) is not None

@@ -1,4 +1,4 @@
-"""Asking for a mailbox: all that stands against it at once, or a request that is queued, with its mailbox."""
+"""Request a mailbox: all faults at once, or a queued request with its mailbox."""
 
 import asyncio
 from collections import Counter

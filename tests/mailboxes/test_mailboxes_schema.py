@@ -314,7 +314,7 @@ OF_IDS = ("templateId", "primaryOwner", "secondaryOwner")
 
 
 def said(value: object, name: str = "") -> object:
-    """What a value says: null is not sent, ids are the same in either letter case, and 2.0 is 2."""
+    """The canonical form of a value: null is not sent, ids are the same in either letter case, and 2.0 is 2."""
     match value:
         case dict():
             kept = {key: said(each, key) for key, each in value.items() if each is not None}
@@ -437,7 +437,7 @@ USER = {"key": "lead", "label": "Lead", "type": "user", "required": True}
         (USER, ADA, []),
         ({"key": "lead", "label": "Lead", "type": "boolean"}, "true", ["/defaults/metadata/lead"]),
         ({"key": "lead", "label": "Lead", "type": "boolean"}, False, []),
-        # Whoever asks sends what is left empty.
+        # The caller sends the empty properties.
         ({"key": "lead", "label": "Lead", "type": "text", "required": True}, " ", []),
     ],
 )

@@ -1,4 +1,4 @@
-"""People are told by mail: each kind of notice, in both languages, whatever the mail server is up to."""
+"""Notices by mail: each kind, in both languages, with every fault of the mail server."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ from tests.requests.request_services import act, administrator, retry
 
 @dataclass
 class House(NoticeFixture):
-    """An estate where people approve and are told by mail."""
+    """An estate with approvals and notices by mail."""
 
     approval_fixture: ApprovalFixture
 

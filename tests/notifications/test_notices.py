@@ -1,4 +1,4 @@
-"""Who is told of what, in which words, and for how long that is tried."""
+"""Recipients, texts and deadlines of notices."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -131,11 +131,11 @@ APPROVED = decision(DARA, DecisionOutcome.APPROVED)
         (notice(NoticeKind.REJECTED), request(RequestState.REJECTED), (ADA,)),
         (notice(NoticeKind.EXPIRED), request(RequestState.EXPIRED), (ADA,)),
         (notice(NoticeKind.FAILED), request(RequestState.FAILED), (ADA,)),
-        # Whoever has it, or has decided already, is left alone.
+        # A user with the notice, or with a decision, gets none.
         (notice(NoticeKind.APPROVAL_REQUIRED, BEN), request(PENDING, level()), (DARA,)),
         (notice(NoticeKind.FAILED, ADA), request(RequestState.FAILED), ()),
         (notice(), request(PENDING, level(ApprovalState.PENDING, APPROVED)), (BEN,)),
-        # What is not so any more is not told.
+        # A notice that is no longer true is not sent.
         (notice(), request(RequestState.CANCELLED, level()), ()),
         (notice(), request(PENDING, level(ApprovalState.APPROVED), level(number=2)), ()),
         (notice(asks=2), request(PENDING, level(ApprovalState.APPROVED), level(number=2)), (BEN, DARA)),

@@ -1,4 +1,4 @@
-"""Notices are written with what they tell, by transactions that say that people are told by mail, and by no others."""
+"""Notices are written with their events, by transactions that send mail, and by no others."""
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -42,7 +42,7 @@ async def event_of(estate: Estate, request_id: RequestId, event_type: EventType)
 
 
 async def write_everything(database: Database, estate: Estate, request_id: RequestId) -> None:
-    """What can become of a request that waits for approval, as if all of it had."""
+    """Write every outcome of a request that waits for approval."""
     async with database.transaction(ESTATE) as tx:
         for event_type in (EventType.REQUEST_REJECTED, EventType.REQUEST_EXPIRED, EventType.REQUEST_FAILED):
             await append_events(tx, [await event_of(estate, request_id, event_type)])

@@ -225,7 +225,7 @@ async def test_it_rejects_to_show_a_password_to_everybody(url: str) -> None:
         with pytest.raises(TryAgain):
             await server_at(url.format(CREDENTIALS, smtp_server.port)).send([mail()])
 
-        # Unless somebody says so.
+        # The operator may allow it.
         openly = f"smtp://{CREDENTIALS}127.0.0.1:{smtp_server.port}?starttls=never"
         assert await server_at(openly).send([mail()]) == [None]
 

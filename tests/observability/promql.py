@@ -1,4 +1,4 @@
-"""What an expression of PromQL names, taken apart strictly: what is not understood is an error."""
+"""The names in a PromQL expression, parsed strictly: an unknown part is an error."""
 
 import re
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ class _Words:
         return self._tokens.pop(0)
 
     def take_list(self, begin: str, end: str) -> list[str]:
-        """What stands between two signs."""
+        """The text between two signs."""
         assert self.take() == begin
         taken = []
         while (token := self.take()) != end:

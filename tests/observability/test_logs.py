@@ -1,4 +1,4 @@
-"""What somebody finds in the log, and what nobody may find there."""
+"""The contents of the log, and the data that must not be in it."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What /metrics shows."""
+"""The metrics of /metrics."""
 
 import re
 

@@ -287,7 +287,7 @@ async def test_how_much_waits_is_told_without_a_look_at_what_is_not_due(database
 
 
 async def test_no_more_are_counted_than_somebody_waits_for(databases: Databases) -> None:
-    """However many are due or held; and the oldest is told all the same, whosever it is."""
+    """However many are due or held; and the oldest is reported all the same, of any tenant."""
     await queue(databases, ESTATE, 20_000)
     await queue(databases, OTHER_HOUSE, 1, age=timedelta(minutes=5))
     await queue(databases, ESTATE, 20_000)

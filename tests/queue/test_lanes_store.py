@@ -74,7 +74,7 @@ async def test_it_does_not_look_at_what_waits_for_its_next_attempt(databases: Da
 
 
 async def test_no_more_are_counted_than_somebody_waits_for(databases: Databases) -> None:
-    """However many are due; and the oldest is told all the same, in whichever lane it waits."""
+    """However many are due; and the oldest is reported all the same, in any lane."""
     await queue(databases, ONE, 20_000, age=timedelta(minutes=5))
     await queue(databases, OTHER, 20_000, age=timedelta(minutes=5))
     await queue(databases, OTHER, 1, age=timedelta(minutes=20), tenant=OTHER_HOUSE)

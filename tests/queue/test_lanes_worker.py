@@ -1,4 +1,4 @@
-"""The loop that serves lanes: one that is slow or dead delays nobody else, and nothing is lost."""
+"""The loop that serves lanes: a slow or dead lane delays no other, and nothing is lost."""
 
 import asyncio
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""The loop of a worker: whatever happens, nothing is lost, nothing is done twice, and nobody waits for long."""
+"""The loop of a worker: in every case nothing is lost, nothing is done twice, and no job waits for long."""
 
 import asyncio
 import logging
@@ -24,13 +24,13 @@ from tests.databases import Databases, migrated_database
 from tests.estates import ESTATE, OTHER_GROUP, OTHER_HOUSE, ZOE, caller_of, open_estate, rows, until
 from tests.postgres import connected, named_programs, short_folder
 
-# Nobody wakes these workers, and no test waits long for them to look.
+# No notification wakes these workers, and no test waits long for their poll.
 PACE = Pace(poll=timedelta(milliseconds=20), pause=timedelta(milliseconds=20))
 BAD = UUID(int=13)
 
 
 class Seen:
-    """What a worker says of its work."""
+    """The observations that a worker reports."""
 
     def __init__(self) -> None:
         self.outcomes: list[tuple[str, int]] = []
@@ -49,7 +49,7 @@ async def working(
     seen: Seen | None = None,
     may_claim: Callable[[], bool] = lambda: True,
 ) -> AsyncIterator[tuple[Loop, asyncio.Task[None]]]:
-    """A worker that works for as long as the block, and is then told to stop."""
+    """A worker that runs for the duration of the block, and then stops."""
     handlers: Mapping[JobKind, Handler] = {JobKind.GROUP_PROVISION: handler}
     loop = Loop(
         database=databases.worker,
@@ -141,7 +141,7 @@ class CountingDatabase(Database):
 
 
 async def forget_leases(databases: Databases) -> None:
-    """Let nobody have anything, for who has never ended it."""
+    """Delete all leased jobs, as if each had been completed."""
     async with databases.worker.across_tenants() as tx:
         await tx.execute("DELETE FROM chamberlain.job WHERE lease_id IS NOT NULL")
 
@@ -155,7 +155,7 @@ async def test_it_works(databases: Databases) -> None:
     wake, seen = asyncio.Event(), Seen()
     notifying = asyncio.create_task(estate.groups.submitter.notifier.run())
     listening = asyncio.create_task(listen(databases.addresses.application, JOBS_CHANNEL, lambda _payload: wake.set()))
-    # Nobody looks by itself for an hour: what happens is the wake-up's doing.
+    # No poll comes for an hour: only the notification wakes the worker.
     pace = Pace(poll=timedelta(hours=1))
     async with working(databases, estate.provision_groups.provision, pace=pace, wake=wake, seen=seen):
         accepted = await estate.request("Apollo")
@@ -453,7 +453,7 @@ async def test_two_workers_make_each_group_once(databases: Databases) -> None:
 
 
 class OwnServer:
-    """A server that may be stopped and started: nobody else is on it."""
+    """A server of one test, which may be stopped and started."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""Wake-ups: a flag is heard elsewhere, and a connection that dies is made anew."""
+"""Notifications: other processes get them, and a broken connection is opened again."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine

@@ -53,14 +53,14 @@ def all_of(*approvers: Mapping[str, str]) -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalFixture:
-    """An estate with a worker for approvals, and what somebody can do there."""
+    """An estate with a worker for approvals, and the actions of its users."""
 
     estate: Estate
     requests: RequestService
     request_jobs: RequestJobs
 
     async def ask(self, caller: Caller | None = None, name: str = "Apollo") -> RequestId:
-        """Ask for a group, which somebody has to approve."""
+        """Request a group that needs an approval."""
         return (await self.estate.request(name, caller=caller)).request_id
 
     async def approve(self, request_id: RequestId, who: UserId, said: Act = ACT) -> KeptAnswer:
@@ -108,7 +108,7 @@ class ApprovalFixture:
         return [(type_, None if named is None else [each["id"] for each in named]) for type_, named in told]
 
     async def audit(self, request_id: RequestId) -> list[tuple[str, object]]:
-        """What the trail tells of a request after its acceptance."""
+        """The audit entries of a request after its acceptance."""
         found = await self.estate.rows(
             "SELECT action, payload -> 'after' FROM chamberlain.audit WHERE request_id = $1 AND sequence > "
             "(SELECT min(sequence) FROM chamberlain.audit WHERE request_id = $1) ORDER BY sequence",
@@ -151,7 +151,7 @@ async def open_approval_fixture(
     databases: Databases, *levels: Rule, days: int | None = None, groups: Mapping[UUID, list[UUID]] | None = None
 ) -> ApprovalFixture:
     """An estate whose template for groups asks for these levels of approval."""
-    # Configuration files have no aliases, so what stands there twice is two.
+    # Configuration files have no aliases, so a repeated value is written twice.
     approval = msgspec.json.decode(msgspec.json.encode({"levels": levels, "deadlineDays": days}))
     estate = await open_estate(databases, changed_estate(project_group={"approval": approval}))
     approval_fixture = approval_fixture_of(estate)
@@ -184,7 +184,7 @@ def approval_fixture_of(estate: Estate, new_id: Callable[[], UUID] = uuid4) -> A
 
 
 async def view_of(approving_: ApprovalFixture, request_id: RequestId, who: UserId = ADA) -> RequestView:
-    """The request as somebody sees it."""
+    """The request as this user sees it."""
     return await approving_.requests.read(caller_of(who), request_id)
 
 

@@ -108,14 +108,14 @@ class ModelRequest:
         self.events.append(f"request.approvalRequired {self.levels.index(level) + 1}")
 
     def close_level(self) -> None:
-        """Close the open level: nobody decides any more."""
+        """Close the open level: no approver decides any more."""
         if (level := self.current) is not None and level.state is ApprovalState.PENDING:
             level.state = ApprovalState.NOT_REACHED
 
 
 @dataclass(slots=True)
 class Model:
-    """All requests of one tenant, and what stands in their way. `keys` has what was asked under each key."""
+    """All requests of one tenant, and the rules for them. `keys` has the body of each key."""
 
     requests: list[ModelRequest] = field(default_factory=list)
     faults: dict[str, DirectoryFault] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class Model:
         return "nameTaken" if taken and template == SHARED_MAILBOX else None
 
     def refuse_decision_of(self, request: ModelRequest, user: UserId) -> str | None:
-        """The code for somebody who never may decide on it."""
+        """The code for a user who may never decide on it."""
         if user == request.requester:
             return "selfApproval"
         was_asked = any(user in level.approvers for level in request.levels)
@@ -149,7 +149,7 @@ class Model:
         return None
 
     def refuse_ending_of(self, request: ModelRequest, user: UserId, *, as_administrator: bool) -> str | None:
-        """The code for somebody who may not cancel or retry it. Ada is the administrator."""
+        """The code for a user who may not cancel or retry it. Ada is the administrator."""
         if as_administrator:
             return None if user == ADA else "notAdministrator"
         if user == request.requester:

@@ -24,7 +24,7 @@ ACT = Act(None, None, TRACE, ADDRESS)
 
 
 def act(*, comment: str | None = None, key: str | None = None, digest: bytes = b"") -> Act:
-    """What is said to an action."""
+    """Build the act of an action."""
     return Act(comment, None if key is None else IdempotencyKey(key, digest), TRACE, ADDRESS)
 
 
@@ -34,7 +34,7 @@ def render(view: RequestView) -> bytes:
 
 
 def administrator(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
-    """Somebody with the permission of an administrator and no other."""
+    """A caller with the permission of an administrator and no other."""
     return replace(caller_of(user, tenant_id), permissions=frozenset({f"{PREFIX}/admin/Config.ReadWrite.All"}))
 
 

@@ -1,4 +1,4 @@
-"""Approve, reject, cancel and retry over HTTP: bodies, keys and answers. What they do is tested with the use cases."""
+"""Approve, reject, cancel and retry over HTTP: bodies, keys and answers. The use cases have tests of their effects."""
 
 from datetime import timedelta
 

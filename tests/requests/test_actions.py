@@ -1,4 +1,4 @@
-"""What may be done with a request in which state: every state against every action."""
+"""The actions of each state: every state against every action."""
 
 import pytest
 

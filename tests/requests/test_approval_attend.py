@@ -1,4 +1,4 @@
-"""What the service does by itself for requests that wait for approval: levels open, are blocked, and end in time."""
+"""Automatic changes of requests that wait for approval: levels open, are blocked, and end in time."""
 
 from collections.abc import Mapping
 from datetime import timedelta

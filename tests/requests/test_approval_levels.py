@@ -42,7 +42,7 @@ ANY, ALL = ApprovalMode.ANY, ApprovalMode.ALL
 MANAGER = Approver(ApproverType.MANAGER, None)
 OF_STAFF = Approver(ApproverType.GROUP, STAFF)
 
-# What is said, level by level: who, and whether it is yes.
+# The decisions, level by level: the user, and whether it is an approval.
 Said = tuple[UserId, bool]
 
 
@@ -67,7 +67,7 @@ def begun(asked: ApprovalRule) -> Levels:
 
 
 def there(*users: UserId, manager: UserId | None = None, staff: Iterable[UserId] = ()) -> PeopleAnswer:
-    """What the directory answers in which these are."""
+    """The answer of a directory with these users."""
     return PeopleAnswer(
         people={user: person(user) for user in users},
         relations=Relations(

@@ -1,4 +1,4 @@
-"""Administrators name approvers of requests that nobody was found for."""
+"""Administrators name approvers of requests without any."""
 
 import asyncio
 from datetime import timedelta

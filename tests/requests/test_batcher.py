@@ -57,7 +57,7 @@ async def prepared(databases: Databases) -> Databases:
 
 @asynccontextmanager
 async def two_processes(databases: Databases) -> AsyncIterator[tuple[Acceptor, Acceptor]]:
-    """What two processes write with: each has its own connections."""
+    """The acceptors of two processes: each has its own connections."""
     other = await open_database(databases.addresses.application, most=5, name="other process")
     try:
         yield Acceptor(databases.application), Acceptor(other)
@@ -289,7 +289,7 @@ async def test_large_bodies_are_written_alone(prepared: Databases) -> None:
 
 @asynccontextmanager
 async def held_name(databases: Databases, name: str) -> AsyncIterator[None]:
-    """Somebody who has taken a name and not committed yet."""
+    """Take a name in a transaction that is not committed."""
     async with connected(databases.addresses.worker) as connection:
         transaction = connection.transaction()
         await transaction.start()
@@ -398,7 +398,7 @@ async def test_a_key_is_replayed_although_the_directory_has_its_group_by_now(dat
     await open_estate(databases)
     acceptor = Acceptor(databases.application, held_addresses=HELD_ADDRESSES)
     first = draft("ada", key="k1")
-    # As if its group were there: everybody who asks is told that the address belongs to somebody.
+    # As if its group were there: every caller gets a conflict for the address.
     await acceptor.accept(first)
 
     again = await acceptor.accept(replace(draft("ada", key="k1"), ask_addresses=True))

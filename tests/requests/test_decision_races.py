@@ -1,4 +1,4 @@
-"""What happens at the same moment has one winner: two approvers, a requester who cancels, a deadline that passes."""
+"""Concurrent changes have one winner: two approvers, a requester who cancels, a deadline that passes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -50,7 +50,7 @@ async def outcomes(approval_fixture: ApprovalFixture, request_id: RequestId) -> 
 
 
 def one_winner(came: list[object]) -> bool:
-    """Exactly one got an answer, and the other was told that it was too late."""
+    """Exactly one got an answer, and the other a conflict."""
     kinds = sorted(type(each).__name__ for each in came)
     lost = [each for each in came if isinstance(each, Conflict)]
     return kinds == ["Conflict", "KeptAnswer"] and [each.code for each in lost] == ["stateDoesNotAllow"]
@@ -107,7 +107,7 @@ async def test_the_requester_cancels_as_the_approver_approves(databases: Databas
 
     cancelled_first = 0
     for request_id, came in raced:
-        # What is queued can be cancelled still: then both have come through, one after the other.
+        # A queued request can still be cancelled: then both have succeeded, one after the other.
         assert isinstance(came[1], KeptAnswer)
         if isinstance(came[0], KeptAnswer):
             expected = ["request.approve", "request.cancel"]

@@ -1,4 +1,4 @@
-"""Who may decide on a request, when it is looked at again, and what it becomes: tables of cases."""
+"""Permitted decisions on a request, its next check, and its next state: tables of cases."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

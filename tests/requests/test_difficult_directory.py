@@ -126,7 +126,7 @@ async def test_it_works_for_two_hundred_requests_while_groups_are_shown_late_and
     assert await estate.rows("SELECT count(*) FROM directory.groups WHERE extensions <> '{}'") == [(200,)]
     told = [await difficult.reasons(each.request_id) for each in accepted]
     assert all(told)
-    # Who happens to be asked to slow down for all that time waits for nothing else.
+    # A request that was throttled for all that time waits for nothing else.
     assert sum(NOT_SHOWN in reasons for reasons in told) > 180
     assert sum(TOO_MANY in reasons for reasons in told) > 60
     assert {reason for reasons in told for reason in reasons} == {NOT_SHOWN, TOO_MANY}

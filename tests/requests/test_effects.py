@@ -1,4 +1,4 @@
-"""Effects of assignments: what is shown of them, and when nobody works on what is left."""
+"""Effects of assignments: the visible part, and the end of the work on the rest."""
 
 from datetime import UTC, datetime
 

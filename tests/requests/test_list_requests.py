@@ -66,7 +66,7 @@ async def test_a_cursor_tells_nothing(api: httpx2.AsyncClient, http_fixture: Htt
     first = (await api.get(f"{PATH}?limit=1")).json()["nextCursor"]
     second = (await api.get(f"{PATH}?limit=1")).json()["nextCursor"]
 
-    # It can stand in an address as it is, and two are never alike.
+    # It can be in a URL as it is, and two are never alike.
     assert first != second
     assert set(first) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 

@@ -1,4 +1,4 @@
-"""Approvers of a blocked request are named over HTTP. What comes of it is tested with the use case."""
+"""Name approvers of a blocked request over HTTP. The use case has tests of the effects."""
 
 import httpx2
 import pytest

@@ -28,7 +28,7 @@ REMOVED = b'{"state": "cancelled", "actions": 0}'
 
 
 async def entries(estate: Estate, request_id: RequestId) -> list[Entry]:
-    """What its timeline tells."""
+    """The entries of its timeline."""
     timeline = await Timelines(estate.databases.application, Watchers()).find(ESTATE, request_id)
     assert timeline is not None
     return [entry for _, entry in timeline.after(0)]

@@ -17,7 +17,7 @@ UNKNOWN = RequestId(ADA)
 
 
 def configuring(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
-    """Somebody with the permission of an administrator and no other."""
+    """A caller with the permission of an administrator and no other."""
     return replace(caller_of(user, tenant_id), permissions=frozenset({f"{PREFIX}/admin/Config.ReadWrite.All"}))
 
 
@@ -82,7 +82,7 @@ async def test_it_rejects_an_unknown_id(estate: Estate) -> None:
 async def test_it_rejects_the_permission_of_an_administrator_in_other_hands(estate: Estate) -> None:
     accepted = await estate.request("Apollo", caller=caller_of(BEN))
 
-    # What there is and what there is not look the same.
+    # Existing and missing requests look the same.
     for request_id in (accepted.request_id, UNKNOWN):
         with pytest.raises(Forbidden) as caught:
             await request_service(estate).read(configuring(CLEO), request_id)

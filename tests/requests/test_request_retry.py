@@ -1,4 +1,4 @@
-"""Retrying a failed request: it goes on at the step that failed, once, whoever asks for it at the same time."""
+"""Retry a failed request: it goes on at the step that failed, once, also with concurrent retries."""
 
 import asyncio
 
@@ -138,7 +138,7 @@ async def test_retrying_and_cancelling_at_once_end_in_one_state(estate: Estate) 
             return_exceptions=True,
         )
 
-        # What was retried first may still be cancelled; what was cancelled first is not retried.
+        # A retried request may still be cancelled; a cancelled one is not retried.
         assert isinstance(cancelled, KeptAnswer)
         assert isinstance(retried, KeptAnswer | Conflict)
         await estate.work()

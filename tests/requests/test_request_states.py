@@ -132,7 +132,7 @@ async def test_a_worker_puts_down_what_is_running_and_nothing_else(estate: Estat
 
 
 def test_no_other_statement_sets_a_state() -> None:
-    # What is set stands before the first WHERE.
+    # The assigned columns are before the first WHERE.
     setting = re.compile(
         r"UPDATE\s+chamberlain\.request\b(?!_)(?:(?!\bWHERE\b).)*?\bstate\s*=", re.IGNORECASE | re.DOTALL
     )

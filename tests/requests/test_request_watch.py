@@ -1,4 +1,4 @@
-"""Watching a request: everything that happens to it comes once, in its order, whoever took the request."""
+"""Watch a request: every event comes once, in order, from any process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -50,7 +50,7 @@ class CountedDatabase(Database):
 
 @dataclass
 class Watch:
-    """What one process has to watch requests. `looks` counts the looks at timelines."""
+    """The watching parts of one process. `looks` counts the reads of timelines."""
 
     estate: Estate
     looks: CountedDatabase
@@ -264,7 +264,7 @@ async def test_a_wake_up_that_is_lost_costs_the_quiet_time(estate: Estate) -> No
         assert happenings is not None
         async with aclosing(happenings):
             assert await anext(happenings) == ()
-            # Nobody is told of this one.
+            # No watcher is notified of this one.
             async with estate.databases.worker.across_tenants() as tx:
                 await finish.take_up(tx, [accepted.request_id])
             news = [await anext(happenings) for _ in range(20)]
@@ -321,7 +321,7 @@ async def test_a_thousand_watchers_of_different_requests_are_cheap(watch: Watch)
     await until(watched(watch, 1000))
     looks = watch.looks.transactions
 
-    # All of them look at once, as after a connection that had to be made anew.
+    # All of them read at once, as after a connection that was opened again.
     watch.watchers.heard("")
     while (claim := await estate.claim()).jobs:
         await estate.provision_groups.provision(claim)

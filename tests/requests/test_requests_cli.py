@@ -10,7 +10,7 @@ NOTHING = "00000000-0000-4000-8000-00000000dead"
 
 @pytest.fixture
 def dara(ada: Shell) -> Shell:
-    """Who approves confidential teams."""
+    """An approver of confidential teams."""
     return ada.with_token(ada.service.token(DARA, f"{API}/collab/App.ReadWrite.All"))
 
 

@@ -29,7 +29,7 @@ def http_fixture() -> HttpFixture:
 async def served(http_fixture: HttpFixture) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a real server, which stops as the service does."""
     socket = bind("127.0.0.1", 0)
-    # It listens before the server starts, so that nobody has to wait for that.
+    # It listens before the server starts, so that no client has to wait for that.
     socket.listen()
     serving = asyncio.create_task(serve_until(http_fixture.stopping, [Listener(socket, None, http_fixture.app())]))
     headers = {"authorization": "Bearer ada", "host": "127.0.0.1:8365"}

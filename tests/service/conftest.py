@@ -14,7 +14,7 @@ DEBIAN = Path("/usr/lib/postgresql/15/bin")
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
-    """What one command starts, with a few templates more."""
+    """The service of one command, with a few templates more."""
     with restarted_service(environment={"CHAMBERLAIN_METRICS_PORT": str(free_port())}) as running:
         furnish(running.embedded_addresses.worker)
         yield running
@@ -36,7 +36,7 @@ def old_installation() -> Iterator[Installation]:
 
 @pytest.fixture(scope="session")
 def embedded_installation(service: Service) -> Installation:
-    """What one command starts."""
+    """The service of one command, as an installation."""
     return Installation(service, service)
 
 

@@ -54,7 +54,7 @@ def pooled_database(folder: Path) -> Iterator[Pooled]:
 
 
 def free_loopback_host() -> str:
-    """An address of this machine on which nobody has PostgreSQL's port, which the embedded one does not let choose."""
+    """A loopback address with a free PostgreSQL port, which the embedded one does not let choose."""
     while True:
         host = f"127.{1 + secrets.randbelow(250)}.{secrets.randbelow(250)}.{1 + secrets.randbelow(250)}"
         with socket.socket() as tried:
@@ -93,7 +93,7 @@ def _running_pooler(folder: Path, host: str) -> Iterator[int]:
 
 
 def _configuration(host: str, port: int, users: Path) -> str:
-    """What the page shows, with places of ours."""
+    """The configuration of the page, with our addresses."""
     (text,) = re.findall(r"^```ini\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     for shown, ours in (
         ("host=db.example.org", f"host={host}"),

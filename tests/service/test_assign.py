@@ -1,4 +1,4 @@
-"""Guest rules from PATCH to the directory, as somebody with curl meets them."""
+"""Guest rules from PATCH to the directory, as a user of curl sees them."""
 
 import asyncio
 from collections.abc import Mapping
@@ -118,7 +118,7 @@ def test_five_hundred_at_once_end_in_what_one_of_them_asked_for(service: Service
 
     assert {answer.status_code for answer in answers} == {200}
     assert ids in wanted
-    # The trail tells how it came to this, and the directory shows what it would if nobody else had asked.
+    # The trail shows the history, and the directory has the result of the last change alone.
     assert history[-1] == ids
     assert {name: directory[0]["chamberlain_group"][name] for name in ids} == ids
     assert directory == alone
@@ -137,7 +137,7 @@ def trail(service: Service, path: str) -> list[Json]:
 
 
 def assigned_one_after_the_other(rows: list[Json]) -> list[Json]:
-    """What was assigned after each row. Each says what changed, and continues where the one before it ended."""
+    """The assignment after each row. Each has the changes, and continues where the one before it ended."""
     states: list[Json] = [{"templateId": None, "policyId": None}]
     for row in rows:
         before, after = row["before"], row["after"]

@@ -77,7 +77,7 @@ def test_it_works(service: Service) -> None:
             assert f"{new / 'keys'} lacks k" in without_keys
             assert other.find_group(before)[0]["displayName"] == "Before"
             assert other.find_group(fresh)[0]["displayName"] == "Fresh"
-            # What was accepted meanwhile is there up to some request, each with what became of it.
+            # Requests of the meantime are there up to some request, each with its outcome.
             found = [other.get(f"/requests/v1/{each}/").status_code == 200 for each in meanwhile]
             assert found == sorted(found, reverse=True)
             for request_id in meanwhile[: found.count(True)]:

@@ -1,4 +1,4 @@
-"""Commands as somebody at a shell meets them."""
+"""Commands as a user at a shell sees them."""
 
 import socket
 import threading

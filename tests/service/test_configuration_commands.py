@@ -31,7 +31,7 @@ from tests.services import (
     start_service,
 )
 
-# What YAML holds, whose types are what is tested here.
+# The content of YAML, whose types are under test here.
 Document = Any
 
 TENANT = "e57a7e00-0000-4000-8000-000000000001"

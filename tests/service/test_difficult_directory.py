@@ -45,7 +45,7 @@ def test_it_works(difficult: Service) -> None:
         difficult.wait_for_end(each, within=40)
 
     told = [difficult.get(f"/requests/v1/{each}/events/").text for each in accepted]
-    # Who happens to be asked to slow down for all that time waits for nothing else.
+    # A request that was throttled for all that time waits for nothing else.
     assert all(NOT_SHOWN in timeline or SLOW_DOWN in timeline for timeline in told)
     assert any(NOT_SHOWN in timeline for timeline in told)
     assert any(SLOW_DOWN in timeline for timeline in told)

@@ -16,7 +16,7 @@ def test_it_works_for_programs(service: Service) -> None:
     OpenAPIV31SpecValidator(document).validate()
     assert document["openapi"].startswith("3.1")
     assert {server["url"] for server in document["servers"]} == {service.url}
-    # A path is named as documents show it, whatever stands behind the last slash.
+    # A path is named as documents show it, whatever follows the last slash.
     assert {"/collab/v1/groups/", "/requests/v1/{requestId}/", "/health/ready"} <= document["paths"].keys()
 
 
@@ -26,7 +26,7 @@ def test_it_works_for_people(service: Service) -> None:
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert "default-src 'none'" in answer.headers["content-security-policy"]
-    # What a browser would load by itself.
+    # The files that a browser would load by itself.
     loaded = re.findall(r"""<(?:script|link|img|iframe|source)[^>]*(?:src|href)\s*=\s*["']?([^"'\s>]+)""", answer.text)
     loaded += re.findall(r"""url\(["']?([^"')]+)|@import\s+["']([^"']+)""", answer.text)
     assert loaded == []

@@ -146,7 +146,7 @@ def test_it_rejects_a_team_of_somebody_without_a_license(installation: Installat
     answer = installation.one.post_group({"displayName": "Crew", "templateId": TEAM_TEMPLATE}, CLEO_MAIL)
 
     assert (answer.status_code, answer.json()["code"]) == (403, "teamLicenseRequired")
-    # A group takes no license, and a team of somebody with one may have members without.
+    # A group takes no license, and a licensed user's team may have members without one.
     assert installation.one.post_group({"displayName": "Crew", "templateId": GROUP_TEMPLATE}, CLEO_MAIL).is_success
 
 
@@ -272,7 +272,7 @@ def test_it_rejects_every_fault_of_form_at_once(service: Service) -> None:
 
 
 def people(service: Service, group: Mapping[str, object], role: str) -> set[str]:
-    """Who stands in a list of a group; nobody twice."""
+    """The ids in a list of a group, without duplicates."""
     found = [person["id"] for person in service.graph(f"/groups/{group['id']}/{role}").json()["value"]]
     assert len(found) == len(set(found))
     return set(found)

@@ -1,4 +1,4 @@
-"""The same request sent again is the same request, whoever answers it."""
+"""A repeated request is the same request, in every process."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Mailboxes from body to mailbox, as somebody with curl meets them."""
+"""Mailboxes from body to mailbox, as a user of curl sees them."""
 
 import asyncio
 from collections import Counter
@@ -218,7 +218,7 @@ def test_of_two_hundred_who_ask_at_once_for_one_name_one_gets_it(installation: I
 async def post_at_once(installation: Installation, bodies: Sequence[Mapping[str, object]]) -> list[httpx2.Response]:
     """All bodies at once, each on a connection of its own: every other one by Ben, every third of the other process."""
     services = (installation.one, installation.one, installation.other)
-    # Tokens are fetched by a command; that shall not stand between the calls.
+    # Tokens are fetched by a command, which must not delay the calls.
     headers = {(service.port, who): service.headers(who, MAIL) for service in services for who in (ADA_MAIL, BEN_MAIL)}
     async with httpx2.AsyncClient(limits=httpx2.Limits(max_connections=len(bodies)), timeout=30) as client:
         calls = []
@@ -230,7 +230,7 @@ async def post_at_once(installation: Installation, bodies: Sequence[Mapping[str,
 
 
 def ids_of(service: Service, who: str, name: str) -> list[str]:
-    """The mailboxes that somebody sees whose names begin so."""
+    """The visible mailboxes of a caller whose names begin so."""
     address = f"{service.url}/mail/v1/mailboxes/"
     answer = httpx2.get(address, params={"type": "room", "q": name}, headers=service.headers(who, MAIL))
     assert answer.status_code == 200, answer.text

@@ -11,7 +11,7 @@ def test_it_works(service: Service) -> None:
     request_id = service.post_group({"displayName": "Counted", "templateId": GROUP_TEMPLATE}).json()["requestId"]
     service.wait_for_end(request_id)
 
-    # What the service does by itself, such as sealing the audit trail, is due for a moment now and then.
+    # Jobs of the service itself, such as sealing the audit trail, are due for a moment now and then.
     wait_until(lambda: figure(httpx2.get(f"{metrics_of(service)}/metrics").text, "chamberlain_jobs_queued") == 0, 20)
     answer = httpx2.get(f"{metrics_of(service)}/metrics")
 

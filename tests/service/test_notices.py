@@ -52,12 +52,12 @@ async def test_it_works_and_outlasts_being_killed(folder: Path) -> None:
             wanted = {"displayName": "Secret", "templateId": APPROVED_TEMPLATE}
             accepted = (await asyncio.to_thread(service.post_group, wanted)).json()
             await mails(smtp_server, 1, service)
-            # It answers nobody now, and nothing else waits for that.
+            # It answers no call now, and nothing else waits for that.
             other = {"displayName": "Orchard", "templateId": GROUP_TEMPLATE}
             made = (await asyncio.to_thread(service.post_group, other)).json()
             await asyncio.to_thread(service.wait_for_end, made["requestId"])
 
-        # The mail server has the mail, and nobody has put that down.
+        # The mail server has the mail, and no record shows that.
         smtp_server.holds = False
         async with running(folder, smtp_server) as service:
             await mails(smtp_server, 2, service)

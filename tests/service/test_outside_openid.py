@@ -16,7 +16,7 @@ from tests.auth.issuer import Issuer, make_key, run_issuer, sign
 from tests.service.estate import ESTATE, OTHER_HOUSE
 from tests.services import ADA, API, BEN, GRAPH, GROUP_TEMPLATE, TLS, Service, run_command
 
-# What YAML and JSON hold, whose types are what is tested with them.
+# The content of YAML and JSON, whose types are under test.
 Document = Any
 Claims = dict[str, object]
 

@@ -64,7 +64,7 @@ def test_it_does_not_wait_for_callers_who_only_hold_connections() -> None:
 
 def test_it_answers_what_is_under_way_when_it_is_told_to_stop() -> None:
     with restarted_service() as service:
-        # Whose token it is, is known by then: asking the issuer takes a listener of the service's own.
+        # The tenant of the token is known by then: asking the issuer takes a listener of the service's own.
         assert service.post_group({"displayName": "Before", "templateId": GROUP_TEMPLATE}).status_code == 202
         body = b'{"displayName": "Slow", "templateId": "%s"}' % GROUP_TEMPLATE.encode()
         head = (

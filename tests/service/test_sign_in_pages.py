@@ -66,7 +66,7 @@ def test_it_rejects_a_name_that_was_bent_to_this_machine(service: Service) -> No
 
 
 def test_it_rejects_plain_http_that_is_said_to_be_something_else(service: Service) -> None:
-    """Who believes such headers lets anybody choose where wrong passwords seem to come from, too."""
+    """A service that trusts such headers lets any client choose the address of wrong passwords, too."""
     said = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1;proto=https"}
     there = {"Host": f"localhost:{service.port + 1}"}
 

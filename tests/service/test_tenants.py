@@ -1,4 +1,4 @@
-"""Nothing crosses: somebody of the second tenant meets every id of the first, at every endpoint there is."""
+"""Isolation: a user of the second tenant uses every id of the first, at every endpoint."""
 
 import json
 import re
@@ -36,7 +36,7 @@ from tests.services import (
 
 MAIL = f"{API}/mail/App.ReadWrite.All"
 EVERYTHING = f"{API}/collab/App.ReadWrite.All {API}/mail/App.ReadWrite.All {API}/admin/Config.ReadWrite.All"
-# What endpoints with an id in their path take; those without a line here are content with an empty object.
+# The bodies of endpoints with an id in their path; those without a line here accept an empty object.
 BODIES: dict[str, object] = {
     "/admin/mail/v1/templates/{templateId}/": {"kind": "shared", "name": "Theirs"},
     "/admin/collab/v1/templates/{templateId}/": {"kind": "group", "name": "Theirs"},
@@ -94,8 +94,10 @@ def mailbox(service: Service) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def ids(service: Service, mailbox: dict[str, str]) -> list[str]:
-    """Every id of the first tenant that somebody may have heard of: those of a group, a team, a mailbox and their
-    requests too."""
+    """Every id of the first tenant that a user may know.
+
+    These include a group, a team, a mailbox and their requests.
+    """
     made = []
     for template in (GROUP_TEMPLATE, TEAM_TEMPLATE):
         answer = service.post_group({"displayName": "Ours", "templateId": template, "members": [BEN]})
@@ -276,7 +278,7 @@ def test_it_rejects_what_the_other_tenant_would_make_a_mailbox_of(service: Servi
         (f"/permissions/{BEN}", "userUnknown"),
         ("/domain", "domainNotVerified"),
     }
-    # Nothing of the other tenant is told on the way.
+    # No data of the other tenant is shown on the way.
     assert "estate.example" not in others.text.replace("rooms.estate.example", "")
 
 
@@ -298,7 +300,7 @@ def test_it_keeps_mailboxes_of_two_tenants_apart(service: Service, mailbox: dict
 
 
 def post_mailbox(service: Service, body: Mapping[str, object], who: str = ZOE_MAIL, **headers: str) -> httpx2.Response:
-    """Ask for a mailbox, as somebody of the second tenant where nothing else is said."""
+    """Request a mailbox, by default as a user of the second tenant."""
     sent = service.headers(who, MAIL) | headers
     return httpx2.post(f"{service.url}/mail/v1/mailboxes/", json=body, headers=sent, timeout=30, verify=TLS)
 

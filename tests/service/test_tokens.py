@@ -1,4 +1,4 @@
-"""Whose tokens are believed, against the running service: each way to be nobody has its test."""
+"""Trusted tokens, against the running service: each way to be untrusted has its test."""
 
 import asyncio
 import hashlib
@@ -188,7 +188,7 @@ def refused(answer: httpx2.Response, code: str) -> None:
 
 
 async def register(service: Service, address: str) -> None:
-    """What an operator does for an organisation's own platform."""
+    """Register an organisation's own platform, as an operator does."""
     database = await open_database(service.embedded_addresses.worker, most=1, name="test")
     try:
         async with database.across_tenants() as tx:

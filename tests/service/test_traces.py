@@ -76,7 +76,7 @@ def collected(collector: TraceCollector, trace: str, *names: str) -> dict[str, S
 
 
 def test_it_works(service: Service, collector: TraceCollector, hooks: TraceCollector) -> None:
-    # Given a template whose webhook is told of what it makes
+    # Given a template with a webhook for its objects
     hook = {"url": f"{hooks.url}/hidden-path?code=hidden-code"}
     template = httpx2.post(
         f"{service.url}{TEMPLATES}",
@@ -86,7 +86,7 @@ def test_it_works(service: Service, collector: TraceCollector, hooks: TraceColle
     ).json()
     trace = uuid4().hex
 
-    # When somebody asks for a group within a trace of their own
+    # When a user requests a group within a trace of their own
     body = {"displayName": "Nameless Orchard", "description": "A hidden word", "templateId": template["id"]}
     asked = send(service, "/collab/v1/groups/", body, trace)
     service.wait_for_end(asked.json()["requestId"])
@@ -105,7 +105,7 @@ def test_it_works(service: Service, collector: TraceCollector, hooks: TraceColle
     assert job.parent_id == request.span_id
     assert found["directory ensure groups"].parent_id == job.span_id
     assert found["directory ensure groups"].attributes["chamberlain.steps.done"] == ["createGroup"]
-    # Nobody looks for what nobody has begun with.
+    # The first attempt does not observe the directory.
     assert "directory observe groups" not in found
     delivery = found["webhook call"]
     assert (delivery.kind, delivery.parent_id) == (CLIENT, request.span_id)
@@ -117,7 +117,7 @@ def test_it_works(service: Service, collector: TraceCollector, hooks: TraceColle
     assert [span.trace_id == trace for span in batches if request.span_id in span.links] == [False]
     assert {span.service for span in collector.spans()} == {"chamberlain"}
     assert set(named(section(PAGE, "## Find one"))) <= {span.name for span in collector.spans()}
-    # Nobody's name and nothing secret is told.
+    # No name and nothing secret is sent.
     everything = b"".join(collector.bodies)
     for hidden in (b"Orchard", b"hidden", b"Achterberg", b"ada@", ADA.encode(), b"whsec_", b"Bearer", b"eyJ"):
         assert hidden not in everything, hidden

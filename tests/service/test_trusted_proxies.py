@@ -132,7 +132,7 @@ def trail(service: Service) -> list[Row]:
 
 
 def addresses(service: Service, calls: list[str]) -> dict[str, str | None]:
-    """What was done by these calls, and the address that is on record with it."""
+    """The actions of these calls, and their recorded client addresses."""
     return {row["action"]: row["clientAddress"] for row in trail(service) if row["traceId"] in calls and row["client"]}
 
 

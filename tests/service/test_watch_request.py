@@ -175,7 +175,7 @@ def test_every_step_is_seen_as_it_happens_and_from_the_middle_on_elsewhere(
         with difficult_worker(outside, CHAMBERLAIN_FAULT_VISIBILITY_DELAY="2"):
             while seen[-1].word != "waiting":
                 seen.append(next(happening))
-            # It is not over yet, and what was told is true at this moment.
+            # It is not over yet, and the shown state is true at this moment.
             assert pair.other.request(request_id)["state"] in {"waiting", "running"}
             rest = all_events(pair.other, request_id, last=seen[-1].id)
             seen_here = [*seen, *happening]
@@ -232,7 +232,7 @@ def test_a_stop_ends_open_streams_in_time(outside: Outside, pair: Installation) 
 
         assert time.monotonic() - stopped_at < 10
         assert begun == ["queued"] * MOST_OPEN
-        # They end as streams end, so that nobody takes it for a fault.
+        # They end as streams end, so that no client takes it for a fault.
         assert [list(happening) for _, happening in opened] == [[]] * MOST_OPEN
     assert "exceeded" not in service.said()
     with difficult_worker(outside):

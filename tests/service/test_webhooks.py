@@ -13,7 +13,7 @@ CONFIG = f"{API}/admin/Config.ReadWrite.All"
 GROUPS, MAILBOXES = "/admin/collab/v1/templates/", "/admin/mail/v1/templates/"
 DELIVERIES, SPAN = "/admin/v1/deliveries/", "/admin/v1/deliveries/redeliver/"
 EVER = {"from": "2020-01-01T00:00:00Z", "to": "2100-01-01T00:00:00Z"}
-# Nobody is called here: the operator of these services allows no address of this machine.
+# No receiver is called here: the operator of these services allows no address of this machine.
 HOOK = {"url": "https://127.0.0.1:9/chamberlain"}
 
 
@@ -66,7 +66,7 @@ def test_it_works(installation: Installation, hooked: list[dict[str, object]]) -
     (delivery,) = delivered(other, group["id"])
     by_request = send(other, "GET", f"{DELIVERIES}?requestId={accepted['requestId']}").json()
     again = send(one, "POST", f"{DELIVERIES}{delivery['id']}/redeliver/")
-    # What is attempted in this very moment is left out of a span.
+    # Deliveries in progress at this very moment are left out of a span.
     wait_until(lambda: delivered(other, group["id"])[0]["attempts"] != delivery["attempts"], 20, one.said)
     span = send(one, "POST", SPAN, {**EVER, "templateId": group["id"]})
 

@@ -26,7 +26,7 @@ class Span:
 
 @dataclass(slots=True)
 class TraceCollector:
-    """What came in: the bodies and headers of all calls."""
+    """A collector that stores the bodies and headers of all calls."""
 
     port: int
     bodies: list[bytes] = field(default_factory=list)
@@ -58,7 +58,7 @@ def run_trace_collector(status: int = 200) -> Iterator[TraceCollector]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Nobody reads it."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     receiver = TraceCollector(server.server_address[1])

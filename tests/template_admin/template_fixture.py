@@ -48,7 +48,7 @@ class TemplateFixture:
         return TemplateId(UUID((await self.answered(members, key=key))["id"]))
 
     async def answered(self, members: Mapping[str, object], *, key: str | None = None) -> dict[str, Any]:
-        """What is answered to who makes a template."""
+        """The answer to the creator of a template."""
         act = Act(None, None if key is None else IdempotencyKey(key, b"digest"), TRACE)
         answer = await self.templates.create(self.caller, self.body(members), act, rendered, area=self.area)
         found: dict[str, Any] = json.loads(answer.body)
@@ -79,6 +79,6 @@ def rendered(record: TemplateRecord) -> bytes:
 
 
 def content(record: TemplateRecord) -> dict[str, Any]:
-    """What a template says, as JSON, whose types are its own."""
+    """The content of a template as JSON, whose types are its own."""
     found: dict[str, Any] = json.loads(record.stored.content)
     return found

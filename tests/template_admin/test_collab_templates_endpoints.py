@@ -30,7 +30,7 @@ ADDED: dict[str, object] = {
     "createdBy": {"type": "user", "id": str(ADA), "displayName": "Ada Achterberg"},
     "updatedAt": "2026-11-20T09:00:00.000Z",
 }
-# What a group is when nothing but its name is said.
+# The defaults of a group with nothing but a name.
 PLAIN: dict[str, object] = {
     "description": "",
     "active": True,

@@ -43,13 +43,13 @@ def template_fixture(estate: Estate) -> TemplateFixture:
 
 
 def asker(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
-    """Somebody who may ask for groups."""
+    """A caller who may request groups."""
     return replace(caller_of(user, tenant_id), permissions=frozenset({f"{PREFIX}/collab/App.ReadWrite.All"}))
 
 
-# Any: what stands on record is of every kind.
+# Any: values on record are of every kind.
 async def audited(estate: Estate) -> list[tuple[str, Any, Any]]:
-    """What is on record since the estate was loaded: actions with what was before and after."""
+    """The audit entries since the estate was loaded: actions with values before and after."""
     rows = [(str(action), json.loads(str(payload))) for action, payload in await estate.rows(AUDIT, TRACE)]
     return [(action, told["before"], told["after"]) for action, told in rows if told["actor"]["type"] != "system"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from chamberlain.template_admin.documents import read_template, references_of
 
-# Ids of users that say where they stand, and of groups.
+# Ids of users, each named by its place, and of groups.
 A, B, C, D, E = (f"{digit}0000000-0000-4000-8000-000000000000" for digit in "abcde")
 ONE, TWO = (f"{digit}0000000-0000-4000-8000-000000000000" for digit in "12")
 ID = "7e000000-0000-4000-8000-000000000001"

@@ -19,7 +19,7 @@ def test_it_works_to_make_show_replace_and_remove_a_template(ada: Shell, tmp_pat
         "template", "create", "--body", written(tmp_path, {"kind": "room", "name": "Hall"}), "--json"
     ).json
     shown = ada.done("template", "show", "hall", "--json").json
-    # What was read is changed and put back.
+    # The template is read, changed and replaced.
     changed = written(tmp_path, {**shown, "description": "Large"})
     replaced = ada.done("template", "replace", "Hall", "--body", changed, "--json").json
     stale = ada.run("template", "replace", "Hall", "--body", changed)
@@ -27,7 +27,7 @@ def test_it_works_to_make_show_replace_and_remove_a_template(ada: Shell, tmp_pat
 
     assert shown["id"] == created["id"]
     assert replaced["description"] == "Large"
-    # The file holds the version that was read, and nobody's change between is lost.
+    # The file has the version that was read, and no change in between is lost.
     assert replaced["etag"] != shown["etag"]
     assert stale.code == 1
     assert "code etagStale" in stale.err

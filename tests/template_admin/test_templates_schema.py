@@ -1,4 +1,4 @@
-"""What a template may look like, and every fault of one that may not."""
+"""The schema of a template, and every fault of an invalid one."""
 
 from typing import Any
 from uuid import UUID

@@ -32,12 +32,12 @@ def template_fixture(estate: Estate) -> TemplateFixture:
 
 
 def asker(user: UserId) -> Caller:
-    """Somebody who may ask for mailboxes."""
+    """A caller who may request mailboxes."""
     return replace(caller_of(user), permissions=frozenset({f"{PREFIX}/mail/App.ReadWrite.All"}))
 
 
 async def audited(estate: Estate) -> list[tuple[str, object, object]]:
-    """What is on record since the estate was loaded: actions with what was before and after."""
+    """The audit entries since the estate was loaded: actions with values before and after."""
     rows = [(str(action), json.loads(str(payload))) for action, payload in await estate.rows(AUDIT, TRACE)]
     return [(action, told["before"], told["after"]) for action, told in rows if told["actor"]["type"] != "system"]
 

@@ -40,7 +40,7 @@ async def rotate(
 async def signing(
     estate: Estate, now: datetime = MOMENT, keyring: Keyring = OLD, tenant_id: TenantId = ESTATE
 ) -> tuple[str, ...]:
-    """What calls are signed with, as the worker sees it who makes them."""
+    """The secrets that sign calls, as the calling worker reads them."""
     key = tenant_id, PROJECT_GROUP
     async with estate.databases.worker.across_tenants() as tx:
         found = await webhook_secrets.signing(tx, keyring, [key], now=now)

@@ -1,4 +1,4 @@
-"""What a template adds to an order."""
+"""The defaults that a template adds to an order."""
 
 from dataclasses import fields, replace
 

@@ -92,7 +92,7 @@ async def test_it_rejects_a_version_that_is_not_the_one(api: httpx2.AsyncClient)
         ({"repair": {"drift": 1}}, "/repair/drift", "wrongType"),
         ({"repair": {"properties": {"group.name": "ignored"}}}, "/repair/properties/group.name", "unknownValue"),
         ({"repair": {"properties": {"group.mail": "kept"}}}, "/repair/properties/group.mail", "unknownValue"),
-        # Nobody can put it right.
+        # No step can repair it.
         ({"repair": {"properties": {"group.exists": "managed"}}}, "/repair/properties/group.exists", "unknownValue"),
         ({"applicability": "ignore"}, "/applicability", "unknownValue"),
         ({"suspended": False}, "/suspended", "unknownProperty"),

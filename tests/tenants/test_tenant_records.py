@@ -1,4 +1,4 @@
-"""What administrators may say of their tenant: nobody takes away the last of them."""
+"""The settings of a tenant that administrators may change; the last administrator stays."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -38,7 +38,7 @@ TENANT = Tenant(
     extension_prefix="chamberlain",
     suspended=False,
 )
-# Ada is there, and Gil, who is a guest, and so are three groups: hers with both of them, one of guests, one of nobody.
+# Ada is there, and Gil, who is a guest, and so are three groups: hers with both of them, one of guests, an empty one.
 ANSWER = PeopleAnswer(
     people={
         ADA: Person(ADA, "Ada", None, has_team_license=True, properties={"userType": "Member"}),
@@ -59,7 +59,7 @@ def settings(
 
 
 def faults_of(wanted: TenantSettings) -> list[tuple[str, str]]:
-    """What stands against these settings, with all questions asked."""
+    """The faults of these settings, with all lookups done."""
     answer = answer_to(wanted)
     further = members_question(answer, TENANT.id)
     members = {} if further is None else {user: ANSWER.people[user] for user in further.users}
@@ -67,7 +67,7 @@ def faults_of(wanted: TenantSettings) -> list[tuple[str, str]]:
 
 
 def answer_to(wanted: TenantSettings) -> PeopleAnswer:
-    """What a directory says of these settings."""
+    """The answer of a directory to these settings."""
     members = ANSWER.relations.members
     return PeopleAnswer(
         people={user: person for user, person in ANSWER.people.items() if user in wanted.users},

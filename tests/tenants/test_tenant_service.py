@@ -54,7 +54,7 @@ async def put(estate: Estate, settings: TenantSettings, caller: Caller | None = 
     return await tenant_service(estate).replace(caller or administrator(ADA), settings, edit)
 
 
-# Any: what stands on record is of every kind.
+# Any: values on record are of every kind.
 async def audited(estate: Estate) -> list[tuple[str, Any, Any]]:
     rows = [(str(action), json.loads(str(payload))) for action, payload in await estate.rows(AUDIT, TRACE)]
     return [(action, told["before"], told["after"]) for action, told in rows if told["actor"]["type"] != "system"]

@@ -1,4 +1,4 @@
-"""What a tenant has and may have."""
+"""The properties and limits of a tenant."""
 
 from dataclasses import replace
 

@@ -71,7 +71,7 @@ def test_it_works() -> None:
         ("10.2.2.3", "10.1.0.0/16", False),
         ("::1", "::1/128", True),
         ("127.0.0.1", "::/0", False),
-        # Who allows a network does not allow what only leads to it.
+        # An allowed network does not allow addresses that only lead to it.
         ("::ffff:10.1.2.3", "10.1.0.0/16", False),
         ("::ffff:10.1.2.3", "::ffff:0:0/96", True),
     ],

@@ -1,4 +1,4 @@
-"""Deliveries are listed and sent again by those who administer the tenant, and are nobody else's business."""
+"""Administrators of the tenant list deliveries and send them again; no other caller can."""
 
 import json
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ STRANGERS = [
 
 @dataclass
 class Clerk:
-    """Somebody who looks after deliveries."""
+    """An administrator of deliveries."""
 
     estate: Estate
     caller: Caller
@@ -76,7 +76,7 @@ def shown(record: DeliveryRecord) -> bytes:
 
 @pytest.fixture
 async def estate(databases: Databases) -> Estate:
-    """The example estate, whose project groups are told to somebody; three have been, without success."""
+    """The example estate with a webhook for project groups; three deliveries have failed."""
     estate = await open_estate(databases, changed_estate(project_group=HOOK, project_team=TEAM_HOOK))
     for name in ("Apollo", "Mercury", "Gemini"):
         await estate.request(name)

@@ -1,4 +1,4 @@
-"""Deliveries: written with what they tell, recorded whoever holds them, and sent again when somebody asks."""
+"""Deliveries: written with their events, recorded under any lease, and sent again on request."""
 
 import asyncio
 from collections.abc import AsyncIterator

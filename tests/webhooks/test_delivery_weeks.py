@@ -1,4 +1,4 @@
-"""Deliveries are kept in weeks: whoever has an id looks into one of them, and nobody reaches one past the whole."""
+"""Deliveries are kept in weeks: an id leads to one of them, and no query reaches one past the whole."""
 
 import re
 import shutil

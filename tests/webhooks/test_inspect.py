@@ -1,4 +1,4 @@
-"""What would keep a webhook from being called, as the operator is told."""
+"""The reasons that would keep a webhook from being called, as the operator sees them."""
 
 from collections.abc import Sequence
 from ipaddress import ip_address, ip_network

@@ -1,4 +1,4 @@
-"""Names: looked up once for all who ask at the same time, and one that nobody answers for is in nobody's way."""
+"""Names: looked up once for concurrent callers, and one without an answer delays no other."""
 
 import asyncio
 from collections import Counter

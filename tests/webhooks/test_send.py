@@ -115,7 +115,7 @@ async def test_it_keeps_few_connections_however_many_receivers_there_are(receive
         for host in hosts:
             await asyncio.gather(*[sender.send(call(f"http://{host}:{port}/")) for _ in range(20)])
         async with asyncio.timeout(10):
-            while len(receiver.open) > MAX_IDLE:  # noqa: ASYNC110 (the receiver tells nobody)
+            while len(receiver.open) > MAX_IDLE:  # noqa: ASYNC110 (the receiver has no event)
                 await asyncio.sleep(0.005)
 
         # Those of the newest are kept.
@@ -137,7 +137,7 @@ async def test_it_keeps_no_connection_that_comes_back_when_it_has_ended(receiver
     await sender.close()
     assert (await sending_late).status == 204
     async with asyncio.timeout(10):
-        while receiver.open:  # noqa: ASYNC110 (the receiver tells nobody)
+        while receiver.open:  # noqa: ASYNC110 (the receiver has no event)
             await asyncio.sleep(0.005)
 
 
@@ -240,7 +240,7 @@ async def test_it_reads_the_beginning_of_50_megabytes_and_no_more(receiver: Rece
         again = await sender.send(call(receiver.address))
 
     assert (reply.status, reply.answer) == (200, "x" * 1024)
-    # What the kernels of both ends hold between them.
+    # The buffers of both kernels between the ends.
     assert receiver.sent < 20_000_000
     assert (again.status, receiver.connections) == (204, 2)
 
@@ -408,7 +408,7 @@ async def test_one_that_hangs_is_not_in_the_way_of_others_at_the_same_receiver(r
     async with sending(time_out=timedelta(seconds=30)) as sender:
         hanging = [asyncio.create_task(sender.send(call(f"{receiver.address}/theirs"))) for _ in range(100)]
         async with asyncio.timeout(10):
-            while len(receiver.received) < 100:  # noqa: ASYNC110 (the receiver tells nobody)
+            while len(receiver.received) < 100:  # noqa: ASYNC110 (the receiver has no event)
                 await asyncio.sleep(0.005)
             reply = await sender.send(call(f"{receiver.address}/ours"))
 

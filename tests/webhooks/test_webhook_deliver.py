@@ -41,13 +41,15 @@ PENDING, SUCCEEDED, FAILED, CANCELLED = DeliveryState
 
 
 async def nothing() -> None:
-    """What happens while a call is under way, as a rule."""
+    """The default action during a call: none."""
 
 
 @dataclass
 class House:
-    """An estate whose project groups have a webhook, with whoever receives it and a worker that delivers. `moment` is
-    what its clock shows, `meanwhile` what happens while a call is under way."""
+    """An estate with a webhook for project groups, its receiver, and a delivering worker.
+
+    `moment` is the time of its clock, `meanwhile` an action during a call.
+    """
 
     estate: Estate
     receiver: Receiver
@@ -463,7 +465,7 @@ async def test_a_worker_that_dies_over_a_call_is_followed_by_one_that_delivers(h
     async with house.delivering() as deliver:
         first = asyncio.create_task(deliver.deliver(await house.claim()))
         async with asyncio.timeout(10):
-            while not house.receiver.received:  # noqa: ASYNC110 (the receiver tells nobody)
+            while not house.receiver.received:  # noqa: ASYNC110 (the receiver has no event)
                 await asyncio.sleep(0.005)
         first.cancel()
         await asyncio.wait({first})
@@ -472,7 +474,7 @@ async def test_a_worker_that_dies_over_a_call_is_followed_by_one_that_delivers(h
 
     found = await house.only()
     assert (found.state, [each.status for each in found.attempts]) == (SUCCEEDED, [204])
-    # Who looks at the id has been told once.
+    # By its id the receiver has the event once.
     assert len({each.headers["webhook-id"] for each in house.receiver.received}) == 1
 
 

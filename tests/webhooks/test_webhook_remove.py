@@ -1,4 +1,4 @@
-"""A webhook that is taken away is told nothing more, at once: what waited for it is cancelled."""
+"""A removed webhook gets no more calls, at once: its waiting deliveries are cancelled."""
 
 import pytest
 

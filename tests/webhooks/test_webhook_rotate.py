@@ -1,4 +1,4 @@
-"""The secret of a webhook is rotated: shown once, on record without it, and nobody's business in another tenant."""
+"""The secret of a webhook is rotated: shown once, on record without it, and never for another tenant."""
 
 import json
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ def shown(rotated: RotatedWebhook) -> bytes:
 
 @dataclass
 class Ringer:
-    """Somebody who rotates; the secrets that are made are counted."""
+    """A caller that rotates; created secrets are counted."""
 
     estate: Estate
     caller: Caller

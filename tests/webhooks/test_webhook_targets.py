@@ -1,4 +1,4 @@
-"""Which webhooks somebody has to look at."""
+"""The webhooks that an operator has to check."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The webhook of a template is called once with a test event, by those who administer it and nobody else."""
+"""The webhook of a template is called once with a test event, by its administrators only."""
 
 import json
 import ssl
@@ -33,7 +33,7 @@ ROOM = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 FIRST = f"whsec_{b64encode(bytes([1] * 32)).decode()}"
 SECOND = f"whsec_{b64encode(bytes([2] * 32)).decode()}"
-# What stands inside: each by another name.
+# Internal addresses: each by another name.
 INSIDE = {
     "loopback.example": "127.0.0.1",
     "private.example": "10.1.2.3",
@@ -59,7 +59,7 @@ async def resolve(host: str, _port: int) -> Sequence[Address]:
 
 @dataclass
 class Bell:
-    """Somebody who has a webhook called. `allowed` are the networks that the operator allows."""
+    """A caller that tests a webhook. `allowed` are the networks that the operator allows."""
 
     estate: Estate
     caller: Caller
@@ -144,7 +144,7 @@ async def test_it_is_signed_with_every_secret_that_counts(
     (call,) = receiver.received
     assert len(call.headers["webhook-signature"].split()) == 2
     for secret in (FIRST, SECOND):
-        # The clock of the estate stands still, and the library looks at another one.
+        # The clock of the estate does not move, and the library uses another one.
         signature = Webhook(secret).sign(call.headers["webhook-id"], estate.now(), call.body.decode())
         assert signature in call.headers["webhook-signature"].split()
 

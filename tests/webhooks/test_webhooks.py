@@ -1,4 +1,4 @@
-"""What is done with webhooks over HTTP."""
+"""Operations on webhooks over HTTP."""
 
 from dataclasses import replace
 from typing import Any

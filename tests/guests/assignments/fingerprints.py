@@ -1,4 +1,4 @@
-"""What all of the database looks like, to see whether something has left a trace in it."""
+"""A fingerprint of the whole database, to prove that a call leaves no trace in it."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -14,7 +14,7 @@ FROM {name} t
 
 
 async def fingerprint(databases: Databases) -> Fingerprint:
-    """Number and digest of the rows of every table of every schema, and where every sequence stands."""
+    """Number and digest of the rows of every table of every schema, and the position of every sequence."""
     async with connected(databases.addresses.owner) as connection:
         tables = await connection.fetch(
             "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'S', 'm') AND relpersistence = 'p' "

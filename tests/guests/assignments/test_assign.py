@@ -36,7 +36,7 @@ PATHS = {
     "site": f"/admin/collab/v1/manage/spo/{HANDBOOK}/",
 }
 
-# What is sent for a field, and the code that it is refused with. `absent` sends nothing.
+# The sent value of a field, and the code of its refusal. `absent` sends nothing.
 ABSENT = object()
 TEMPLATES: Mapping[str, tuple[object, str | None]] = {
     "absent": (ABSENT, None),
@@ -189,7 +189,7 @@ async def test_it_rejects_every_other_caller(door: Door, caller: str, status: in
     for template, policy in COMBINATIONS:
         answer = await door.patch(caller, subject, body_of(template, policy))
 
-        # Who may not call at all is told so before anything about the body.
+        # A caller without permission is refused before any fault of the body.
         malformed = OF_FORM.intersection(faults_of(template, policy).values()) and status == 404
         expected = (400, "invalidBody") if malformed else (status, code)
         assert (answer.status_code, answer.json()["code"]) == expected, (template, policy)

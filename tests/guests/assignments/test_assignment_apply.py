@@ -126,7 +126,7 @@ async def test_a_site_shares_as_the_template_says_and_as_before_when_it_is_clear
     assert [(each.step, each.state) for each in record.effects] == [
         (step, "succeeded") for step in (*STEPS, "setSharingCapability")
     ]
-    # What is listed is what was observed at the end of the run.
+    # The list shows the state that was observed at the end of the run.
     assert record.entry.sharing == Sharing.DISABLED
     assert (restored.template_id, restored.policy_id) == (None, NINETY_DAYS)
 
@@ -257,7 +257,7 @@ async def test_running_it_twice_is_boring(guest_rules: GuestFixture) -> None:
 
 @dataclass
 class BusyGuests(Guests):
-    """Behind whose back somebody assigns something else, just when the first has shown."""
+    """A guests port during whose work another assignment is made, just when the first has shown."""
 
     guest_rules: GuestFixture
     guests: Guests
@@ -349,7 +349,7 @@ async def test_a_worker_that_is_killed_anywhere_leaves_no_half_effect(guest_rule
     assert (site.template_id, site.site.sharing) == (NO_GUESTS, Sharing.DISABLED)
     assert await guest_rules.estate.rows("SELECT DISTINCT state FROM chamberlain.request") == [("succeeded",)]
     assert await guest_rules.estate.rows("SELECT count(*) FROM chamberlain.job") == [(0,)]
-    # Whoever was removed is on record, whenever the worker was killed.
+    # A removed guest is on record, whenever the worker was killed.
     (finding,) = await guest_rules.found()
     assert (finding.state, finding.action, finding.subject.id) == ("repaired", "remove", ALL_STAFF)
     assert await guest_rules.estate.rows("SELECT count(*) FROM chamberlain.event") == [(2,)]
@@ -514,7 +514,7 @@ async def test_a_guest_who_is_just_being_removed_cannot_be_kept_any_more(guest_r
 
 LEAVE_THE_ONLY_OWNER = (
     "DELETE FROM directory.memberships WHERE group_id = $1 AND is_owner",
-    # Who is left is Gil, beside groups.
+    # Gil is the only guest left, beside groups.
     "UPDATE directory.memberships SET is_owner = true WHERE group_id = $1 AND member_id::text LIKE '9e57%'",
 )
 FOLLOW_A_RULE = ("UPDATE directory.groups SET membership_rule = 'user.userType -eq \"Guest\"' WHERE id = $1",)
@@ -544,7 +544,7 @@ async def test_a_guest_who_cannot_be_removed_stays_with_a_warning_and_all_else_i
     assert [(each.state, each.action) for each in await guest_rules.found()] == [("open", None)]
     assert record.open_findings == 1
     assert await guest_rules.estate.rows("SELECT state FROM chamberlain.request") == [("succeeded",)]
-    # What stayed is looked at again with the next change, and is no trouble when it is cleared.
+    # The rest is checked again with the next change, and is no fault when it is cleared.
     await guest_rules.assign(templateId=ZERO)
     await guest_rules.work()
     assert [(each.state, each.action) for each in await guest_rules.found()] == [("gone", None)]

@@ -157,7 +157,7 @@ async def test_the_same_again_brings_about_what_was_cancelled(guest_rules: Guest
     shown = await guest_rules.shown()
     assert shown.template_id == (None if template == ZERO else NO_GUESTS)
     assert (shown.rules is None) is (template == ZERO)
-    # It is on record that somebody asked, and nobody is told of a change.
+    # The request is on record, and no event reports a change.
     assert [(each["before"], each["after"]) for each in await trail(guest_rules)][2:] == [({}, {})]
     assert (
         len(await guest_rules.estate.rows("SELECT 1 FROM chamberlain.event WHERE type = 'group.assignmentChanged'"))
@@ -269,7 +269,7 @@ async def trail(guest_rules: GuestFixture) -> list[dict[str, dict[str, object]]]
 
 
 def replayed(changes: list[dict[str, dict[str, object]]]) -> dict[str, object]:
-    """What is assigned after all of them; each must begin where the one before has ended."""
+    """The assignment after all changes; each must begin where the one before has ended."""
     now: dict[str, object] = {"templateId": None, "policyId": None}
     for change in changes:
         assert change["before"].items() <= now.items()
@@ -400,7 +400,7 @@ async def test_what_is_assigned_is_in_use_until_it_is_cleared(guest_rules: Guest
 
 
 async def test_nobody_waits_for_a_group_that_somebody_holds(guest_rules: GuestFixture) -> None:
-    """As whoever runs the policy of a large group does; not even those whose changes arrive together with its."""
+    """The run of a large group's policy holds its row: no other change waits, not even in the same batch."""
     for group in (ALL_STAFF, SUPPLIERS, HANDBOOK):
         await guest_rules.assignments.read(
             administrator(ADA), group, SubjectType.GROUP if group == ALL_STAFF else SubjectType.SITE
@@ -461,7 +461,7 @@ async def test_those_who_wait_for_a_held_group_together_are_told_so_together(gue
 
 
 class PatientDatabase(Database):
-    """Counts the statements that have given up waiting for somebody's rows."""
+    """Counts the statements that have given up waiting for locked rows."""
 
     def __init__(self, pool: WatchfulPool) -> None:
         super().__init__(pool)
@@ -525,7 +525,7 @@ async def test_nobody_assigns_what_is_just_being_removed(guest_rules: GuestFixtu
 
 
 async def test_nobody_is_looked_for_when_nobody_can_write(guest_rules: GuestFixture) -> None:
-    """As in the moment in which a migration changes a table: all who came together are told at once."""
+    """A migration changes a table: all concurrent callers get the error at once."""
     groups = {ALL_STAFF: SubjectType.GROUP, HANDBOOK: SubjectType.SITE, SUPPLIERS: SubjectType.SITE}
     for group, kind in groups.items():
         await guest_rules.record(group, kind)

@@ -119,7 +119,7 @@ def test_it_works(
         # It is so already, or comes about.
         (KEEP, RECORD, False),
         (SAME, RECORD, False),
-        # Something is left to do: whoever asks for the same again gets it.
+        # Steps are left: the same request makes them.
         (SAME, LEFT, True),
         (SAME, TURNED, True),
         (SAME, replace(TURNED, is_incomplete=True), True),
@@ -135,7 +135,7 @@ def test_what_is_so_already_is_written_only_to_finish_it(
 
     assert (draft is not None) is is_written
     if draft is not None:
-        # Nobody is told of a change that is none.
+        # No event reports a change that is none.
         assert draft.change.event is None
         assert (draft.new_template_id, draft.new_policy_id) == (None, None)
         assert apply_draft(draft).is_incomplete is False
@@ -155,7 +155,7 @@ def test_a_template_that_cannot_be_assigned_is_refused() -> None:
         (RECORD, Assignment(T2, P1), (MARK, ACCESS, DOMAINS)),
         (RECORD, Assignment(T1, P2), (MARK,)),
         (RECORD, Assignment(None, P1), (MARK, ACCESS, DOMAINS)),
-        # What the change before has not brought to its end.
+        # Steps that the change before has left.
         (LEFT, Assignment(T1, P2), (MARK, DOMAINS)),
         (
             replace(

@@ -1,5 +1,7 @@
-"""The guest rules that a template names for the groups made with it: assigned as they are when the group is ready, and
-told of where they cannot be."""
+"""The guest rules of a template for its groups.
+
+They are assigned when the group is ready, and reported where they cannot be.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -125,7 +127,7 @@ async def test_the_marks_go_where_nothing_at_all_can_be_assigned(guest_rules: Gu
     record, shown = await guest_rules.record(group.id), await guest_rules.shown(group.id)
     assert (record.assignment, shown.template_id, shown.policy_id) == (Assignment(), None, None)
     assert [(each.step, each.state) for each in record.effects] == [("markAssignment", "succeeded")]
-    # Nothing is assigned that was not before: nobody is told of a change.
+    # The assignment is the same as before: no event reports a change.
     assert await guest_rules.estate.rows("SELECT type FROM chamberlain.event") == [("group.created",)]
 
 
@@ -150,7 +152,7 @@ async def test_what_somebody_assigns_before_the_group_is_ready_stays_and_is_mark
 
 
 class Drafter(Assigner):
-    """Keeps what is to be written, for somebody else to write."""
+    """Keeps the draft for another caller to write."""
 
     draft: AssignmentDraft
 

@@ -1,4 +1,4 @@
-"""Accepting a finding: it may stand for a reason, and is open again when the end that was named has come."""
+"""Accept a finding: it stays for a reason, and is open again at the end of the acceptance."""
 
 import json
 from collections import Counter

@@ -71,7 +71,7 @@ async def test_it_works(runs: Runs) -> None:
     assert json.loads(answer.body) == ["gone", None]
     assert (before.state, after.state) == (FindingState.OPEN, FindingState.GONE)
     assert (after.id, after.last_seen_at) == (before.id, runs.guest_rules.estate.moment)
-    # Nobody is disabled, and the next round begins thirty days after the confirmation.
+    # No account is disabled, and the next round begins thirty days after the confirmation.
     told = await runs.told()
     await runs.run_daily(61, since=32)
     assert (await review(runs)).id == before.id
@@ -197,7 +197,7 @@ async def test_a_late_answer_counts_too(runs: Runs, action: str) -> None:
     await confirm(runs)
 
     assert (await review(runs)).state is FindingState.GONE
-    # Nobody's account is enabled by that.
+    # The change enables no account.
     assert await runs.disabled() == ({GIL} if action == "disable" else set())
     await runs.run_daily(105, since=76)
     following = await review(runs)
@@ -206,7 +206,7 @@ async def test_a_late_answer_counts_too(runs: Runs, action: str) -> None:
 
 @pytest.mark.parametrize(("before", "after"), [("remove", "notify"), ("notify", "remove")])
 async def test_what_the_policy_says_by_now_counts_from_a_confirmation_on(runs: Runs, before: str, after: str) -> None:
-    """Somebody has put the policy, and no worker has run it since."""
+    """An administrator has changed the policy, and no worker has run it since."""
     await runs.put_policy(POLICY, review={**REVIEW, "action": before})
     for day in (31, 61):
         await runs.run(day)
@@ -271,5 +271,5 @@ async def test_a_review_that_was_accepted_goes_on_when_that_ends(runs: Runs) -> 
     await runs.guest_rules.evaluate.evaluate(waiting)
     await runs.run_daily(60, since=51)
 
-    # Nobody was reminded while it rested, so there is the whole time to answer from then on.
+    # No reminder was sent while it rested, so the whole time to answer starts then.
     assert (await runs.told())[-2:] == [(57, "reminder", GIL), (60, "disable", GIL)]

@@ -1,4 +1,4 @@
-"""Which guests are found against the rules, and how a finding is told from others."""
+"""Guests against the rules, and the identity of a finding."""
 
 from dataclasses import replace
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""What a guest policy may look like."""
+"""The schema of a guest policy."""
 
 from typing import Any
 

@@ -32,7 +32,7 @@ AUDIT = "SELECT action, payload FROM chamberlain.audit WHERE trace_id = $1 ORDER
 
 @dataclass
 class Clerk:
-    """Somebody who looks after guest policies."""
+    """An administrator of guest policies."""
 
     estate: Estate
     caller: Caller
@@ -76,9 +76,9 @@ def clerk(estate: Estate) -> Clerk:
     return Clerk(estate, administrator(ADA))
 
 
-# Any: what stands on record is of every kind.
+# Any: values on record are of every kind.
 async def audited(estate: Estate) -> list[tuple[str, Any, Any]]:
-    """What is on record since the estate was loaded: actions with what was before and after."""
+    """The audit entries since the estate was loaded: actions with values before and after."""
     rows = [(str(action), json.loads(str(payload))) for action, payload in await estate.rows(AUDIT, TRACE)]
     return [(action, told["before"], told["after"]) for action, told in rows if told["actor"]["type"] != "system"]
 

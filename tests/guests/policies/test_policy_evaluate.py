@@ -1,4 +1,4 @@
-"""Policies that are assigned run: clocks go on, reminders and actions are told, and what is due is done."""
+"""Runs of assigned policies: clocks go on, reminders and actions are reported, and due actions are taken."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -212,7 +212,7 @@ async def test_what_is_gone_from_the_directory_ends(runs: Runs) -> None:
     await runs.guest_rules.discover()
     await runs.run(2)
 
-    # Not shown may be late. Whoever follows the changes finds out that it is gone.
+    # A hidden group may be late. A reader of the changes finds out that it is gone.
     assert len(waiting) == 2
     assert await timers(runs) == []
     assert not await runs.jobs()
@@ -316,7 +316,7 @@ class CountingGuests(FaultyGuests):
 
 @pytest.mark.parametrize("stopped_by", ["nothing assigned", "another policy", "an edited policy"])
 async def test_it_handles_a_policy_that_is_taken_off_between_two_portions(runs: Runs, stopped_by: str) -> None:
-    """Whoever clears the policy of a group after the first removals keeps its other guests."""
+    """Clearing the policy of a group after the first removals keeps its other guests."""
     await runs.put_policy(NINETY_DAYS, expiry={"afterDays": 9, "action": "remove"})
     await runs.join(await make_guests(runs, 4))
     await assign(runs, policyId=str(NINETY_DAYS))
@@ -341,14 +341,14 @@ async def test_it_handles_a_policy_that_is_taken_off_between_two_portions(runs: 
     assert len(await runs.members()) == 3
     assert [what for _, what, _ in await runs.told()] == ["remove"] * 2
     assert sorted([each.state for each in await runs.guest_rules.found()]) == ["gone"] * 3 + ["repaired"] * 2
-    # What is to be done instead is not left for a day.
+    # The actions of the next policy do not wait for a day.
     assert max(waits) == pytest.approx(1, abs=5)
     assert len(await runs.jobs()) == (0 if stopped_by == "nothing assigned" else 1)
 
 
 @dataclass
 class StoppingGuests(FaultyGuests):
-    """The port, and somebody who does something just while it takes actions."""
+    """The port, with an action that runs while it works."""
 
     stop: Callable[[], Awaitable[None]] | None = None
 
@@ -375,7 +375,7 @@ async def test_it_runs_again_when_something_happens_to_somebody_else(runs: Runs)
 @pytest.mark.parametrize(
     ("answers", "calls", "seconds"),
     [
-        # Who does nothing of a portion is asked for no other.
+        # A directory that does nothing of a portion gets no other.
         ([(90, 90)], 1, 90),
         ([(1, 1)], 1, 10),
         ([(30, None), (1, 1)], 2, 30),
@@ -598,7 +598,7 @@ async def test_a_guest_who_is_forgotten_has_no_name_in_a_clock(runs: Runs) -> No
 
     await eraser.erase(GIL, ESTATE, actor=OPERATOR, trace_id=TRACE)
     erased = await names(runs)
-    # Who is there still is met again.
+    # A guest who is still there is found again.
     await runs.run(76)
 
     assert erased == [("", None)]

@@ -1,4 +1,4 @@
-"""What a policy makes of the guests and owners of a group: tables of cases, and what holds for all policies."""
+"""The effects of a policy on the guests and owners of a group: tables of cases, and properties of all policies."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -78,7 +78,7 @@ def test_it_works() -> None:
             of_gil(EXPIRY, (90, DISABLE)),
             ["guestExpired"],
         ),
-        # Nothing is told sooner than the clock has started.
+        # No reminder is sent before the clock has started.
         (
             replace(NOTHING, expiry=Expiry(3, (3, 1), PolicyAction.NOTIFY)),
             of_gil(EXPIRY, (0, REMINDER), (2, REMINDER), (3, NOTIFY)),
@@ -108,12 +108,12 @@ def test_each_rule_takes_its_course(rules: PolicyRules, told: list[Told], left: 
         ((0, 80, 90), ((80, REMINDER), (90, REMOVE))),
         ((0, 84, 89, 90), ((84, REMINDER), (89, REMINDER), (90, REMOVE))),
         ((0, 89.5, 90), ((89.5, REMINDER), (90, REMOVE))),
-        # Who has heard of it is not told once more at the last moment.
+        # A guest with a reminder gets no other at the last moment.
         ((0, 76, 100), ((76, REMINDER), (100, REMOVE))),
-        # Who has not does not meet the action unheard: it comes as long after the nearest reminder as it had to.
+        # A guest without one is not surprised by the action: it comes as long after the nearest reminder as it had to.
         ((0, 100, 100.5, 101), ((100, REMINDER), (101, REMOVE))),
         ((0, 90, 91), ((90, REMINDER), (91, REMOVE))),
-        # The first run may be late by a day. From a later one on a whole period counts: nobody was met before.
+        # The first run may be late by a day. From a later one on a whole period counts, since no run was before.
         ((1, 76, 90), ((76, REMINDER), (90, REMOVE))),
         ((1.5, 77, 77.5, 91.5), ((77.5, REMINDER), (91.5, REMOVE))),
         ((100, 101, 176, 190), ((176, REMINDER), (190, REMOVE))),
@@ -135,7 +135,7 @@ def test_after_a_silence_nothing_comes_all_at_once(
 @pytest.mark.parametrize(
     ("days", "told"),
     [
-        # Whoever shall answer has the whole time, also when the review opens late.
+        # A reviewer has the whole time to answer, also when the review opens late.
         ((0, 370, 383.5, 384), ((370, REMINDER), (383.5, REMINDER), (384, DISABLE))),
         ((0, 365, 380), ((365, REMINDER), (380, DISABLE))),
     ],
@@ -181,7 +181,7 @@ def test_a_review_that_is_confirmed_begins_anew(day: float) -> None:
 
 
 def confirm_gil(group: Group, day: float) -> bool:
-    """Somebody says that he stays."""
+    """Confirm that Gil stays."""
     assert group.rules.review is not None
     timer = only(group.timers)
     confirmed = confirm(timer, group.rules.review, now=moment(day))
@@ -209,7 +209,7 @@ def test_it_rejects_a_confirmation_of_what_is_not_open_or_just_being_acted_upon(
 @pytest.mark.parametrize(
     ("seen", "told"),
     [
-        # Of old it counts from the assignment, so that nobody meets an action sooner than after the whole time.
+        # With old activity it counts from the assignment, so that every guest has the whole time before an action.
         ({0: -200}, ((113, REMINDER), (120, NOTIFY))),
         ({0: -200, 50: 49}, ((162, REMINDER), (169, NOTIFY))),
         ({0: -200, 115: 114}, ((113, REMINDER), (227, REMINDER), (234, NOTIFY))),
@@ -233,7 +233,7 @@ def test_a_sign_of_a_guest_starts_the_clock_of_inactivity_anew(
 
 @pytest.mark.parametrize("is_gone", [False, True])
 def test_a_guest_who_is_seen_while_they_are_being_removed_is_told_as_removed(*, is_gone: bool) -> None:
-    """Of a run that was cut short behind the directory nobody knows what came."""
+    """The outcome of a run that was interrupted behind the directory is unknown."""
     group = Group(replace(INACTIVE, inactivity=Inactivity(120, (), PolicyAction.REMOVE)))
     group.run_daily(119)
     group.keep(120, group.look(120))
@@ -300,7 +300,7 @@ def test_a_guest_who_comes_back_starts_anew() -> None:
         (NINETY_DAYS, POLICY, 90),
         (replace(NINETY_DAYS, minimum_owners=TWO_OWNERS.minimum_owners), POLICY, 90),
         (replace(NOTHING, expiry=Expiry(90, (1, 7, 14), PolicyAction.REMOVE)), POLICY, 90),
-        # What the rule says, or another policy, does.
+        # The values of the rule, or another policy, make a difference.
         (replace(NOTHING, expiry=Expiry(60, (14, 7, 1), PolicyAction.REMOVE)), POLICY, 145),
         (replace(NOTHING, expiry=Expiry(90, (14, 7), PolicyAction.REMOVE)), POLICY, 175),
         (replace(NOTHING, expiry=Expiry(90, (14, 7, 1), PolicyAction.DISABLE)), POLICY, 175),
@@ -529,14 +529,14 @@ def test_what_is_not_accepted_any_more_has_its_whole_time_again(until: int) -> N
 @pytest.mark.parametrize(
     ("rules", "told"),
     [
-        # Nobody meets it without having heard of it anew; of several reminders, the nearest is given.
+        # Every guest gets a new reminder first; of several reminders, the nearest is given.
         (NINETY_DAYS, of_gil(EXPIRY, (101, REMINDER), (102, REMOVE))),
         (
             replace(NOTHING, expiry=Expiry(90, (5,), PolicyAction.REMOVE)),
             of_gil(EXPIRY, (101, REMINDER), (106, REMOVE)),
         ),
         (replace(NOTHING, expiry=Expiry(90, (), PolicyAction.REMOVE)), of_gil(EXPIRY, (101, REMOVE))),
-        # Who shall answer has the whole time for it.
+        # A reviewer has the whole time to answer.
         (
             replace(NOTHING, review=Review(80, 10, ConfirmedBy.OWNERS, (5,), PolicyAction.REMOVE)),
             of_gil(REVIEW, (106, REMINDER), (111, REMOVE)),

@@ -39,7 +39,7 @@ async def test_it_makes_up_for_what_was_cut_short(
     action = str(content["action"])
     for place in count():
         runs = await new_group(guest_rules)
-        # Nobody owns it, which is told once.
+        # It has no owner, which is reported once.
         await runs.put_policy(NINETY_DAYS, **{rule: content}, minimumOwners={"count": 1})
         guests = await make_guests(runs, 3)
         await runs.join(guests)

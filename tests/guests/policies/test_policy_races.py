@@ -1,5 +1,7 @@
-"""Whoever runs the policy of a group meets others at every statement of theirs, and of its own: nobody waits for each
-other in a circle, and of an action and an answer one wins."""
+"""A policy run against other transactions, at every statement of both.
+
+There is no deadlock, and of an action and an answer one wins.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -203,7 +205,7 @@ async def test_an_answer_and_an_action_come_one_behind_the_other(
     databases = guest_rules.estate.databases
     ends: set[tuple[str, ...]] = set()
     for place in range(LATEST):
-        # The time to answer is over: the account is disabled, unless somebody answers first.
+        # The time to answer is over: the account is disabled, unless an answer comes first.
         reviewed = await open_review(guest_rules, 41, ran_on=(0, 30, 37))
         [[last]] = await reviewed.estate.rows("SELECT max(sequence) FROM chamberlain.audit")
         pause_point = PausePoint(place)
@@ -248,7 +250,7 @@ async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(
 
 @pytest.mark.timeout(300)
 async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(guest_rules: GuestFixture) -> None:
-    """The run waits for the row of the group behind whoever assigns, and has to read what they have written."""
+    """The run waits for the group's row behind the assignment, and has to read the new state."""
     databases = guest_rules.estate.databases
     timers = "SELECT rule, policy_id FROM chamberlain.policy_clock WHERE subject_id = $1"
     for place in range(LATEST):

@@ -1,4 +1,4 @@
-"""What of a run is still told when its report is sent, to whom, and in which texts."""
+"""Reports of runs: their entries at the time of sending, recipients and texts."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -117,7 +117,7 @@ def report(*lines: ReportLine, about: PolicyTask | None = None, findings: Findin
         (task(replace(REMINDED, reminded=None)), False),
         (task(replace(REMINDED, is_acting=True)), False),
         (task(record_failure(replace(REMINDED, is_acting=True), "No.", now=REMINDED.started_at)), False),
-        # Refused, accepted and taken up again: it is announced anew, with its trouble.
+        # Refused, accepted and open again: it is announced again, with its fault.
         (task(replace(REMINDED, is_acting=True, trouble="No.")), True),
         (task(replace(REMINDED, acted_at=NOW)), False),
         (task(replace(REMINDED, action_at=None)), False),
@@ -322,7 +322,7 @@ def test_it_knows_administrators_by_name_and_by_group() -> None:
         ((BEN, CLEO), {BEN: person(BEN), CLEO: person(CLEO, None)}, Recipients((BEN, CLEO), are_owners=True)),
         ((CLEO,), {CLEO: person(CLEO, None)}, Recipients((ADA,), are_owners=False)),
         ((CLEO,), {}, Recipients((ADA,), are_owners=False)),
-        # Owners who are guests confirm nobody.
+        # Owners who are guests confirm no guest.
         ((BEN, GIL.id), {BEN: person(BEN), GIL.id: guest(GIL.id)}, Recipients((BEN,), are_owners=True)),
         ((GIL.id,), {GIL.id: guest(GIL.id)}, Recipients((ADA,), are_owners=False)),
         ((), {}, Recipients((ADA,), are_owners=False)),

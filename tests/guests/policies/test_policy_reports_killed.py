@@ -1,5 +1,7 @@
-"""A worker that runs policies is killed between any two things that it does: in the end there is one report for each
-group and day on which something was told of it, and nothing of it is left out."""
+"""A worker that runs policies is killed between any two of its steps.
+
+In the end there is one report for each group and day with an entry, and every entry is in it.
+"""
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -146,7 +148,7 @@ async def run_and_kill(runs: Runs, notices: NoticeFixture, crash_point: CrashPoi
 async def run_all_and_kill(
     guest_rules: GuestFixture, groups: Sequence[GroupId], notices: NoticeFixture, crash_point: CrashPoint | None
 ) -> bool:
-    """The same for several groups together; without a cut nobody is killed."""
+    """The same for several groups together; without a cut no worker is killed."""
     evaluate = guest_rules.evaluate
     crashing = evaluate
     if crash_point is not None:
@@ -166,14 +168,14 @@ async def run_all_and_kill(
 
 
 async def claim(guest_rules: GuestFixture, groups: Sequence[GroupId]) -> Claim:
-    """The jobs of these groups, whether they are due or not, and whoever has them."""
+    """Claim the jobs of these groups, whether they are due, leased or not."""
     lease_id = uuid4()
     rows = await guest_rules.estate.databases.worker.pool.fetch(TAKE, lease_id, LEASE, groups)
     return Claim(lease_id, tuple([queue_jobs.job_of(row) for row in rows]))
 
 
 def parts(content: Received) -> tuple[str, str]:
-    """Who is named where: as reminded of, and as at the end of their time."""
+    """The guests in each part: with a reminder, and at the end of their time."""
     text = content.part("plain").replace("\r", "")
     found = {"may stay until": "", "is over": ""}
     for phrase in found:

@@ -1,4 +1,4 @@
-"""Owners are told by mail what the policy of their group does: one report for each run, which says what is so then."""
+"""Mail for owners about the policy of their group: one report for each run, with the state at the time of sending."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
@@ -113,7 +113,7 @@ def house(notice_databases: Databases, smtp_server: FakeSmtpServer) -> House:
 
 
 async def test_it_works(house: House) -> None:
-    """Who reads the mail needs nothing else to confirm the guest."""
+    """The mail is enough to confirm the guest."""
     await house.assign(review=REVIEW)
     assert await house.mail(0, 29) == []
 
@@ -414,7 +414,7 @@ async def test_it_tells_nobody_twice_of_a_report_that_was_cut_short(house: House
     assert [each.to for each in await house.mail(0, 30)] == ["ada@estate.example"]
     house.notices.smtp_server.refusals.clear()
 
-    # The next run does not put its own into a report that somebody has already.
+    # The next run does not add to a report that is already sent.
     assert sorted(each.to for each in await house.mail(37)) == ["ada@estate.example", "ben@estate.example"]
     await house.notices.let_pass(timedelta(seconds=10))
 

@@ -1,4 +1,4 @@
-"""Reports of policies in their tables: they take up what comes while nobody is at them, and nobody is waited for."""
+"""Reports of policies in their tables: new entries are added while no worker sends them, and no run waits."""
 
 import asyncio
 from uuid import UUID, uuid4
@@ -54,7 +54,7 @@ async def claim(tx: Transaction) -> Claim:
 
 
 async def test_it_works(estate: Estate) -> None:
-    """What waits for the rest of its run is sent when that has come."""
+    """A report waits for the rest of its run, and is sent then."""
     await put(estate, run(REMINDER, is_over=False))
     assert await estate.rows(WRITTEN) == [(1, True)]
 

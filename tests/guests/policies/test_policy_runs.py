@@ -67,7 +67,7 @@ def test_it_works() -> None:
         # Those of one group share a part, however many they are.
         ((11, 1), 10, [[0], [1]]),
         ((1, 11), 10, [[0], [1]]),
-        # One that the directory does not show has nobody.
+        # A group that the directory does not show has no guests.
         ((10, None, 1), 10, [[0, 1], [2]]),
     ],
 )

@@ -173,7 +173,7 @@ async def test_where_it_is_assigned_its_clocks_go_on(guest_rules: GuestFixture) 
     assigned = await simulate(guest_rules, SimulationRequest((ALL_STAFF,), ()))
     other = await simulate(guest_rules, SimulationRequest((ALL_STAFF,), ()), YEARLY_REVIEW)
 
-    # Nobody has run it since: of the reminders that are overdue the nearest to the action comes now.
+    # No run was since: of the overdue reminders the nearest to the action comes now.
     assert [each for each in in_days(assigned) if each[1] != OccurrenceType.REMINDER] == [
         (10, "finding"),
         (10, "action"),
@@ -240,7 +240,7 @@ async def test_it_says_so_when_it_takes_too_long(guest_rules: GuestFixture) -> N
 
 
 async def test_what_nobody_waits_for_any_more_is_not_counted_on(guest_rules: GuestFixture) -> None:
-    """A thread goes on, whoever has gone; and the process would not end before it."""
+    """A thread goes on after its caller is gone; and the process would not end before it."""
     guests = tuple([Guest(UserId(uuid4()), None, "") for _ in range(5_000)])
     many = replace(await guest_rules.shown(), guests=guests)
 
@@ -277,8 +277,11 @@ def is_counting() -> bool:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What a generated group goes through before it is looked ahead. The directory has refused what it was asked for
-    until then; what was found stands (`open`), or is accepted for good, or for so many days."""
+    """The history of a generated group before its simulation.
+
+    The directory has refused all calls until then. A finding stays `open`, or is accepted for good, or for so many
+    days.
+    """
 
     rules: dict[str, object]
     seen: list[int | None]
@@ -356,7 +359,7 @@ async def start_run(guest_rules: GuestFixture, schedule: Schedule) -> tuple[Runs
 
 
 async def accepted(runs: Runs, schedule: Schedule, since: int) -> set[int]:
-    """Let somebody accept some of what is open; gives the days on which that ends."""
+    """Accept some open findings; return the days on which the acceptances end."""
     ends, findings_fixture = set(), finding_fixture(runs.guest_rules.estate)
     is_open = "SELECT finding_id FROM chamberlain.finding WHERE subject_id = $1 AND state = 'open' ORDER BY kind, about"
     rows = await runs.guest_rules.estate.rows(is_open, runs.group_id)

@@ -67,7 +67,7 @@ def ahead(
     accepted: dict[TimerKey, float | None] | None = None,
     by_rule: bool = False,
 ) -> list[Ahead]:
-    """What a simulation shows, in days."""
+    """The result of a simulation, in days."""
     until = moment(since) + (simulation_period(group.rules) if days is None else timedelta(days=days))
     found = simulate(situation_of(group, accepted, by_rule=by_rule), now=moment(since), until=until)
     return sorted(map(told, found))

@@ -14,8 +14,8 @@ from tests.guests.assignments.guest_fixture import NINETY_DAYS, YEARLY_REVIEW, g
 from tests.guests.policies.policy_runs import Runs, Told, make_guests, new_group
 
 GUESTS = 1_000
-# For all runs together, each of which sees a thousand guests. What else the machine does says nothing of them, so only
-# the time of this process counts.
+# For all runs together, each of which sees a thousand guests. Other programs on the machine do not matter, so only the
+# time of this process counts.
 SECONDS = 10.0
 YEAR = 380
 QUARTER = 95
@@ -83,7 +83,7 @@ async def live(runs: Runs, policy: PolicyId, days: int, stays: Mapping[UserId, t
 
 
 def reviews(stays: Mapping[UserId, tuple[int, int]]) -> Iterator[Told]:
-    """Every 365 days, 14 to answer: told when it opens, 7 days and 1 day before the end, and then disabled."""
+    """Every 365 days, 14 to answer: reminders at the opening and 7 days and 1 day before the end, and then disabled."""
     for guest, (came, left) in stays.items():
         for day, what in ((365, "reminder"), (372, "reminder"), (378, "reminder"), (379, "disable")):
             if came + day < left and came + day <= YEAR:
@@ -91,7 +91,7 @@ def reviews(stays: Mapping[UserId, tuple[int, int]]) -> Iterator[Told]:
 
 
 def expiries(stays: Mapping[UserId, tuple[int, int]]) -> Iterator[Told]:
-    """Told 14, 7 and 1 days before the 90 days are over, and then removed."""
+    """Reminders 14, 7 and 1 days before the 90 days are over, and then removed."""
     for guest, (came, left) in stays.items():
         for day, what in ((76, "reminder"), (83, "reminder"), (89, "reminder"), (90, "remove")):
             if came + day < left and came + day <= QUARTER:

@@ -1,4 +1,4 @@
-"""What a simulation counts and tells."""
+"""The counts and texts of a simulation."""
 
 from dataclasses import replace
 from datetime import timedelta

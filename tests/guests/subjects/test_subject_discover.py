@@ -44,7 +44,7 @@ async def guest_rules(estate: Estate) -> GuestFixture:
 
 
 async def change(guest_rules: GuestFixture, statement: str, *values: object) -> None:
-    """Let somebody else change the directory."""
+    """Change the directory from outside of the service."""
     async with guest_rules.estate.databases.worker.across_tenants() as tx:
         await tx.execute(statement, *values)
 
@@ -228,7 +228,7 @@ async def test_a_place_that_the_directory_has_forgotten_means_a_new_scan(guest_r
     await guest_rules.discover()
 
     assert None in forgetful.asked
-    # What a whole scan does not meet is not there any more.
+    # A subject that a whole scan does not find is gone.
     assert await guest_rules.estate.rows("SELECT 1 FROM chamberlain.subject WHERE subject_id = $1", ghost) == []
     assert await guest_rules.names(GROUPS) == ["All staff"]
 

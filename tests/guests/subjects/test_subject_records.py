@@ -1,4 +1,4 @@
-"""What is kept of groups and sites."""
+"""The records of groups and sites."""
 
 from dataclasses import replace
 

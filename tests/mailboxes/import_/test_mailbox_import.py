@@ -44,8 +44,10 @@ class Ended(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Somebody's folder with a file to import, and the service that it is for. Names begin with the word of the desk,
-    so that tests do not meet."""
+    """A folder with a file to import, and its service.
+
+    Names begin with the word of the desk, so that tests do not meet.
+    """
 
     service: Service
     folder: Path
@@ -215,7 +217,7 @@ def test_a_row_that_is_refused_stops_no_other(desk: Desk) -> None:
         f"{desk.name(0)},=A,4,HQ,\n{desk.name(1)},B,4,HQ,true\n{desk.name(2)},C,4,HQ,\n"
     )
     first = desk.run()
-    # Somebody wants something else under a name that is taken.
+    # Another row has a name that is taken.
     text = desk.file.read_text()
     desk.file.write_text(text.replace(",C,4,", ",C,5,"))
     second = desk.run()
