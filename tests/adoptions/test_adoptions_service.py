@@ -451,7 +451,7 @@ async def test_it_handles_a_directory_that_is_away(adoption: AdoptionFixture) ->
 
     with pytest.raises(Unavailable) as refused:
         await service.preview(administrator(ADA), RULE)
-    assert refused.value.after == away.after
+    assert (refused.value.code, refused.value.after) == ("overloaded", away.after)
     adoption_id = await adoption.confirm()
     await adoption.work()
     assert (await adoption.read(adoption_id)).record.state is AdoptionState.RUNNING

@@ -542,9 +542,10 @@ async def test_it_rejects_for_now_a_name_that_only_the_directory_could_make(data
     estate = await open_estate(databases, changed_estate(project_group=rule))
     estate.people.error = AWAY
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable) as refused:
         await estate.request("Apollo")
 
+    assert refused.value.code == "overloaded"
     assert await estate.counts() == NOTHING
 
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from chamberlain.auth.models import Caller
-from chamberlain.core.errors import Conflict, Forbidden, KeyReused, NotPossible, TryAgain
+from chamberlain.core.errors import Conflict, Forbidden, KeyReused, NotPossible, TryAgain, Unavailable
 from chamberlain.core.ids import UserId
 from chamberlain.directory.models import NamedPerson
 from chamberlain.mailboxes.models import AcceptedMailbox
@@ -353,6 +353,18 @@ async def test_while_the_directory_is_away_people_are_checked_later(estate: Esta
 
     steps = (await estate.record(accepted.accepted.request_id)).steps
     assert [step.step for step in steps][:2] == ["checkPeople", "createMailbox"]
+
+
+async def test_it_rejects_an_address_that_needs_an_unreachable_directory(databases: Databases) -> None:
+    estate = await changed(databases, naming={"address": "{user.department}-{input}"})
+    estate.people.error = AWAY
+    before = await estate.counts()
+
+    with pytest.raises(Unavailable) as caught:
+        await estate.ask_mailbox(SMALL)
+
+    assert caught.value.code == "overloaded"
+    assert await estate.counts() == before
 
 
 async def test_a_number_of_the_address_is_drawn_once_for_what_is_right(databases: Databases) -> None:

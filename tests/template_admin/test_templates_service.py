@@ -277,8 +277,9 @@ async def test_the_directory_is_asked_only_where_a_group_is_named(
     await template_fixture.create({"name": "For staff", "audience": {"users": [], "groups": [STAFF]}})
     estate.people.error = TryAgain(timedelta(seconds=3), "Busy.")
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable) as refused:
         await TemplateFixture(estate, asker(BEN)).offered()
+    assert refused.value.code == "overloaded"
 
 
 async def test_its_webhook_gets_a_secret_that_is_shown_once(estate: Estate, template_fixture: TemplateFixture) -> None:

@@ -168,8 +168,9 @@ async def test_it_rejects_a_version_that_is_not_the_one(estate: Estate) -> None:
 async def test_without_the_directory_nothing_is_changed(estate: Estate) -> None:
     estate.people.error = TryAgain(timedelta(seconds=3), "Busy.")
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable) as refused:
         await put(estate, replace(SETTINGS, name="The Estate"))
+    assert refused.value.code == "overloaded"
     assert (await tenant_service(estate).read(administrator(ADA))).tenant.name == "Example Estate"
 
 

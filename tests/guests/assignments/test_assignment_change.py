@@ -380,7 +380,7 @@ async def test_it_says_so_when_the_directory_cannot_be_asked_for_an_unknown_grou
     with pytest.raises(Unavailable) as refusal:
         await guest_rules.assign(templateId=str(NO_GUESTS))
 
-    assert refusal.value.after == timedelta(seconds=7)
+    assert (refusal.value.code, refusal.value.after) == ("overloaded", timedelta(seconds=7))
 
 
 async def test_what_is_assigned_is_in_use_until_it_is_cleared(guest_rules: GuestFixture) -> None:
@@ -515,8 +515,9 @@ async def test_nobody_assigns_what_is_just_being_removed(guest_rules: GuestFixtu
     async with guest_rules.estate.databases.application.transaction(ESTATE) as tx:
         assert not await subject_records.is_assigned(tx, ESTATE, template_id=PARTNERS)
         await tx.execute("DELETE FROM chamberlain.template WHERE template_id = $1", PARTNERS)
-        with pytest.raises(Unavailable):
+        with pytest.raises(Unavailable) as refused:
             await impatient.assign(templateId=str(PARTNERS))
+        assert refused.value.code == "overloaded"
         assigning = asyncio.create_task(guest_rules.assign(templateId=str(PARTNERS)))
 
     with pytest.raises(NotPossible) as refusal:
