@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from chamberlain.embedded import postgres
+from chamberlain.embedded.postgres import errors
 from tests.postgres import connected, named_programs, short_folder, started
 
 
@@ -161,7 +162,7 @@ async def test_it_rejects_a_second_service_on_the_same_folder(folder: Path, serv
 async def test_it_rejects_a_path_too_long_for_a_socket(tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 90)
 
-    with pytest.raises(postgres.SocketPathTooLong, match=r"the system allows 103. Choose a data folder with a shorter"):
+    with pytest.raises(errors.SocketPathTooLong, match=r"the system allows 103. Choose a data folder with a shorter"):
         await postgres.start(folder, programs=named_programs(), run_as=None)
 
     assert not folder.exists()
@@ -178,7 +179,7 @@ async def test_it_handles_the_longest_path_and_characters_that_need_quoting() ->
 
 
 async def test_it_rejects_a_path_with_a_comma() -> None:
-    with short_folder() as short, pytest.raises(postgres.FolderNotUsable, match="no room for a comma"):
+    with short_folder() as short, pytest.raises(errors.FolderNotUsable, match="no room for a comma"):
         await postgres.start(short / "one,two", programs=named_programs(), run_as=None)
 
 
@@ -186,12 +187,12 @@ async def test_it_rejects_a_folder_that_cannot_be_created() -> None:
     with short_folder() as short:
         (short / "file").touch()
 
-        with pytest.raises(postgres.FolderNotUsable, match="Choose another one"):
+        with pytest.raises(errors.FolderNotUsable, match="Choose another one"):
             await postgres.start(short / "file" / "postgres", programs=named_programs(), run_as=None)
 
 
 async def test_it_rejects_a_folder_without_programs() -> None:
-    with short_folder() as folder, pytest.raises(postgres.ProgramsMissing, match="The PostgreSQL program postgres is"):
+    with short_folder() as folder, pytest.raises(errors.ProgramsMissing, match="The PostgreSQL program postgres is"):
         await postgres.start(folder, programs=folder, run_as=None)
 
 
@@ -199,13 +200,13 @@ async def test_it_rejects_programs_of_another_version() -> None:
     with short_folder() as folder:
         programs = _programs_of_version(folder / "bin", "postgres (PostgreSQL) 14.1")
 
-        with pytest.raises(postgres.UnsupportedVersion, match="needed is PostgreSQL 15 to 18"):
+        with pytest.raises(errors.UnsupportedVersion, match="needed is PostgreSQL 15 to 18"):
             await postgres.start(folder / "postgres", programs=programs, run_as=None)
 
 
 async def test_it_rejects_an_unknown_setting() -> None:
     with short_folder() as folder:
-        with pytest.raises(postgres.DidNotStart, match='unrecognized configuration parameter "no_such_setting"'):
+        with pytest.raises(errors.DidNotStart, match='unrecognized configuration parameter "no_such_setting"'):
             await postgres.start(
                 folder, programs=named_programs(), run_as=None, extra_settings={"no_such_setting": "on"}
             )
@@ -220,7 +221,7 @@ async def test_it_quotes_the_log() -> None:
             pass
         (folder / "data" / "pg_wal").rename(folder / "pg_wal")
 
-        with pytest.raises(postgres.DidNotStart, match=r'FATAL: .*WAL directory "pg_wal" does not exist') as refusal:
+        with pytest.raises(errors.DidNotStart, match=r'FATAL: .*WAL directory "pg_wal" does not exist') as refusal:
             await postgres.start(folder, programs=named_programs(), run_as=None)
 
         assert "fast shutdown request" not in str(refusal.value), "what was said before this start"

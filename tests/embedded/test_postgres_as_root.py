@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chamberlain.embedded import postgres
+from chamberlain.embedded.postgres import errors
 from tests.postgres import connected, named_programs, short_folder, started
 
 pytestmark = [pytest.mark.heavy, pytest.mark.needs("root")]
@@ -87,7 +88,7 @@ async def test_it_rejects_private_programs_of_unknown_layout() -> None:
         programs.parent.rename(programs.parent.with_name("other"))
         (folder / "closed").chmod(0o700)
 
-        with pytest.raises(postgres.ProgramsOutOfReach, match="cannot run the programs in"):
+        with pytest.raises(errors.ProgramsOutOfReach, match="cannot run the programs in"):
             async with started(folder / "postgres", programs=programs.parent.with_name("other") / "bin"):
                 pass
 
@@ -96,7 +97,7 @@ async def test_it_rejects_a_folder_that_the_server_cannot_enter() -> None:
     with short_folder() as folder:
         (folder / "closed").mkdir(mode=0o700)
 
-        with pytest.raises(postgres.FolderOutOfReach, match=r"as the user nobody, who cannot enter .*chmod o\+x"):
+        with pytest.raises(errors.FolderOutOfReach, match=r"as the user nobody, who cannot enter .*chmod o\+x"):
             await postgres.start(folder / "closed" / "postgres", programs=named_programs(), run_as="nobody")
 
 

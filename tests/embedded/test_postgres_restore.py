@@ -13,6 +13,7 @@ from typing import IO
 import pytest
 
 from chamberlain.embedded import postgres
+from chamberlain.embedded.postgres import errors
 from chamberlain.embedded.postgres.folder import Folder, hold
 from tests.postgres import short_folder
 
@@ -79,9 +80,9 @@ async def test_it_works() -> None:
 @pytest.mark.parametrize(
     ("backup", "expected", "named"),
     [
-        (full_disk, postgres.RoomMissing, "No space left on device"),
+        (full_disk, errors.RoomMissing, "No space left on device"),
         (truncated, EOFError, "ended before"),
-        (path_traversal, postgres.FolderNotUsable, r"'\.\./passwd'"),
+        (path_traversal, errors.FolderNotUsable, r"'\.\./passwd'"),
     ],
 )
 async def test_a_failed_restore_leaves_no_data(

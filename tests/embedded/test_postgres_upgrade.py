@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 
 from chamberlain.embedded import postgres
+from chamberlain.embedded.postgres import errors
 from tests.postgres import connected, named_programs, short_folder, started
 
 _OLD_PROGRAMS = Path("/usr/lib/postgresql/15/bin")
@@ -18,7 +19,7 @@ async def test_it_rejects_data_of_another_major_version() -> None:
             pass
         (folder / "data" / "PG_VERSION").write_text("14\n")
 
-        with pytest.raises(postgres.OtherMajorVersion, match="was made by PostgreSQL 14, the programs in") as refusal:
+        with pytest.raises(errors.OtherMajorVersion, match="was made by PostgreSQL 14, the programs in") as refusal:
             await postgres.start(folder, programs=named_programs(), run_as=None)
 
         assert "/pg_dumpall --host=" in str(refusal.value)
@@ -32,7 +33,7 @@ async def test_the_two_commands_transfer_all_data() -> None:
         async with started(folder, programs=_OLD_PROGRAMS) as server, connected(server.addresses.owner) as owner:
             await owner.execute("CREATE TABLE guest AS SELECT 'Ophelia' AS name")
             await owner.execute("GRANT SELECT ON guest TO chamberlain_application")
-        with pytest.raises(postgres.OtherMajorVersion) as refusal:
+        with pytest.raises(errors.OtherMajorVersion) as refusal:
             await postgres.start(folder, programs=postgres.find_programs(None), run_as=None)
 
         async with started(folder, programs=_OLD_PROGRAMS):

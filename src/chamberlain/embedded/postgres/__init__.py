@@ -6,24 +6,7 @@ folder, without a password or a network port.
 """
 
 from chamberlain.embedded.postgres.backup import FILES, OpenFile, back_up, forget, restore
-from chamberlain.embedded.postgres.errors import (
-    AlreadyRunning,
-    BackupFailed,
-    DidNotStart,
-    EmbeddedPostgresError,
-    FolderNotUsable,
-    FolderOutOfReach,
-    InitializationFailed,
-    NoUserForServer,
-    OtherMajorVersion,
-    ProgramsMissing,
-    ProgramsOutOfReach,
-    RoomMissing,
-    SocketPathTooLong,
-    StillRunning,
-    UnsupportedVersion,
-    UserWithoutName,
-)
+from chamberlain.embedded.postgres.errors import AlreadyRunning, EmbeddedPostgresError, StillRunning
 from chamberlain.embedded.postgres.programs import find_programs, major_version
 from chamberlain.embedded.postgres.roles import Addresses, database_statements
 from chamberlain.embedded.postgres.server import Server, addresses_of, has_data, lacks_descriptors, start
@@ -32,23 +15,10 @@ __all__ = [
     "FILES",
     "Addresses",
     "AlreadyRunning",
-    "BackupFailed",
-    "DidNotStart",
     "EmbeddedPostgresError",
-    "FolderNotUsable",
-    "FolderOutOfReach",
-    "InitializationFailed",
-    "NoUserForServer",
     "OpenFile",
-    "OtherMajorVersion",
-    "ProgramsMissing",
-    "ProgramsOutOfReach",
-    "RoomMissing",
     "Server",
-    "SocketPathTooLong",
     "StillRunning",
-    "UnsupportedVersion",
-    "UserWithoutName",
     "addresses_of",
     "back_up",
     "database_statements",
