@@ -1,4 +1,4 @@
-"""What becomes of the secret of a webhook."""
+"""The secret of a webhook in a body and in storage."""
 
 from datetime import UTC, datetime
 
