@@ -29,7 +29,7 @@ async def adoption(estate: Estate) -> AdoptionFixture:
 
 
 @dataclass
-class Meanwhile(FaultyPeople):
+class ConcurrentChangePeople(FaultyPeople):
     """A people port that runs an action before it answers a name."""
 
     act: Callable[[], Awaitable[None]] | None = None
@@ -54,8 +54,8 @@ async def test_it_rejects_what_somebody_gets_the_name_of_just_before(adoption: A
             async with adoption.estate.databases.worker.across_tenants() as tx:
                 await tx.execute(TAKE, ESTATE, [kind], [value])
 
-    listing = Listing(adoption.service.previewer.directory)
-    people = Meanwhile(adoption.estate.people, act=take)
+    listing = ListingRecorder(adoption.service.previewer.directory)
+    people = ConcurrentChangePeople(adoption.estate.people, act=take)
     authorization = Authorization(adoption.estate.databases.application, people, PREFIXES, adoption.estate.now)
     previewer = replace(adoption.service.previewer, directory=listing)
     late = replace(adoption, service=replace(adoption.service, previewer=previewer, authorization=authorization))
@@ -70,7 +70,7 @@ async def test_it_rejects_what_somebody_gets_the_name_of_just_before(adoption: A
 
 
 @dataclass
-class Listing(AdoptionsWithFaults):
+class ListingRecorder(AdoptionsWithFaults):
     """The port; it remembers that mailboxes were listed."""
 
     is_listed: bool = False
@@ -81,7 +81,7 @@ class Listing(AdoptionsWithFaults):
 
 
 @dataclass
-class Slow(AdoptionsWithFaults):
+class ConcurrentMark(AdoptionsWithFaults):
     """The port; what is marked first is marked when something else was done."""
 
     act: Callable[[], Awaitable[None]] | None = None
@@ -100,7 +100,9 @@ async def test_marks_that_come_when_all_is_undone_do_not_stay(adoption: Adoption
     shown = await adoption.shown()
     adoption_id = await adoption.confirm()
 
-    slow = replace(adoption.run, adoptions=Slow(adoption.port.adoptions, act=lambda: undo(adoption, adoption_id)))
+    slow = replace(
+        adoption.run, adoptions=ConcurrentMark(adoption.port.adoptions, act=lambda: undo(adoption, adoption_id))
+    )
     await make_due(adoption.estate)
     await slow.run(await adoption.estate.claim())
 

@@ -339,7 +339,7 @@ async def test_undone_while_it_runs_nothing_stays(adoption: AdoptionFixture) -> 
     shown = await adoption.shown()
     adoption_id = await slow.confirm()
 
-    class Meanwhile(AdoptionsWithFaults):
+    class ConcurrentMark(AdoptionsWithFaults):
         """An adoption port that runs an action after the second page is marked."""
 
         async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
@@ -348,7 +348,7 @@ async def test_undone_while_it_runs_nothing_stays(adoption: AdoptionFixture) -> 
                 await slow.undo(adoption_id)
             return came
 
-    await replace(slow, run=replace(slow.run, adoptions=Meanwhile(slow.port.adoptions))).work()
+    await replace(slow, run=replace(slow.run, adoptions=ConcurrentMark(slow.port.adoptions))).work()
     await slow.work()
 
     view = await slow.read(adoption_id)
@@ -604,7 +604,7 @@ async def test_nothing_is_remembered_of_repairs_of_what_was_given_back(adoption:
 
 
 @dataclass
-class Overtaken(FaultyDirectory):
+class ConcurrentChangeDirectory(FaultyDirectory):
     """A directory that runs an action once, just after a read."""
 
     act: Callable[[], Awaitable[object]] | None = None
@@ -641,7 +641,7 @@ async def test_undone_while_it_is_compared_nothing_is_found(
         await adoption.undo(adoption_id)
         await adoption.work()
 
-    overtaken = Overtaken(adoption.estate.directory, act=undo)
+    overtaken = ConcurrentChangeDirectory(adoption.estate.directory, act=undo)
     await replace(drift, jobs=replace(drift.jobs, directory=overtaken)).check_all()
 
     assert [(each.kind, each.property) for each in await drift.records()] == []
@@ -685,7 +685,7 @@ async def test_what_is_at_no_domain_of_ours_by_now_is_refused(adoption: Adoption
 
 
 @dataclass
-class Lagging(FaultyDirectory):
+class LaggingDirectory(FaultyDirectory):
     """A directory whose search does not show what was just written."""
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
@@ -695,7 +695,7 @@ class Lagging(FaultyDirectory):
 async def test_what_the_search_shows_late_is_waited_for(adoption: AdoptionFixture) -> None:
     there = await adoption.mailbox_before(plain())
     adoption_id = await adoption.confirm()
-    lagging = Lagging(adoption.estate.directory)
+    lagging = LaggingDirectory(adoption.estate.directory)
 
     await replace(adoption, run=replace(adoption.run, directory=lagging)).work()
 
@@ -709,7 +709,7 @@ async def test_what_the_search_shows_late_is_waited_for(adoption: AdoptionFixtur
 async def test_what_the_search_never_shows_is_refused_after_a_day(adoption: AdoptionFixture) -> None:
     there = await adoption.mailbox_before(plain())
     adoption_id = await adoption.confirm()
-    blind = replace(adoption, run=replace(adoption.run, directory=Lagging(adoption.estate.directory)))
+    blind = replace(adoption, run=replace(adoption.run, directory=LaggingDirectory(adoption.estate.directory)))
 
     await blind.work()
     adoption.estate.moment += timedelta(days=1)
@@ -773,7 +773,7 @@ async def test_a_mark_that_the_directory_keeps_ends_the_undoing_after_a_day_and_
 
 
 @dataclass
-class Keeping(AdoptionsWithFaults):
+class DelayedUnmark(AdoptionsWithFaults):
     """A directory that takes marks, and asks to wait whenever one is to be taken away."""
 
     async def unmark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
@@ -785,7 +785,7 @@ async def test_one_that_is_refused_and_keeps_its_mark_keeps_nobody_else_waiting(
     taken = await make_group(adoption.estate, "Crew")
     await guest_fixture(adoption.estate).discover()
     adoption_id = await adoption.confirm(chosen("", TemplateKind.GROUP, PROJECT_GROUP))
-    keeping = replace(adoption, run=replace(adoption.run, adoptions=Keeping(adoption.port.adoptions)))
+    keeping = replace(adoption, run=replace(adoption.run, adoptions=DelayedUnmark(adoption.port.adoptions)))
 
     await keeping.work()
     await request_of(adoption, taken)

@@ -19,7 +19,7 @@ OLD_FORM = "scrypt$16384$8$1$QUJDREVGR0hJSktMTU5PUA==$AAAAAAAAAAAAAAAAAAAAAAAAAA
 
 
 @pytest.fixture
-def whole(databases: empty.Databases) -> Databases:
+def service_databases(databases: empty.Databases) -> Databases:
     """The database as the processes see it."""
     addresses = databases.addresses
     direct = DatabaseAddresses(addresses.application, addresses.worker, addresses.application)
@@ -45,10 +45,10 @@ def read(folder: DataFolder) -> dict[str, str]:
     return passwords
 
 
-async def test_it_works(whole: Databases, tmp_path: Path) -> None:
+async def test_it_works(service_databases: Databases, tmp_path: Path) -> None:
     folder = open_data_folder(tmp_path / "data")
 
-    assert await start(whole, folder)
+    assert await start(service_databases, folder)
 
     passwords = read(folder)
     assert stat.S_IMODE(folder.example_users.stat().st_mode) == 0o600
@@ -57,61 +57,63 @@ async def test_it_works(whole: Databases, tmp_path: Path) -> None:
     )
     assert len(set(passwords.values())) == len(passwords)
     assert all(len(password) >= 16 for password in passwords.values())
-    assert await is_password(whole, passwords[ADA])
-    assert not await is_password(whole, passwords["ben@estate.example"])
+    assert await is_password(service_databases, passwords[ADA])
+    assert not await is_password(service_databases, passwords["ben@estate.example"])
 
 
-async def test_the_next_start_changes_nothing(whole: Databases, tmp_path: Path) -> None:
+async def test_the_next_start_changes_nothing(service_databases: Databases, tmp_path: Path) -> None:
     folder = open_data_folder(tmp_path / "data")
-    await start(whole, folder)
+    await start(service_databases, folder)
     before = read(folder)
 
-    assert not await start(whole, folder)
+    assert not await start(service_databases, folder)
 
     assert read(folder) == before
-    assert await is_password(whole, before[ADA])
+    assert await is_password(service_databases, before[ADA])
 
 
-async def test_without_the_file_there_are_new_passwords(whole: Databases, tmp_path: Path) -> None:
+async def test_without_the_file_there_are_new_passwords(service_databases: Databases, tmp_path: Path) -> None:
     folder = open_data_folder(tmp_path / "data")
-    await start(whole, folder)
+    await start(service_databases, folder)
     before = read(folder)
     folder.example_users.unlink()
 
-    assert await start(whole, folder)
+    assert await start(service_databases, folder)
 
     after = read(folder)
     assert not set(before.values()) & set(after.values())
-    assert await is_password(whole, after[ADA])
-    assert not await is_password(whole, before[ADA])
+    assert await is_password(service_databases, after[ADA])
+    assert not await is_password(service_databases, before[ADA])
 
 
-async def test_a_start_that_was_cut_short_is_made_good(whole: Databases, tmp_path: Path) -> None:
+async def test_a_start_that_was_cut_short_is_made_good(service_databases: Databases, tmp_path: Path) -> None:
     """The file is there, and the passwords did not get into the database."""
     folder = open_data_folder(tmp_path / "data")
-    await start(whole, folder)
+    await start(service_databases, folder)
     before = read(folder)
-    await whole.worker.pool.execute("UPDATE identity.accounts SET password_hash = NULL")
+    await service_databases.worker.pool.execute("UPDATE identity.accounts SET password_hash = NULL")
 
-    assert await start(whole, folder)
+    assert await start(service_databases, folder)
 
     assert read(folder) == before
-    assert await is_password(whole, before[ADA])
+    assert await is_password(service_databases, before[ADA])
 
 
-async def test_a_folder_of_an_earlier_version_goes_on_working(whole: Databases, tmp_path: Path) -> None:
+async def test_a_folder_of_an_earlier_version_goes_on_working(service_databases: Databases, tmp_path: Path) -> None:
     """No passwords, no addresses of programs, and a secret hashed in another way."""
     folder = open_data_folder(tmp_path / "data")
-    await start(whole, folder)
+    await start(service_databases, folder)
     secret = folder.client_secret(AUTOMATION).read_text()
     folder.example_users.unlink()
-    await whole.worker.pool.execute("UPDATE identity.accounts SET password_hash = NULL")
-    await whole.worker.pool.execute("UPDATE identity.clients SET redirect_uris = '{}'")
-    await whole.worker.pool.execute("UPDATE identity.clients SET secret_hash = $1 WHERE name = 'automation'", OLD_FORM)
+    await service_databases.worker.pool.execute("UPDATE identity.accounts SET password_hash = NULL")
+    await service_databases.worker.pool.execute("UPDATE identity.clients SET redirect_uris = '{}'")
+    await service_databases.worker.pool.execute(
+        "UPDATE identity.clients SET secret_hash = $1 WHERE name = 'automation'", OLD_FORM
+    )
 
-    assert await start(whole, folder)
+    assert await start(service_databases, folder)
 
-    stored = await whole.worker.pool.fetchrow(
+    stored = await service_databases.worker.pool.fetchrow(
         "SELECT cli.redirect_uris, program.secret_hash FROM identity.clients AS cli, identity.clients AS program"
         " WHERE cli.name = 'chamberlain-cli' AND program.name = 'automation'"
     )
@@ -119,25 +121,27 @@ async def test_a_folder_of_an_earlier_version_goes_on_working(whole: Databases, 
     assert stored is not None
     assert hashing.verify_client_secret(secret.strip(), stored["secret_hash"])
     assert stored["redirect_uris"] == ["http://localhost"]
-    assert await is_password(whole, read(folder)[ADA])
+    assert await is_password(service_databases, read(folder)[ADA])
 
 
-async def test_a_database_without_the_example_gets_no_file(whole: Databases, tmp_path: Path) -> None:
+async def test_a_database_without_the_example_gets_no_file(service_databases: Databases, tmp_path: Path) -> None:
     folder = open_data_folder(tmp_path / "data")
 
-    await forget_lost_passwords(whole, folder)
-    assert not await complete_example_estate(whole, folder)
+    await forget_lost_passwords(service_databases, folder)
+    assert not await complete_example_estate(service_databases, folder)
 
     assert not folder.example_users.exists()
     assert not folder.client_secret(AUTOMATION).exists()
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"ada@estate.example": 1}', "\xff"])
-async def test_it_rejects_a_file_that_cannot_be_read(whole: Databases, tmp_path: Path, content: str) -> None:
+async def test_it_rejects_a_file_that_cannot_be_read(
+    service_databases: Databases, tmp_path: Path, content: str
+) -> None:
     folder = open_data_folder(tmp_path / "data")
-    await start(whole, folder)
-    await whole.worker.pool.execute("UPDATE identity.accounts SET password_hash = NULL")
+    await start(service_databases, folder)
+    await service_databases.worker.pool.execute("UPDATE identity.accounts SET password_hash = NULL")
     folder.example_users.write_bytes(content.encode("latin-1"))
 
     with pytest.raises(DataFolderUnusable, match="Remove it"):
-        await start(whole, folder)
+        await start(service_databases, folder)

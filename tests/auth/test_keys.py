@@ -48,7 +48,7 @@ uvloop.run(main())
 
 
 @dataclass
-class World:
+class KeysFixture:
     issuer: Issuer
     now: datetime = START
 
@@ -70,118 +70,118 @@ class World:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
+async def keys_fixture() -> AsyncIterator[KeysFixture]:
     async with run_issuer() as issuer:
         issuer.keys = [FIRST]
-        world = World(issuer)
-        yield world
-        await world.keys.close()
+        keys_fixture = KeysFixture(issuer)
+        yield keys_fixture
+        await keys_fixture.keys.close()
 
 
-async def test_it_works(world: World) -> None:
-    assert await world.knows("first")
-    assert await world.knows("first")
+async def test_it_works(keys_fixture: KeysFixture) -> None:
+    assert await keys_fixture.knows("first")
+    assert await keys_fixture.knows("first")
 
-    assert world.issuer.fetches == 1
+    assert keys_fixture.issuer.fetches == 1
 
 
-async def test_no_token_is_refused_because_file_descriptors_ran_out(world: World) -> None:
+async def test_no_token_is_refused_because_file_descriptors_ran_out(keys_fixture: KeysFixture) -> None:
     # A process of its own: the first fetch imports modules, which needs descriptors too.
-    command = [sys.executable, "-c", FIRST_FETCH, world.issuer.address]
+    command = [sys.executable, "-c", FIRST_FETCH, keys_fixture.issuer.address]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     said, _ = await process.communicate()
 
     assert said.splitlines()[-1] == b"Unavailable Unavailable RSAKey"
 
 
-async def test_closed_keys_ask_nobody(world: World) -> None:
-    await world.keys.close()
+async def test_closed_keys_ask_nobody(keys_fixture: KeysFixture) -> None:
+    await keys_fixture.keys.close()
 
     with pytest.raises(RuntimeError):
-        await world.knows("first")
-    assert not world.issuer.asked
+        await keys_fixture.knows("first")
+    assert not keys_fixture.issuer.asked
 
 
-async def test_an_unknown_key_is_asked_for_once_in_30_seconds(world: World) -> None:
-    await world.knows("first")
-    world.issuer.keys = [FIRST, SECOND]
+async def test_an_unknown_key_is_asked_for_once_in_30_seconds(keys_fixture: KeysFixture) -> None:
+    await keys_fixture.knows("first")
+    keys_fixture.issuer.keys = [FIRST, SECOND]
 
-    world.after(seconds=29)
-    assert not await world.knows("second")
-    assert world.issuer.fetches == 1
+    keys_fixture.after(seconds=29)
+    assert not await keys_fixture.knows("second")
+    assert keys_fixture.issuer.fetches == 1
 
-    world.after(seconds=30)
-    assert await world.knows("second")
-    assert world.issuer.fetches == 2
+    keys_fixture.after(seconds=30)
+    assert await keys_fixture.knows("second")
+    assert keys_fixture.issuer.fetches == 2
 
     for kid in ("made up", "and", "so on"):
-        assert not await world.knows(kid)
-    world.after(seconds=59)
-    assert not await world.knows("made up")
-    assert world.issuer.fetches == 2
+        assert not await keys_fixture.knows(kid)
+    keys_fixture.after(seconds=59)
+    assert not await keys_fixture.knows("made up")
+    assert keys_fixture.issuer.fetches == 2
 
 
-async def test_many_who_ask_at_once_share_one_fetch(world: World) -> None:
-    world.issuer.hold = asyncio.Event()
-    asking = [asyncio.create_task(world.knows(kid)) for kid in ["first", "made up"] * 20]
-    impatient = asyncio.create_task(world.knows("first"))
-    await until(lambda: bool(world.issuer.asked))
+async def test_many_who_ask_at_once_share_one_fetch(keys_fixture: KeysFixture) -> None:
+    keys_fixture.issuer.hold = asyncio.Event()
+    asking = [asyncio.create_task(keys_fixture.knows(kid)) for kid in ["first", "made up"] * 20]
+    impatient = asyncio.create_task(keys_fixture.knows("first"))
+    await until(lambda: bool(keys_fixture.issuer.asked))
 
     impatient.cancel()
-    world.issuer.hold.set()
+    keys_fixture.issuer.hold.set()
 
     assert await asyncio.gather(*asking) == [True, False] * 20
-    assert world.issuer.asked == {DISCOVERY: 1, "/keys": 1}
+    assert keys_fixture.issuer.asked == {DISCOVERY: 1, "/keys": 1}
 
 
-async def test_a_fetch_that_takes_long_is_not_started_again(world: World) -> None:
-    world.issuer.hold = asyncio.Event()
-    first = asyncio.create_task(world.knows("first"))
-    await until(lambda: bool(world.issuer.asked))
+async def test_a_fetch_that_takes_long_is_not_started_again(keys_fixture: KeysFixture) -> None:
+    keys_fixture.issuer.hold = asyncio.Event()
+    first = asyncio.create_task(keys_fixture.knows("first"))
+    await until(lambda: bool(keys_fixture.issuer.asked))
 
-    world.after(seconds=2)
-    second = asyncio.create_task(world.knows("first"))
+    keys_fixture.after(seconds=2)
+    second = asyncio.create_task(keys_fixture.knows("first"))
     await asyncio.sleep(0)
-    world.issuer.hold.set()
+    keys_fixture.issuer.hold.set()
 
     assert [await first, await second] == [True, True]
-    assert world.issuer.asked == {DISCOVERY: 1, "/keys": 1}
+    assert keys_fixture.issuer.asked == {DISCOVERY: 1, "/keys": 1}
 
 
-async def test_a_key_that_was_taken_back_is_forgotten(world: World) -> None:
-    assert await world.knows("first")
-    world.issuer.keys = [SECOND]
+async def test_a_key_that_was_taken_back_is_forgotten(keys_fixture: KeysFixture) -> None:
+    assert await keys_fixture.knows("first")
+    keys_fixture.issuer.keys = [SECOND]
 
-    world.after(hours=1)
-    assert await world.knows("first")
-    await until(lambda: world.issuer.fetches == 2)
+    keys_fixture.after(hours=1)
+    assert await keys_fixture.knows("first")
+    await until(lambda: keys_fixture.issuer.fetches == 2)
 
-    world.after(hours=1, seconds=1)
-    assert await world.knows("second")
-    assert not await world.knows("first")
-
-
-async def test_known_keys_outlast_an_issuer_that_is_away_for_a_day(world: World) -> None:
-    assert await world.knows("first")
-    world.issuer.answers[DISCOVERY] = lambda: (503, b"")
-
-    world.after(hours=23, minutes=59)
-    assert await world.knows("first")
-
-    world.after(hours=24)
-    assert await world.is_unavailable("first")
+    keys_fixture.after(hours=1, seconds=1)
+    assert await keys_fixture.knows("second")
+    assert not await keys_fixture.knows("first")
 
 
-async def test_an_issuer_that_was_away_is_asked_again_after_a_second(world: World) -> None:
-    world.issuer.answers[DISCOVERY] = lambda: (503, b"")
-    assert await world.is_unavailable()
-    assert await world.is_unavailable()
-    assert world.issuer.asked[DISCOVERY] == 1
+async def test_known_keys_outlast_an_issuer_that_is_away_for_a_day(keys_fixture: KeysFixture) -> None:
+    assert await keys_fixture.knows("first")
+    keys_fixture.issuer.answers[DISCOVERY] = lambda: (503, b"")
 
-    del world.issuer.answers[DISCOVERY]
-    world.after(seconds=1)
+    keys_fixture.after(hours=23, minutes=59)
+    assert await keys_fixture.knows("first")
 
-    assert await world.knows("first")
+    keys_fixture.after(hours=24)
+    assert await keys_fixture.is_unavailable("first")
+
+
+async def test_an_issuer_that_was_away_is_asked_again_after_a_second(keys_fixture: KeysFixture) -> None:
+    keys_fixture.issuer.answers[DISCOVERY] = lambda: (503, b"")
+    assert await keys_fixture.is_unavailable()
+    assert await keys_fixture.is_unavailable()
+    assert keys_fixture.issuer.asked[DISCOVERY] == 1
+
+    del keys_fixture.issuer.answers[DISCOVERY]
+    keys_fixture.after(seconds=1)
+
+    assert await keys_fixture.knows("first")
 
 
 async def test_it_handles_an_issuer_that_nobody_answers_for() -> None:
@@ -216,23 +216,23 @@ async def test_it_rejects_addresses_that_prove_nothing(issuer: str) -> None:
     await keys.close()
 
 
-def discovery(world: World, **changes: object) -> Callable[[], Answer]:
-    return lambda: (200, json.dumps({**world.issuer.discovery, **changes}).encode())
+def discovery(keys_fixture: KeysFixture, **changes: object) -> Callable[[], Answer]:
+    return lambda: (200, json.dumps({**keys_fixture.issuer.discovery, **changes}).encode())
 
 
-async def test_it_rejects_the_discovery_document_of_another_issuer(world: World) -> None:
-    world.issuer.answers[DISCOVERY] = discovery(world, issuer="https://other.example")
+async def test_it_rejects_the_discovery_document_of_another_issuer(keys_fixture: KeysFixture) -> None:
+    keys_fixture.issuer.answers[DISCOVERY] = discovery(keys_fixture, issuer="https://other.example")
 
-    assert await world.is_unavailable()
-    assert world.issuer.fetches == 0
+    assert await keys_fixture.is_unavailable()
+    assert keys_fixture.issuer.fetches == 0
 
 
 @pytest.mark.parametrize("address", ["http://keys.example/keys", "file:///etc/passwd", "keys", 7, None])
-async def test_it_rejects_an_address_of_keys_that_proves_nothing(world: World, address: object) -> None:
-    world.issuer.answers[DISCOVERY] = discovery(world, jwks_uri=address)
+async def test_it_rejects_an_address_of_keys_that_proves_nothing(keys_fixture: KeysFixture, address: object) -> None:
+    keys_fixture.issuer.answers[DISCOVERY] = discovery(keys_fixture, jwks_uri=address)
 
     with capture_logs() as logs:
-        assert await world.is_unavailable()
+        assert await keys_fixture.is_unavailable()
 
     assert any(reason in logs[0]["reason"] for reason in ("neither https nor on this machine", "cannot be read"))
 
@@ -242,28 +242,28 @@ async def test_it_rejects_an_address_of_keys_that_proves_nothing(world: World, a
     "answer",
     [(404, b"{}"), (200, b""), (200, b"[]"), (200, b'{"keys": 7}'), (200, b"\xff")],
 )
-async def test_it_rejects_answers_that_are_of_no_use(world: World, path: str, answer: Answer) -> None:
-    world.issuer.answers[path] = lambda: answer
+async def test_it_rejects_answers_that_are_of_no_use(keys_fixture: KeysFixture, path: str, answer: Answer) -> None:
+    keys_fixture.issuer.answers[path] = lambda: answer
 
-    assert await world.is_unavailable()
-
-
-@pytest.mark.parametrize("path", [DISCOVERY, "/keys"])
-async def test_it_rejects_an_answer_that_is_too_long(world: World, path: str) -> None:
-    usual = world.issuer.answer(path)[1]
-    world.issuer.answers[path] = lambda: (200, usual + b" " * 300_000)
-
-    assert await world.is_unavailable()
+    assert await keys_fixture.is_unavailable()
 
 
 @pytest.mark.parametrize("path", [DISCOVERY, "/keys"])
-async def test_it_follows_nobody_elsewhere(world: World, path: str) -> None:
-    usual = world.issuer.answer(path)
-    world.issuer.answers[path] = lambda: (302, b"")
-    world.issuer.answers["/moved"] = lambda: usual
+async def test_it_rejects_an_answer_that_is_too_long(keys_fixture: KeysFixture, path: str) -> None:
+    usual = keys_fixture.issuer.answer(path)[1]
+    keys_fixture.issuer.answers[path] = lambda: (200, usual + b" " * 300_000)
 
-    assert await world.is_unavailable()
-    assert world.issuer.asked["/moved"] == 0
+    assert await keys_fixture.is_unavailable()
+
+
+@pytest.mark.parametrize("path", [DISCOVERY, "/keys"])
+async def test_it_follows_nobody_elsewhere(keys_fixture: KeysFixture, path: str) -> None:
+    usual = keys_fixture.issuer.answer(path)
+    keys_fixture.issuer.answers[path] = lambda: (302, b"")
+    keys_fixture.issuer.answers["/moved"] = lambda: usual
+
+    assert await keys_fixture.is_unavailable()
+    assert keys_fixture.issuer.asked["/moved"] == 0
 
 
 async def until(condition: Callable[[], bool]) -> None:

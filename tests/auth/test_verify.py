@@ -41,7 +41,7 @@ Claims = dict[str, object]
 
 
 @dataclass
-class World:
+class VerifierFixture:
     """A verifier with its issuer and keys, and a clock that a test moves."""
 
     issuer: Issuer
@@ -104,12 +104,12 @@ def changed(claims: Claims, changes: Mapping[str, object]) -> Claims:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
+async def verifier_fixture() -> AsyncIterator[VerifierFixture]:
     async with run_issuer() as issuer:
         issuer.keys = [KEY, ELLIPTIC_KEY]
-        moved: list[World] = []
+        moved: list[VerifierFixture] = []
         keys = IssuerKeys(lambda: moved[0].now)
-        moved.append(World(issuer, keys))
+        moved.append(VerifierFixture(issuer, keys))
         yield moved[0]
         await keys.close()
 
@@ -119,8 +119,8 @@ def encoded(part: object) -> str:
     return urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
-async def test_it_works_for_a_user(world: World) -> None:
-    caller = await world.verify(world.user_claims())
+async def test_it_works_for_a_user(verifier_fixture: VerifierFixture) -> None:
+    caller = await verifier_fixture.verify(verifier_fixture.user_claims())
 
     assert caller == Caller(
         tenant_id=TENANT,
@@ -132,8 +132,8 @@ async def test_it_works_for_a_user(world: World) -> None:
     )
 
 
-async def test_it_works_for_an_application(world: World) -> None:
-    caller = await world.verify(world.application_claims())
+async def test_it_works_for_an_application(verifier_fixture: VerifierFixture) -> None:
+    caller = await verifier_fixture.verify(verifier_fixture.application_claims())
 
     assert caller.type is ActorType.APPLICATION
     assert caller.id == UUID(CLIENT)
@@ -141,13 +141,13 @@ async def test_it_works_for_an_application(world: World) -> None:
     assert caller.permissions == {f"{MAIN}/admin/Mail.Manage.ReadWrite.All"}
 
 
-async def test_it_works_with_an_elliptic_key(world: World) -> None:
-    assert (await world.verify(world.user_claims(), ELLIPTIC_KEY)).id == UUID(USER)
+async def test_it_works_with_an_elliptic_key(verifier_fixture: VerifierFixture) -> None:
+    assert (await verifier_fixture.verify(verifier_fixture.user_claims(), ELLIPTIC_KEY)).id == UUID(USER)
 
 
 @pytest.mark.parametrize("authorization", [None, "", "Bearer", "Bearer ", "Bearer   ", "Basic YTpi", "Digest x"])
-async def test_it_rejects_a_call_without_a_token(world: World, authorization: str | None) -> None:
-    assert await world.refusal_of(authorization) == "tokenMissing"
+async def test_it_rejects_a_call_without_a_token(verifier_fixture: VerifierFixture, authorization: str | None) -> None:
+    assert await verifier_fixture.refusal_of(authorization) == "tokenMissing"
 
 
 @pytest.mark.parametrize(
@@ -166,25 +166,25 @@ async def test_it_rejects_a_call_without_a_token(world: World, authorization: st
         "\ud800",
     ],
 )
-async def test_it_rejects_what_is_no_token(world: World, token: str) -> None:
-    assert await world.refusal_of(f"Bearer {token}") == "tokenInvalid"
+async def test_it_rejects_what_is_no_token(verifier_fixture: VerifierFixture, token: str) -> None:
+    assert await verifier_fixture.refusal_of(f"Bearer {token}") == "tokenInvalid"
 
 
-async def test_a_header_of_16_kib_is_read_and_a_longer_one_is_refused(world: World) -> None:
-    header = f"Bearer {sign(world.user_claims(), KEY)}"
+async def test_a_header_of_16_kib_is_read_and_a_longer_one_is_refused(verifier_fixture: VerifierFixture) -> None:
+    header = f"Bearer {sign(verifier_fixture.user_claims(), KEY)}"
 
-    assert (await world.verifier.verify(header.ljust(16 * 1024))).id == UUID(USER)
-    assert await world.refusal_of(header.ljust(16 * 1024 + 1)) == "tokenInvalid"
+    assert (await verifier_fixture.verifier.verify(header.ljust(16 * 1024))).id == UUID(USER)
+    assert await verifier_fixture.refusal_of(header.ljust(16 * 1024 + 1)) == "tokenInvalid"
 
 
-async def test_a_token_with_nested_values_is_proven_or_refused_at_any_depth(world: World) -> None:
+async def test_a_token_with_nested_values_is_proven_or_refused_at_any_depth(verifier_fixture: VerifierFixture) -> None:
     """Two parsers read a header, and neither follows it without end."""
     outcomes = set()
     for depth in range(500, 1_100):
         header = b'{"alg": "ES256", "kid": "curve", "x": %s%s}' % (b"[" * depth, b"]" * depth)
-        token = sign_with_header(world.user_claims(), ELLIPTIC_KEY, header)
+        token = sign_with_header(verifier_fixture.user_claims(), ELLIPTIC_KEY, header)
         try:
-            await world.verifier.verify(f"Bearer {token}")
+            await verifier_fixture.verifier.verify(f"Bearer {token}")
         except Unauthenticated as refused:
             outcomes.add(refused.code)
         else:
@@ -193,34 +193,36 @@ async def test_a_token_with_nested_values_is_proven_or_refused_at_any_depth(worl
     assert outcomes == {"proven", "tokenInvalid"}
 
 
-async def test_it_takes_the_scheme_in_either_letter_case(world: World) -> None:
-    assert (await world.verifier.verify(f"bearer {sign(world.user_claims(), KEY)}")).id == UUID(USER)
+async def test_it_takes_the_scheme_in_either_letter_case(verifier_fixture: VerifierFixture) -> None:
+    assert (await verifier_fixture.verifier.verify(f"bearer {sign(verifier_fixture.user_claims(), KEY)}")).id == UUID(
+        USER
+    )
 
 
 @pytest.mark.parametrize("algorithm", ["none", "None", "NONE"])
-async def test_it_rejects_an_unsigned_token(world: World, algorithm: str) -> None:
-    unsigned = f"{encoded({'alg': algorithm, 'kid': 'first'})}.{encoded(world.user_claims())}."
+async def test_it_rejects_an_unsigned_token(verifier_fixture: VerifierFixture, algorithm: str) -> None:
+    unsigned = f"{encoded({'alg': algorithm, 'kid': 'first'})}.{encoded(verifier_fixture.user_claims())}."
 
-    assert await world.refusal_of(f"Bearer {unsigned}") == "tokenInvalid"
-    assert await world.refusal_of(f"Bearer {unsigned}AAAA") == "tokenInvalid"
-    assert world.issuer.fetches == 0
+    assert await verifier_fixture.refusal_of(f"Bearer {unsigned}") == "tokenInvalid"
+    assert await verifier_fixture.refusal_of(f"Bearer {unsigned}AAAA") == "tokenInvalid"
+    assert verifier_fixture.issuer.fetches == 0
 
 
-async def test_it_rejects_a_public_key_used_as_a_shared_secret(world: World) -> None:
+async def test_it_rejects_a_public_key_used_as_a_shared_secret(verifier_fixture: VerifierFixture) -> None:
     secret = KEY.public_key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    head = f"{encoded({'alg': 'HS256', 'typ': 'JWT', 'kid': 'first'})}.{encoded(world.user_claims())}"
+    head = f"{encoded({'alg': 'HS256', 'typ': 'JWT', 'kid': 'first'})}.{encoded(verifier_fixture.user_claims())}"
     code = hmac.HMAC(secret, hashes.SHA256())
     code.update(head.encode())
 
-    assert await world.refusal_of(f"Bearer {head}.{encoded(code.finalize())}") == "tokenInvalid"
+    assert await verifier_fixture.refusal_of(f"Bearer {head}.{encoded(code.finalize())}") == "tokenInvalid"
 
 
-async def test_it_rejects_one_algorithm_with_the_key_of_another(world: World) -> None:
-    assert await world.refusal(world.user_claims(), KEY, kid="curve") == "tokenInvalid"
-    assert await world.refusal(world.user_claims(), ELLIPTIC_KEY, kid="first") == "tokenInvalid"
+async def test_it_rejects_one_algorithm_with_the_key_of_another(verifier_fixture: VerifierFixture) -> None:
+    assert await verifier_fixture.refusal(verifier_fixture.user_claims(), KEY, kid="curve") == "tokenInvalid"
+    assert await verifier_fixture.refusal(verifier_fixture.user_claims(), ELLIPTIC_KEY, kid="first") == "tokenInvalid"
 
 
-async def test_it_rejects_a_key_that_the_token_brings_along(world: World) -> None:
+async def test_it_rejects_a_key_that_the_token_brings_along(verifier_fixture: VerifierFixture) -> None:
     async with run_issuer() as thief:
         thief.keys = [OTHER_KEY]
         brought: dict[str, object] = {
@@ -229,15 +231,18 @@ async def test_it_rejects_a_key_that_the_token_brings_along(world: World) -> Non
             "jwk": OTHER_KEY.as_dict(private=False),
         }
 
-        assert await world.refusal(world.user_claims(), OTHER_KEY, **brought) == "tokenInvalid"
-        assert await world.refusal(world.user_claims(), OTHER_KEY, **brought, kid="first") == "tokenInvalid"
+        assert await verifier_fixture.refusal(verifier_fixture.user_claims(), OTHER_KEY, **brought) == "tokenInvalid"
+        assert (
+            await verifier_fixture.refusal(verifier_fixture.user_claims(), OTHER_KEY, **brought, kid="first")
+            == "tokenInvalid"
+        )
         assert not thief.asked
 
 
-async def test_it_ignores_what_a_token_brings_along(world: World) -> None:
+async def test_it_ignores_what_a_token_brings_along(verifier_fixture: VerifierFixture) -> None:
     header: dict[str, object] = {"jku": 7, "x5u": "nonsense", "jwk": "nonsense", "x5c": ["A" * 3000]}
 
-    assert (await world.verify(world.user_claims(), KEY, **header)).id == UUID(USER)
+    assert (await verifier_fixture.verify(verifier_fixture.user_claims(), KEY, **header)).id == UUID(USER)
 
 
 @pytest.mark.parametrize(
@@ -253,79 +258,85 @@ async def test_it_ignores_what_a_token_brings_along(world: World) -> None:
         {"kid": ""},
     ],
 )
-async def test_it_rejects_headers_that_it_does_not_understand(world: World, header: dict[str, object]) -> None:
-    assert await world.refusal(world.user_claims(), KEY, **header) == "tokenInvalid"
+async def test_it_rejects_headers_that_it_does_not_understand(
+    verifier_fixture: VerifierFixture, header: dict[str, object]
+) -> None:
+    assert await verifier_fixture.refusal(verifier_fixture.user_claims(), KEY, **header) == "tokenInvalid"
 
 
 @pytest.mark.parametrize("typ", [None, "JWT", "at+jwt", "application/at+jwt"])
-async def test_it_takes_the_usual_types(world: World, typ: str | None) -> None:
-    assert (await world.verify(world.user_claims(), KEY, typ=typ)).id == UUID(USER)
+async def test_it_takes_the_usual_types(verifier_fixture: VerifierFixture, typ: str | None) -> None:
+    assert (await verifier_fixture.verify(verifier_fixture.user_claims(), KEY, typ=typ)).id == UUID(USER)
 
 
-async def test_it_rejects_a_changed_token(world: World) -> None:
-    header, _, signature = sign(world.user_claims(), KEY).split(".")
-    better = encoded(world.user_claims(scp="admin/Config.ReadWrite.All"))
+async def test_it_rejects_a_changed_token(verifier_fixture: VerifierFixture) -> None:
+    header, _, signature = sign(verifier_fixture.user_claims(), KEY).split(".")
+    better = encoded(verifier_fixture.user_claims(scp="admin/Config.ReadWrite.All"))
 
-    assert await world.refusal_of(f"Bearer {header}.{better}.{signature}") == "tokenInvalid"
+    assert await verifier_fixture.refusal_of(f"Bearer {header}.{better}.{signature}") == "tokenInvalid"
 
 
 @pytest.mark.parametrize("signature", ["A", "AA", "A" * 86, "A" * 342, "_" * 86, "_" * 342])
 @pytest.mark.parametrize("key", [KEY, ELLIPTIC_KEY])
-async def test_it_rejects_a_made_up_signature(world: World, key: RSAKey | ECKey, signature: str) -> None:
-    signed, _, _ = sign(world.user_claims(), key).rpartition(".")
+async def test_it_rejects_a_made_up_signature(
+    verifier_fixture: VerifierFixture, key: RSAKey | ECKey, signature: str
+) -> None:
+    signed, _, _ = sign(verifier_fixture.user_claims(), key).rpartition(".")
 
-    assert await world.refusal_of(f"Bearer {signed}.{signature}") == "tokenInvalid"
-
-
-async def test_without_a_key_id_no_issuer_is_asked(world: World) -> None:
-    assert await world.refusal(world.user_claims(), kid=None) == "tokenInvalid"
-    assert not world.issuer.asked
+    assert await verifier_fixture.refusal_of(f"Bearer {signed}.{signature}") == "tokenInvalid"
 
 
-async def test_it_rejects_a_foreign_issuer(world: World) -> None:
+async def test_without_a_key_id_no_issuer_is_asked(verifier_fixture: VerifierFixture) -> None:
+    assert await verifier_fixture.refusal(verifier_fixture.user_claims(), kid=None) == "tokenInvalid"
+    assert not verifier_fixture.issuer.asked
+
+
+async def test_it_rejects_a_foreign_issuer(verifier_fixture: VerifierFixture) -> None:
     async with run_issuer() as foreign:
         foreign.keys = [KEY]
 
-        assert await world.refusal(world.user_claims(iss=foreign.address)) == "tokenInvalid"
+        assert await verifier_fixture.refusal(verifier_fixture.user_claims(iss=foreign.address)) == "tokenInvalid"
         assert not foreign.asked
 
 
 @pytest.mark.parametrize("tid", ["e57a7e00-0000-4000-8000-000000000002", "", 7])
-async def test_it_rejects_a_foreign_tenant_of_a_known_issuer(world: World, tid: object) -> None:
-    assert await world.refusal(world.user_claims(tid=tid)) == "tokenInvalid"
+async def test_it_rejects_a_foreign_tenant_of_a_known_issuer(verifier_fixture: VerifierFixture, tid: object) -> None:
+    assert await verifier_fixture.refusal(verifier_fixture.user_claims(tid=tid)) == "tokenInvalid"
 
 
-async def test_it_handles_an_issuer_that_leaves_the_tenant_out(world: World) -> None:
-    assert (await world.verify(world.user_claims(tid=None))).tenant_id == TENANT
+async def test_it_handles_an_issuer_that_leaves_the_tenant_out(verifier_fixture: VerifierFixture) -> None:
+    assert (await verifier_fixture.verify(verifier_fixture.user_claims(tid=None))).tenant_id == TENANT
 
 
 @pytest.mark.parametrize("given", ["another issuer", "another tid", "no tid"])
-async def test_it_rejects_a_registration_that_is_not_the_one_asked_for(world: World, given: str) -> None:
+async def test_it_rejects_a_registration_that_is_not_the_one_asked_for(
+    verifier_fixture: VerifierFixture, given: str
+) -> None:
     async def find_issuer(issuer: str, _: str | None) -> RegisteredIssuer:
         tid = {"another tid": "other", "no tid": None}.get(given, TID)
         return RegisteredIssuer(TENANT, issuer + "/x" if given == "another issuer" else issuer, tid, {})
 
-    verifier = Verifier(API_AUDIENCES, find_issuer, world.keys, world.clock)
+    verifier = Verifier(API_AUDIENCES, find_issuer, verifier_fixture.keys, verifier_fixture.clock)
 
     with pytest.raises(Unauthenticated):
-        await verifier.verify(f"Bearer {sign(world.user_claims(), KEY)}")
+        await verifier.verify(f"Bearer {sign(verifier_fixture.user_claims(), KEY)}")
 
 
-async def test_it_rejects_a_token_that_has_expired(world: World) -> None:
-    claims = world.user_claims()
-    world.now = START + timedelta(hours=1, seconds=59)
-    assert (await world.verify(claims)).id == UUID(USER)
+async def test_it_rejects_a_token_that_has_expired(verifier_fixture: VerifierFixture) -> None:
+    claims = verifier_fixture.user_claims()
+    verifier_fixture.now = START + timedelta(hours=1, seconds=59)
+    assert (await verifier_fixture.verify(claims)).id == UUID(USER)
 
-    world.now = START + timedelta(hours=1, seconds=60)
-    assert await world.refusal(claims) == "tokenExpired"
+    verifier_fixture.now = START + timedelta(hours=1, seconds=60)
+    assert await verifier_fixture.refusal(claims) == "tokenExpired"
 
 
-async def test_it_rejects_a_token_that_is_not_valid_yet(world: World) -> None:
-    claims = world.user_claims(nbf=(START + timedelta(seconds=61)).timestamp())
+async def test_it_rejects_a_token_that_is_not_valid_yet(verifier_fixture: VerifierFixture) -> None:
+    claims = verifier_fixture.user_claims(nbf=(START + timedelta(seconds=61)).timestamp())
 
-    assert await world.refusal(claims) == "tokenInvalid"
-    world.now = START + timedelta(seconds=1)
-    assert (await world.verify(claims)).id == UUID(USER)
+    assert await verifier_fixture.refusal(claims) == "tokenInvalid"
+    verifier_fixture.now = START + timedelta(seconds=1)
+    assert (await verifier_fixture.verify(claims)).id == UUID(USER)
 
 
 @pytest.mark.parametrize(
@@ -353,20 +364,24 @@ async def test_it_rejects_a_token_that_is_not_valid_yet(world: World) -> None:
         {"azp": None},
     ],
 )
-async def test_it_rejects_claims_that_are_missing_or_mistyped(world: World, changes: Claims) -> None:
-    assert await world.refusal(world.user_claims(**changes)) in ("tokenInvalid", "tokenExpired")
+async def test_it_rejects_claims_that_are_missing_or_mistyped(
+    verifier_fixture: VerifierFixture, changes: Claims
+) -> None:
+    assert await verifier_fixture.refusal(verifier_fixture.user_claims(**changes)) in ("tokenInvalid", "tokenExpired")
 
 
 @pytest.mark.parametrize("name", ["iss", "tid", "azp", "appid", "client_id"])
 @pytest.mark.parametrize("character", ["\x00", "\n", "\x9f"])
-async def test_it_rejects_control_characters_before_anybody_is_asked(world: World, name: str, character: str) -> None:
+async def test_it_rejects_control_characters_before_anybody_is_asked(
+    verifier_fixture: VerifierFixture, name: str, character: str
+) -> None:
     """They are asked of the database and kept in rows, and no text of it can have a NUL."""
-    assert await world.refusal(world.user_claims(**{name: f"x{character}"})) == "tokenInvalid"
-    assert world.lookups == 0
+    assert await verifier_fixture.refusal(verifier_fixture.user_claims(**{name: f"x{character}"})) == "tokenInvalid"
+    assert verifier_fixture.lookups == 0
 
 
-async def test_it_rejects_a_null_where_a_claim_should_be(world: World) -> None:
-    assert await world.refusal({**world.user_claims(), "scp": None}) == "tokenInvalid"
+async def test_it_rejects_a_null_where_a_claim_should_be(verifier_fixture: VerifierFixture) -> None:
+    assert await verifier_fixture.refusal({**verifier_fixture.user_claims(), "scp": None}) == "tokenInvalid"
 
 
 @pytest.mark.parametrize(
@@ -402,13 +417,15 @@ async def test_it_rejects_a_null_where_a_claim_should_be(world: World) -> None:
         ({"scp": None, "idtyp": None, "sub": None}, None),
     ],
 )
-async def test_it_tells_users_from_applications(world: World, changes: Claims, expected: ActorType | None) -> None:
-    claims = world.user_claims(**changes)
+async def test_it_tells_users_from_applications(
+    verifier_fixture: VerifierFixture, changes: Claims, expected: ActorType | None
+) -> None:
+    claims = verifier_fixture.user_claims(**changes)
 
     if expected is None:
-        assert await world.refusal(claims) == "tokenInvalid"
+        assert await verifier_fixture.refusal(claims) == "tokenInvalid"
     else:
-        assert (await world.verify(claims)).type is expected
+        assert (await verifier_fixture.verify(claims)).type is expected
 
 
 @pytest.mark.parametrize(
@@ -431,30 +448,34 @@ async def test_it_tells_users_from_applications(world: World, changes: Claims, e
         pytest.param({"preferred_username": f"Service-Account-{CLIENT}"}, id="service account as a user"),
     ],
 )
-async def test_it_rejects_a_token_that_contradicts_itself(world: World, changes: Claims) -> None:
+async def test_it_rejects_a_token_that_contradicts_itself(verifier_fixture: VerifierFixture, changes: Claims) -> None:
     with capture_logs() as logs:
-        assert await world.refusal(world.user_claims(**changes)) == "tokenInvalid"
-        assert await world.refusal(world.user_claims(**changes)) == "tokenInvalid"
+        assert await verifier_fixture.refusal(verifier_fixture.user_claims(**changes)) == "tokenInvalid"
+        assert await verifier_fixture.refusal(verifier_fixture.user_claims(**changes)) == "tokenInvalid"
 
     assert [line["event"] for line in logs] == ["token contradicts itself"]
-    assert (logs[0]["issuer"], logs[0]["client"]) == (world.issuer.address, CLIENT)
+    assert (logs[0]["issuer"], logs[0]["client"]) == (verifier_fixture.issuer.address, CLIENT)
 
 
-async def test_a_contradiction_is_logged_again_after_a_minute(world: World) -> None:
-    claims = world.user_claims(idtyp="app", sid="5f1c")
+async def test_a_contradiction_is_logged_again_after_a_minute(verifier_fixture: VerifierFixture) -> None:
+    claims = verifier_fixture.user_claims(idtyp="app", sid="5f1c")
     with capture_logs() as logs:
-        await world.refusal(claims)
-        world.now = START + timedelta(seconds=60)
-        await world.refusal(claims)
+        await verifier_fixture.refusal(claims)
+        verifier_fixture.now = START + timedelta(seconds=60)
+        await verifier_fixture.refusal(claims)
 
     assert len(logs) == 2
 
 
-async def test_a_thousand_clients_that_contradict_themselves_are_known_at_a_time(world: World) -> None:
+async def test_a_thousand_clients_that_contradict_themselves_are_known_at_a_time(
+    verifier_fixture: VerifierFixture,
+) -> None:
     async def lines(*clients: int) -> int:
         with capture_logs() as logs:
             for client in clients:
-                await world.refusal(world.user_claims(idtyp="app", sid="5f1c", azp=str(client)), ELLIPTIC_KEY)
+                await verifier_fixture.refusal(
+                    verifier_fixture.user_claims(idtyp="app", sid="5f1c", azp=str(client)), ELLIPTIC_KEY
+                )
         return len(logs)
 
     assert await lines(*range(1_000)) == 1_000
@@ -466,16 +487,25 @@ async def test_a_thousand_clients_that_contradict_themselves_are_known_at_a_time
     assert await lines(1) == 1
 
 
-async def test_a_forged_contradiction_is_not_logged(world: World) -> None:
+async def test_a_forged_contradiction_is_not_logged(verifier_fixture: VerifierFixture) -> None:
     with capture_logs() as logs:
-        assert await world.refusal(world.user_claims(idtyp="app", sid="5f1c"), OTHER_KEY, kid="first") == "tokenInvalid"
+        assert (
+            await verifier_fixture.refusal(
+                verifier_fixture.user_claims(idtyp="app", sid="5f1c"), OTHER_KEY, kid="first"
+            )
+            == "tokenInvalid"
+        )
 
     assert logs == []
 
 
-async def test_an_application_whose_client_id_is_no_uuid_has_an_id_of_its_own(world: World) -> None:
+async def test_an_application_whose_client_id_is_no_uuid_has_an_id_of_its_own(
+    verifier_fixture: VerifierFixture,
+) -> None:
     first, again, second = [
-        await world.verify(world.application_claims(oid=None, idtyp=None, sub=client, azp=None, cid=client, iat=number))
+        await verifier_fixture.verify(
+            verifier_fixture.application_claims(oid=None, idtyp=None, sub=client, azp=None, cid=client, iat=number)
+        )
         for number, client in enumerate(("0oaautomation", "0oaautomation", "0oaanother"))
     ]
 
@@ -484,38 +514,53 @@ async def test_an_application_whose_client_id_is_no_uuid_has_an_id_of_its_own(wo
     assert first.id != second.id
 
 
-async def test_a_subject_that_is_no_uuid_is_refused_for_a_user_and_for_a_service_account(world: World) -> None:
-    assert await world.refusal(world.user_claims(oid=None, sub="ada@estate.example")) == "tokenInvalid"
-    assert await world.refusal(world.application_claims(oid=None, sub="f:1:automation")) == "tokenInvalid"
+async def test_a_subject_that_is_no_uuid_is_refused_for_a_user_and_for_a_service_account(
+    verifier_fixture: VerifierFixture,
+) -> None:
+    assert (
+        await verifier_fixture.refusal(verifier_fixture.user_claims(oid=None, sub="ada@estate.example"))
+        == "tokenInvalid"
+    )
+    assert (
+        await verifier_fixture.refusal(verifier_fixture.application_claims(oid=None, sub="f:1:automation"))
+        == "tokenInvalid"
+    )
 
 
-async def test_roles_of_a_user_and_scopes_of_an_application_count_for_nothing(world: World) -> None:
-    user = await world.verify(world.user_claims(roles=["admin/Config.ReadWrite.All"]))
-    odd = await world.verify(world.user_claims(roles={"admin": "yes"}))
-    application = await world.verify(world.application_claims(roles=None, scp="admin/Mail.Manage.ReadWrite.All"))
+async def test_roles_of_a_user_and_scopes_of_an_application_count_for_nothing(
+    verifier_fixture: VerifierFixture,
+) -> None:
+    user = await verifier_fixture.verify(verifier_fixture.user_claims(roles=["admin/Config.ReadWrite.All"]))
+    odd = await verifier_fixture.verify(verifier_fixture.user_claims(roles={"admin": "yes"}))
+    application = await verifier_fixture.verify(
+        verifier_fixture.application_claims(roles=None, scp="admin/Mail.Manage.ReadWrite.All")
+    )
 
     assert user.permissions == odd.permissions == {f"{MAIN}/collab/App.ReadWrite.All"}
     assert application.permissions == frozenset()
 
 
-async def test_it_rejects_roles_that_are_no_list(world: World) -> None:
-    assert await world.refusal(world.application_claims(roles="admin/Mail.Manage.ReadWrite.All")) == "tokenInvalid"
-    assert await world.refusal(world.application_claims(roles=[1])) == "tokenInvalid"
+async def test_it_rejects_roles_that_are_no_list(verifier_fixture: VerifierFixture) -> None:
+    assert (
+        await verifier_fixture.refusal(verifier_fixture.application_claims(roles="admin/Mail.Manage.ReadWrite.All"))
+        == "tokenInvalid"
+    )
+    assert await verifier_fixture.refusal(verifier_fixture.application_claims(roles=[1])) == "tokenInvalid"
 
 
 @pytest.mark.parametrize("name", ["azp", "appid", "client_id"])
-async def test_it_finds_the_client_in_each_of_its_claims(world: World, name: str) -> None:
-    caller = await world.verify(world.user_claims(**{"azp": None, name: "cli"}))
+async def test_it_finds_the_client_in_each_of_its_claims(verifier_fixture: VerifierFixture, name: str) -> None:
+    caller = await verifier_fixture.verify(verifier_fixture.user_claims(**{"azp": None, name: "cli"}))
 
     assert caller.client_id == "cli"
 
 
-async def test_it_handles_an_application_that_is_its_own_client(world: World) -> None:
-    assert (await world.verify(world.application_claims(azp=None))).client_id == CLIENT
+async def test_it_handles_an_application_that_is_its_own_client(verifier_fixture: VerifierFixture) -> None:
+    assert (await verifier_fixture.verify(verifier_fixture.application_claims(azp=None))).client_id == CLIENT
 
 
-async def test_it_takes_the_subject_for_an_object_id(world: World) -> None:
-    assert (await world.verify(world.user_claims(oid=None, sub=USER.upper()))).id == UUID(USER)
+async def test_it_takes_the_subject_for_an_object_id(verifier_fixture: VerifierFixture) -> None:
+    assert (await verifier_fixture.verify(verifier_fixture.user_claims(oid=None, sub=USER.upper()))).id == UUID(USER)
 
 
 @pytest.mark.parametrize(
@@ -544,9 +589,11 @@ async def test_it_takes_the_subject_for_an_object_id(world: World) -> None:
         (MAIN, "HTTPS://API.EXAMPLE/collab/App.ReadWrite.All", set()),
     ],
 )
-async def test_it_makes_names_absolute(world: World, audience: str, names: str, expected: set[str]) -> None:
-    user = await world.verify(world.user_claims(aud=audience, scp=names))
-    application = await world.verify(world.application_claims(aud=audience, roles=names.split()))
+async def test_it_makes_names_absolute(
+    verifier_fixture: VerifierFixture, audience: str, names: str, expected: set[str]
+) -> None:
+    user = await verifier_fixture.verify(verifier_fixture.user_claims(aud=audience, scp=names))
+    application = await verifier_fixture.verify(verifier_fixture.application_claims(aud=audience, roles=names.split()))
 
     assert user.permissions == application.permissions == expected
 
@@ -555,78 +602,84 @@ async def test_it_makes_names_absolute(world: World, audience: str, names: str, 
     "audience",
     [GRAPH, f"{MAIN}/", f"{MAIN}/graph", f"{MAIN}/collab/", "https://API.example", "", CLIENT, [], [GRAPH], [""]],
 )
-async def test_it_rejects_an_unknown_audience(world: World, audience: object) -> None:
-    assert await world.refusal(world.user_claims(aud=audience)) == "audienceUnknown"
+async def test_it_rejects_an_unknown_audience(verifier_fixture: VerifierFixture, audience: object) -> None:
+    assert await verifier_fixture.refusal(verifier_fixture.user_claims(aud=audience)) == "audienceUnknown"
 
 
-async def test_it_handles_an_audience_that_is_an_identifier(world: World) -> None:
-    world.audiences = {CLIENT: f"{MAIN}/collab"}
+async def test_it_handles_an_audience_that_is_an_identifier(verifier_fixture: VerifierFixture) -> None:
+    verifier_fixture.audiences = {CLIENT: f"{MAIN}/collab"}
 
-    caller = await world.verify(world.user_claims(aud=CLIENT, scp="App.ReadWrite.All"))
-
-    assert caller.permissions == {f"{MAIN}/collab/App.ReadWrite.All"}
-
-
-async def test_it_rejects_an_identifier_that_stands_for_no_audience_of_ours(world: World) -> None:
-    world.audiences = {CLIENT: GRAPH, "": ""}
-
-    assert await world.refusal(world.user_claims(aud=CLIENT)) == "audienceUnknown"
-    assert await world.refusal(world.user_claims(aud="")) == "audienceUnknown"
-
-
-async def test_it_handles_a_list_of_one_audience(world: World) -> None:
-    world.audiences = {CLIENT: MAIN}
-
-    caller = await world.verify(world.user_claims(aud=[MAIN, CLIENT]))
+    caller = await verifier_fixture.verify(verifier_fixture.user_claims(aud=CLIENT, scp="App.ReadWrite.All"))
 
     assert caller.permissions == {f"{MAIN}/collab/App.ReadWrite.All"}
 
 
-async def test_in_a_token_for_others_as_well_only_absolute_names_count(world: World) -> None:
+async def test_it_rejects_an_identifier_that_stands_for_no_audience_of_ours(verifier_fixture: VerifierFixture) -> None:
+    verifier_fixture.audiences = {CLIENT: GRAPH, "": ""}
+
+    assert await verifier_fixture.refusal(verifier_fixture.user_claims(aud=CLIENT)) == "audienceUnknown"
+    assert await verifier_fixture.refusal(verifier_fixture.user_claims(aud="")) == "audienceUnknown"
+
+
+async def test_it_handles_a_list_of_one_audience(verifier_fixture: VerifierFixture) -> None:
+    verifier_fixture.audiences = {CLIENT: MAIN}
+
+    caller = await verifier_fixture.verify(verifier_fixture.user_claims(aud=[MAIN, CLIENT]))
+
+    assert caller.permissions == {f"{MAIN}/collab/App.ReadWrite.All"}
+
+
+async def test_in_a_token_for_others_as_well_only_absolute_names_count(verifier_fixture: VerifierFixture) -> None:
     names = f"admin/Config.ReadWrite.All {MAIN}/mail/App.ReadWrite.All"
 
-    caller = await world.verify(world.user_claims(aud=[MAIN, "https://other.example"], scp=names))
+    caller = await verifier_fixture.verify(verifier_fixture.user_claims(aud=[MAIN, "https://other.example"], scp=names))
 
     assert caller.permissions == {f"{MAIN}/mail/App.ReadWrite.All"}
 
 
-async def test_it_rejects_a_token_for_several_audiences_of_ours(world: World) -> None:
-    assert await world.refusal(world.user_claims(aud=[MAIN, f"{MAIN}/collab"])) == "audienceUnknown"
+async def test_it_rejects_a_token_for_several_audiences_of_ours(verifier_fixture: VerifierFixture) -> None:
+    assert (
+        await verifier_fixture.refusal(verifier_fixture.user_claims(aud=[MAIN, f"{MAIN}/collab"])) == "audienceUnknown"
+    )
 
 
-async def test_the_directory_has_its_own_audience(world: World) -> None:
-    directory = Verifier(frozenset({GRAPH}), world.find_issuer, world.keys, world.clock)
-    token = f"Bearer {sign(world.user_claims(aud=GRAPH, scp='Group.Read.All'), KEY)}"
+async def test_the_directory_has_its_own_audience(verifier_fixture: VerifierFixture) -> None:
+    directory = Verifier(
+        frozenset({GRAPH}), verifier_fixture.find_issuer, verifier_fixture.keys, verifier_fixture.clock
+    )
+    token = f"Bearer {sign(verifier_fixture.user_claims(aud=GRAPH, scp='Group.Read.All'), KEY)}"
 
     assert (await directory.verify(token)).permissions == {f"{GRAPH}/Group.Read.All"}
-    assert await world.refusal_of(token) == "audienceUnknown"
+    assert await verifier_fixture.refusal_of(token) == "audienceUnknown"
     with pytest.raises(Unauthenticated):
-        await directory.verify(f"Bearer {sign(world.user_claims(), KEY)}")
+        await directory.verify(f"Bearer {sign(verifier_fixture.user_claims(), KEY)}")
 
 
-async def test_a_token_is_proven_once_a_minute(world: World) -> None:
-    token = f"Bearer {sign(world.user_claims(), KEY)}"
+async def test_a_token_is_proven_once_a_minute(verifier_fixture: VerifierFixture) -> None:
+    token = f"Bearer {sign(verifier_fixture.user_claims(), KEY)}"
     for seconds in (0, 30, 59):
-        world.now = START + timedelta(seconds=seconds)
-        await world.verifier.verify(token)
-    assert world.lookups == 1
+        verifier_fixture.now = START + timedelta(seconds=seconds)
+        await verifier_fixture.verifier.verify(token)
+    assert verifier_fixture.lookups == 1
 
-    world.now = START + timedelta(seconds=60)
-    await world.verifier.verify(token)
+    verifier_fixture.now = START + timedelta(seconds=60)
+    await verifier_fixture.verifier.verify(token)
 
-    assert world.lookups == 2
+    assert verifier_fixture.lookups == 2
 
 
-async def test_the_header_that_was_proven_longest_ago_is_forgotten_first(world: World) -> None:
-    verifier = Verifier(API_AUDIENCES, world.find_issuer, world.keys, world.clock, most_remembered=3)
-    token = sign(world.user_claims(), KEY)
+async def test_the_header_that_was_proven_longest_ago_is_forgotten_first(verifier_fixture: VerifierFixture) -> None:
+    verifier = Verifier(
+        API_AUDIENCES, verifier_fixture.find_issuer, verifier_fixture.keys, verifier_fixture.clock, most_remembered=3
+    )
+    token = sign(verifier_fixture.user_claims(), KEY)
 
     async def proofs(*headers: int) -> int:
         """Count the headers that are verified and not cached; their spaces make them different."""
-        before = world.lookups
+        before = verifier_fixture.lookups
         for spaces in headers:
             await verifier.verify(f"Bearer {' ' * spaces}{token}")
-        return world.lookups - before
+        return verifier_fixture.lookups - before
 
     assert await proofs(1, 2, 3) == 3
     assert await proofs(1, 2, 3) == 0
@@ -635,50 +688,50 @@ async def test_the_header_that_was_proven_longest_ago_is_forgotten_first(world: 
     assert await proofs(1) == 1
 
     # Each is proven again after its minute, and is the youngest then.
-    world.now = START + timedelta(seconds=60)
+    verifier_fixture.now = START + timedelta(seconds=60)
     assert await proofs(4) == 1
     assert await proofs(5, 6) == 2
     assert await proofs(4) == 0
 
 
-async def test_a_registration_that_is_gone_is_noticed_within_a_minute(world: World) -> None:
-    token = f"Bearer {sign(world.user_claims(), KEY)}"
-    await world.verifier.verify(token)
+async def test_a_registration_that_is_gone_is_noticed_within_a_minute(verifier_fixture: VerifierFixture) -> None:
+    token = f"Bearer {sign(verifier_fixture.user_claims(), KEY)}"
+    await verifier_fixture.verifier.verify(token)
 
-    world.registered = False
-    world.now = START + timedelta(seconds=60)
+    verifier_fixture.registered = False
+    verifier_fixture.now = START + timedelta(seconds=60)
 
-    assert await world.refusal_of(token) == "tokenInvalid"
-
-
-async def test_a_remembered_token_expires(world: World) -> None:
-    token = f"Bearer {sign(world.user_claims(exp=START.timestamp() - 50), KEY)}"
-    await world.verifier.verify(token)
-
-    world.now = START + timedelta(seconds=10)
-
-    assert await world.refusal_of(token) == "tokenExpired"
+    assert await verifier_fixture.refusal_of(token) == "tokenInvalid"
 
 
-async def test_a_refused_token_is_not_remembered(world: World) -> None:
-    token = f"Bearer {sign(world.user_claims(), KEY)}"
-    world.registered = False
-    assert await world.refusal_of(token) == "tokenInvalid"
+async def test_a_remembered_token_expires(verifier_fixture: VerifierFixture) -> None:
+    token = f"Bearer {sign(verifier_fixture.user_claims(exp=START.timestamp() - 50), KEY)}"
+    await verifier_fixture.verifier.verify(token)
 
-    world.registered = True
+    verifier_fixture.now = START + timedelta(seconds=10)
 
-    assert (await world.verifier.verify(token)).id == UUID(USER)
+    assert await verifier_fixture.refusal_of(token) == "tokenExpired"
 
 
-async def test_a_remembered_token_costs_next_to_nothing(world: World) -> None:
-    token = f"Bearer {sign(world.user_claims(), KEY)}"
-    await world.verifier.verify(token)
+async def test_a_refused_token_is_not_remembered(verifier_fixture: VerifierFixture) -> None:
+    token = f"Bearer {sign(verifier_fixture.user_claims(), KEY)}"
+    verifier_fixture.registered = False
+    assert await verifier_fixture.refusal_of(token) == "tokenInvalid"
+
+    verifier_fixture.registered = True
+
+    assert (await verifier_fixture.verifier.verify(token)).id == UUID(USER)
+
+
+async def test_a_remembered_token_costs_next_to_nothing(verifier_fixture: VerifierFixture) -> None:
+    token = f"Bearer {sign(verifier_fixture.user_claims(), KEY)}"
+    await verifier_fixture.verifier.verify(token)
 
     def verify_often(count: int) -> None:
         for _ in range(count):
             # Nothing is waited for, so the coroutine ends with its first step.
             with suppress(StopIteration):
-                world.verifier.verify(token).send(None)
+                verifier_fixture.verifier.verify(token).send(None)
 
     best = min(timeit.repeat(lambda: verify_often(1000), number=1, repeat=20)) / 1000
 
@@ -686,10 +739,10 @@ async def test_a_remembered_token_costs_next_to_nothing(world: World) -> None:
     assert best < 10e-6
 
 
-async def test_an_issuer_that_cannot_be_asked_is_no_fault_of_the_caller(world: World) -> None:
-    world.issuer.answers["/.well-known/openid-configuration"] = lambda: (500, b"")
+async def test_an_issuer_that_cannot_be_asked_is_no_fault_of_the_caller(verifier_fixture: VerifierFixture) -> None:
+    verifier_fixture.issuer.answers["/.well-known/openid-configuration"] = lambda: (500, b"")
 
     with pytest.raises(Unavailable) as refused:
-        await world.verify(world.user_claims())
+        await verifier_fixture.verify(verifier_fixture.user_claims())
 
     assert refused.value.code == "issuerUnavailable"

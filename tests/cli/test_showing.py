@@ -87,27 +87,27 @@ def test_a_path_that_leads_nowhere_is_nothing() -> None:
 
 
 @pytest.fixture(scope="module")
-def hostile(ada: Shell) -> str:
+def hostile_group(ada: Shell) -> str:
     """A group whose name a terminal and rich could take for something else. The API takes no control characters."""
     name = "[bold]big[/bold] [link=https://evil.example]x[/link] :smile: Zürich"
     ada.done("group", "create", "--template", "Project group", "--display-name", name, "--wait")
     return name
 
 
-def test_markup_in_names_is_text(ada: Shell, hostile: str) -> None:
-    assert hostile in ada.done("request", "list").out
-    assert hostile in ada.done("request", "list", "--json").out
+def test_markup_in_names_is_text(ada: Shell, hostile_group: str) -> None:
+    assert hostile_group in ada.done("request", "list").out
+    assert hostile_group in ada.done("request", "list", "--json").out
 
 
-def test_markup_is_text_on_a_terminal_too(ada: Shell, hostile: str) -> None:
+def test_markup_is_text_on_a_terminal_too(ada: Shell, hostile_group: str) -> None:
     code, shown = on_terminal(ada, ("request", "list", "--kind", "group"), width=200)
 
     assert code == 0
     assert shown.split()[:4] == ["ID", "KIND", "STATE", "NAME"]
-    assert hostile in shown
+    assert hostile_group in shown
 
 
-@pytest.mark.usefixtures("hostile")
+@pytest.mark.usefixtures("hostile_group")
 def test_an_id_is_never_cut_on_a_narrow_terminal(ada: Shell) -> None:
     _, shown = on_terminal(ada, ("request", "list", "--kind", "group"), width=60)
 
@@ -115,7 +115,7 @@ def test_an_id_is_never_cut_on_a_narrow_terminal(ada: Shell) -> None:
     assert all(len(line) <= 60 for line in shown.splitlines())
 
 
-@pytest.mark.usefixtures("hostile")
+@pytest.mark.usefixtures("hostile_group")
 def test_there_is_no_colour_where_none_is_wanted(ada: Shell) -> None:
     wanted = Shell(ada.service, ada.config, {"NO_COLOR": "1"})
     process, raw = raw_terminal(wanted, ("request", "list"), width=200)
@@ -135,7 +135,7 @@ def test_progress_changes_in_place_on_a_terminal(ada: Shell) -> None:
     assert "Create the group: succeeded" in shown
 
 
-@pytest.mark.usefixtures("hostile")
+@pytest.mark.usefixtures("hostile_group")
 def test_whoever_stops_reading_is_not_told_of_it(ada: Shell) -> None:
     with ada.started("request", "list", "--all", "--json") as listing:
         assert listing.process.stdout is not None

@@ -17,7 +17,7 @@ DEFAULT = f"{API}/.default"
 
 
 @pytest.fixture(autouse=True)
-def trusting(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def default_authorities(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove authorities from the environment, which override those of MSAL."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(service.data_dir / "ca.pem"))
 

@@ -64,9 +64,9 @@ def test_it_works(address: str, expected: list[str]) -> None:
 async def test_it_finds_who_answers_and_begins_with_it_the_next_time(
     databases: Databases, other: Callable[[], AbstractContextManager[str]]
 ) -> None:
-    async with reached_by_tcp(databases) as road:
+    async with reached_by_tcp(databases) as proxy:
         with other() as before:
-            hosts = Hosts(address_of(databases, before, road.place))
+            hosts = Hosts(address_of(databases, before, proxy.place))
             first = await hosts.connect()
             begin = time.monotonic()
             second = await hosts.connect()
@@ -86,9 +86,9 @@ async def test_it_rejects_hosts_that_do_not_lead(databases: Databases) -> None:
 
 
 async def test_a_pool_finds_who_answers(databases: Databases) -> None:
-    async with reached_by_tcp(databases) as road:
+    async with reached_by_tcp(databases) as proxy:
         with hanging_host() as before:
-            pool = await open_database(address_of(databases, before, road.place), most=1, name="test")
+            pool = await open_database(address_of(databases, before, proxy.place), most=1, name="test")
             async with pool.statement() as connection:
                 found = await connection.fetchval("SELECT 1")
             await pool.close()
@@ -142,7 +142,7 @@ async def select(pool: Database) -> None:
 
 
 @dataclass(slots=True)
-class Road:
+class HangingProxy:
     """A place on loopback from which everything goes on to the socket of the server, until it hangs."""
 
     socket: str
@@ -167,16 +167,16 @@ class Road:
 
 
 @asynccontextmanager
-async def reached_by_tcp(databases: Databases) -> AsyncIterator[Road]:
+async def reached_by_tcp(databases: Databases) -> AsyncIterator[HangingProxy]:
     """One more way to the server."""
     where = parse_qs(urlsplit(databases.addresses.application).query)
-    road = Road(f"{where['host'][0]}/.s.PGSQL.{where['port'][0]}")
-    road.open.set()
-    async with await asyncio.start_server(road.serve, "127.0.0.1", 0) as server:
-        road.place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        yield road
-        road.open.set()
-        await asyncio.gather(*road.travellers)
+    proxy = HangingProxy(f"{where['host'][0]}/.s.PGSQL.{where['port'][0]}")
+    proxy.open.set()
+    async with await asyncio.start_server(proxy.serve, "127.0.0.1", 0) as server:
+        proxy.place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield proxy
+        proxy.open.set()
+        await asyncio.gather(*proxy.travellers)
 
 
 def address_of(databases: Databases, *places: str, option: str = "") -> str:

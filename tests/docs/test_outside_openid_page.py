@@ -48,7 +48,7 @@ def registered() -> list[Issuer]:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class PageFixture:
     """The check of tokens for who has followed the page, and where its two providers really are."""
 
     addresses: Mapping[str, str]
@@ -61,7 +61,7 @@ class World:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
+async def page_fixture() -> AsyncIterator[PageFixture]:
     async with run_issuer() as many, run_issuer() as one:
         many.keys.append(KEY)
         one.keys.append(KEY)
@@ -73,12 +73,12 @@ async def world() -> AsyncIterator[World]:
             return next((each for each in known if (each.issuer, each.tid) == (issuer, tid)), None)
 
         keys = IssuerKeys(lambda: NOW)
-        yield World(addresses, Verifier(api_audiences(ScopePrefixes(PREFIX, PREFIX)), find, keys, lambda: NOW))
+        yield PageFixture(addresses, Verifier(api_audiences(ScopePrefixes(PREFIX, PREFIX)), find, keys, lambda: NOW))
         await keys.close()
 
 
-async def test_it_works_with_the_tokens_of_the_page(world: World) -> None:
-    of_person, by_the_standards, of_program = [await world.verify(token) for token in tokens()]
+async def test_it_works_with_the_tokens_of_the_page(page_fixture: PageFixture) -> None:
+    of_person, by_the_standards, of_program = [await page_fixture.verify(token) for token in tokens()]
 
     for caller in (of_person, by_the_standards):
         assert (caller.type, caller.client_id) == (ActorType.USER, "portal")
@@ -88,14 +88,15 @@ async def test_it_works_with_the_tokens_of_the_page(world: World) -> None:
     assert of_program.permissions == {f"{PREFIX}/admin/Mail.Manage.ReadWrite.All"}
 
 
-async def test_both_ways_to_register_give_the_same_names(world: World) -> None:
+async def test_both_ways_to_register_give_the_same_names(page_fixture: PageFixture) -> None:
     person = tokens()[1]
     lines = [
         re.findall(r"`([^`]+)`", "|".join(row)) for row in rows(section(PAGE, "## 2. Register the API at the provider"))
     ]
 
     whole, part = [
-        (await world.verify(person | {"aud": resource, "scope": name})).permissions for resource, name, *_ in lines[:2]
+        (await page_fixture.verify(person | {"aud": resource, "scope": name})).permissions
+        for resource, name, *_ in lines[:2]
     ]
     named_by_the_rest = {name for _, *names, _ in lines[2:] for name in names}
 
@@ -114,7 +115,7 @@ def test_it_names_every_claim_that_is_read() -> None:
     assert header == set(Header.__struct_fields__) - {"crit", "b64"}
 
 
-async def test_the_refusals_are_those_that_it_says(world: World) -> None:
+async def test_the_refusals_are_those_that_it_says(page_fixture: PageFixture) -> None:
     person, *_ = tokens()
     wrong: list[tuple[Token, RSAKey, dict[str, object]]] = [
         (person | {"tid": None}, KEY, {}),
@@ -128,9 +129,9 @@ async def test_the_refusals_are_those_that_it_says(world: World) -> None:
         (person, KEY, {"alg": "HS256"}),
     ]
 
-    told = [await refusal(world, *each) for each in wrong]
-    told.append(await refusal_of(world, "opaque"))
-    told.append(await refusal(world, person | {"iss": "https://away.green.example"}, KEY, {}))
+    told = [await refusal(page_fixture, *each) for each in wrong]
+    told.append(await refusal_of(page_fixture, "opaque"))
+    told.append(await refusal(page_fixture, person | {"iss": "https://away.green.example"}, KEY, {}))
 
     table = [row for row in rows(section(PAGE, "## When it does not work")) if row[1]]
     assert named(section(PAGE, "## When it does not work"))[: len(told)] == [code for code, _ in told]
@@ -138,15 +139,15 @@ async def test_the_refusals_are_those_that_it_says(world: World) -> None:
         assert detail.startswith(row[1])
 
 
-async def refusal(world: World, token: Token, key: RSAKey, header: dict[str, object]) -> tuple[str, str]:
+async def refusal(page_fixture: PageFixture, token: Token, key: RSAKey, header: dict[str, object]) -> tuple[str, str]:
     with pytest.raises((Unauthenticated, Unavailable)) as refused:
-        await world.verify(token, key, **header)
+        await page_fixture.verify(token, key, **header)
     return told_by(refused.value)
 
 
-async def refusal_of(world: World, text: str) -> tuple[str, str]:
+async def refusal_of(page_fixture: PageFixture, text: str) -> tuple[str, str]:
     with pytest.raises(Unauthenticated) as refused:
-        await world.verifier.verify(f"Bearer {text}")
+        await page_fixture.verifier.verify(f"Bearer {text}")
     return told_by(refused.value)
 
 

@@ -29,7 +29,7 @@ from chamberlain.webhooks.rules import (
 from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, TIMEOUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
 from chamberlain.webhooks.wire import Attempt, Delivery
 from tests.docs.pages import REFERENCE, named, rows, section
-from tests.webhooks.fake_webhook_receiver import receiving
+from tests.webhooks.fake_webhook_receiver import run_webhook_receiver
 
 PAGE = REFERENCE / "webhooks.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ UNITS: Mapping[str, timedelta] = {
 async def test_it_works_for_every_header_that_is_sent() -> None:
     secret = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
     trace_id = TraceId("4bf92f3577b34da6a3ce929d0e0e4736")
-    async with receiving() as receiver:
+    async with run_webhook_receiver() as webhook_receiver:
         sender = Sender(
             resolve=Resolver(),
             allowed_networks=[ip_network("127.0.0.0/8")],
@@ -53,10 +53,10 @@ async def test_it_works_for_every_header_that_is_sent() -> None:
             trust=ssl.create_default_context(),
             now=lambda: NOW,
         )
-        await sender.send(WebhookCall(receiver.address, EventId(SOME), b"{}", (secret,), trace_id))
+        await sender.send(WebhookCall(webhook_receiver.address, EventId(SOME), b"{}", (secret,), trace_id))
         await sender.close()
 
-    (received,) = receiver.received
+    (received,) = webhook_receiver.received
     documented = [row[0].strip("`") for row in rows(section(PAGE, "## The call"))]
     assert set(received.headers) == {name for name in documented if name not in payload()}
     assert [name for name in documented if name in payload()] == list(payload())

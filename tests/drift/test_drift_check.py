@@ -519,7 +519,7 @@ async def test_what_was_cut_short_anywhere_is_made_up_for(drift: DriftFixture) -
 
 
 @dataclass
-class Overtaken:
+class ConcurrentAssignmentGuests:
     """A guests port of a directory during whose work an assignment changes."""
 
     guests: Guests
@@ -552,7 +552,7 @@ async def test_what_is_assigned_anew_meanwhile_is_not_held_against_the_directory
             await guest_rules.assign(templateId=str(PARTNERS))
             await guest_rules.work()
 
-    drift.jobs = replace(drift.jobs, guests=Overtaken(guest_rules.guests, assign))
+    drift.jobs = replace(drift.jobs, guests=ConcurrentAssignmentGuests(guest_rules.guests, assign))
     await drift.check_all()
 
     # The repair was of what is not assigned any more; the page was looked at once more.
@@ -662,7 +662,7 @@ async def test_it_handles_a_group_that_two_requests_name(drift: DriftFixture) ->
 
 
 @dataclass
-class TiringDirectory(FaultyDirectory):
+class ThrottlingDirectory(FaultyDirectory):
     """A directory that asks to wait after so many looks at groups."""
 
     looks: int = 0
@@ -678,7 +678,7 @@ async def test_groups_with_many_members_end_a_page(drift: DriftFixture) -> None:
     for place in range(5):
         await drift.group(displayName=f"Apollo {place}")
     await drift.change("UPDATE directory.groups SET display_name = 'X' WHERE display_name LIKE 'Apollo%'")
-    tired = TiringDirectory(drift.estate.directory, looks=2)
+    tired = ThrottlingDirectory(drift.estate.directory, looks=2)
     check = replace(drift.jobs, batch_size=2, max_people=1, directory=tired)
     await check.begin(TRACE)
     await drift.run_due(check)

@@ -90,7 +90,7 @@ async def test_a_refusal_is_no_repair_that_did_not_hold(drift: DriftFixture) -> 
 
 
 @dataclass
-class Refusing(FaultyDirectory):
+class PermissionRefusingDirectory(FaultyDirectory):
     """A directory that refuses everything that is asked together with permissions."""
 
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
@@ -106,7 +106,7 @@ async def test_a_refusal_of_one_property_stops_no_other(drift: DriftFixture) -> 
     await drift.change(MOVE)
     await drift.change("DELETE FROM directory.mailbox_permissions")
     await drift.change("UPDATE directory.mailboxes SET is_hidden = false")
-    drift.jobs = replace(drift.jobs, directory=Refusing(drift.estate.directory))
+    drift.jobs = replace(drift.jobs, directory=PermissionRefusingDirectory(drift.estate.directory))
 
     await drift.check_all()
 
@@ -184,7 +184,7 @@ async def test_a_mailbox_that_is_hidden_for_a_night_keeps_what_is_known_of_its_r
     await drift.check_all()
     await drift.change(BACK)
     check = drift.jobs
-    drift.jobs = replace(check, directory=Blind(drift.estate.directory))
+    drift.jobs = replace(check, directory=EmptyDirectory(drift.estate.directory))
     later(drift.estate, days=1)
     await drift.check_all()
     drift.jobs = check
@@ -227,7 +227,7 @@ async def test_what_a_directory_shows_late_is_on_record_when_it_does(drift: Drif
     assert len(await drift.repairs()) == 1
 
 
-class Blind(FaultyDirectory):
+class EmptyDirectory(FaultyDirectory):
     """A directory that shows no mailbox."""
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
@@ -235,7 +235,7 @@ class Blind(FaultyDirectory):
 
 
 @dataclass
-class Watched(FaultyDirectory):
+class ConcurrentChangeDirectory(FaultyDirectory):
     """A directory that runs an action during a read."""
 
     act: Callable[[], Awaitable[None]] | None = None
@@ -257,7 +257,7 @@ async def test_what_is_accepted_while_things_are_looked_at_is_left_as_it_is(drif
     async def accept() -> None:
         await drift.accept("drift", "city")
 
-    drift.jobs = replace(drift.jobs, directory=Watched(drift.estate.directory, act=accept))
+    drift.jobs = replace(drift.jobs, directory=ConcurrentChangeDirectory(drift.estate.directory, act=accept))
     await drift.check_all()
 
     assert await drift.findings() == [("drift", FindingState.ACCEPTED, "city"), ("drift", REPAIRED, "hideFromGAL")]

@@ -47,7 +47,7 @@ def names(found: FeedPage[EventRecord]) -> list[str]:
 
 
 @pytest.fixture
-async def beside(databases: Databases) -> AsyncIterator[Database]:
+async def reader_database(databases: Databases) -> AsyncIterator[Database]:
     """Connections of readers, who do not wait for one of a writer."""
     database = await open_database(databases.addresses.application, most=4, name="test readers")
     yield database
@@ -231,7 +231,7 @@ class Writers:
 
 
 async def test_it_misses_nothing_while_ten_writers_commit_in_mixed_order(
-    databases: Databases, beside: Database
+    databases: Databases, reader_database: Database
 ) -> None:
     writers, turns = 10, 30
     many = Writers(databases.application, Random(20261120))  # noqa: S311 - chance that can be repeated.
@@ -241,10 +241,10 @@ async def test_it_misses_nothing_while_ten_writers_commit_in_mixed_order(
         """Go on from page to page, until everybody is done and there is nothing more."""
         found: list[str] = []
         # A page that was asked for before everybody was done may lack what came last.
-        is_over, page = done.is_set(), await read(beside, limit=limit)
+        is_over, page = done.is_set(), await read(reader_database, limit=limit)
         while page.items or not is_over:
             found += names(page)
-            is_over, page = done.is_set(), await read(beside, page.next, limit=limit)
+            is_over, page = done.is_set(), await read(reader_database, page.next, limit=limit)
         return found
 
     followers = [asyncio.create_task(follow(limit)) for limit in (1, 7, 200)]

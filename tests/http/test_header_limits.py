@@ -22,7 +22,7 @@ CHUNKED = HEAD.replace(b"Content-Length: 2", b"Transfer-Encoding: chunked")
 UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nHost"
 
 
-class Hasty(ServerProtocol):
+class ShortTimeoutProtocol(ServerProtocol):
     """Waits no longer than a test does."""
 
     head_seconds = 0.2
@@ -128,7 +128,7 @@ async def test_it_rejects_a_longer_one_over_tls(tmp_path: Path) -> None:
     trusting = ssl.create_default_context(cadata=certificate.authority_pem)
     tls = (certificate.context, trusting)
 
-    async with served(never, protocol=Hasty, tls=tls) as talk, saying(talk, BEGIN + b"a" * LIMIT * 20):
+    async with served(never, protocol=ShortTimeoutProtocol, tls=tls) as talk, saying(talk, BEGIN + b"a" * LIMIT * 20):
         said = await until_the_end(talk)
 
     assert said.count(b"HTTP/1.1 431 ") == said.count(b"HTTP/1.1") == 1
@@ -154,7 +154,7 @@ async def test_a_body_of_any_length_is_none_of_its_business() -> None:
 @pytest.mark.parametrize("begin", [b"2\r\nhi\r\n0\r\nX-A: ", b"2\r\nhi\r\n0;", b"2;"])
 @pytest.mark.parametrize("work", [echo, receive_it])
 async def test_it_rejects_what_stands_between_and_behind_chunks_without_end(begin: bytes, work: Work) -> None:
-    async with served(work, protocol=Hasty) as talk, saying(talk, CHUNKED + begin + b"a" * LIMIT * 4):
+    async with served(work, protocol=ShortTimeoutProtocol) as talk, saying(talk, CHUNKED + begin + b"a" * LIMIT * 4):
         said = await until_the_end(talk)
 
     assert b" 431 " not in said
@@ -168,7 +168,7 @@ async def test_a_head_that_is_too_long_is_refused_behind_the_answer_to_the_call_
         await may_end.wait()
         assert whole.answer(202, HEADERS, b"ok")
 
-    async with served(wait, protocol=Hasty) as talk:
+    async with served(wait, protocol=ShortTimeoutProtocol) as talk:
         talk[1].write(HEAD + b"{}")
         await begun.wait()
         async with saying(talk, BEGIN + b"a" * LIMIT * 2):
@@ -182,7 +182,7 @@ async def test_a_head_that_is_too_long_is_refused_behind_the_answer_to_the_call_
 
 @pytest.mark.parametrize("begin", [b"", b"GET", HEAD[:-2], b"\r\n", HEAD + b"{}" + HEAD[:-2]])
 async def test_a_connection_ends_when_the_head_does_not_come(begin: bytes) -> None:
-    async with served(echo, protocol=Hasty, idle_seconds=0.2) as talk:
+    async with served(echo, protocol=ShortTimeoutProtocol, idle_seconds=0.2) as talk:
         talk[1].write(begin)
         said = await until_the_end(talk)
 
@@ -192,7 +192,7 @@ async def test_a_connection_ends_when_the_head_does_not_come(begin: bytes) -> No
 @pytest.mark.parametrize("begin", [b"", HEAD + b"{}"])
 @pytest.mark.parametrize("endless", [b"\r\n", b"X: a\r\n"])
 async def test_a_connection_ends_when_the_head_does_not_end(begin: bytes, endless: bytes) -> None:
-    async with served(echo, protocol=Hasty, idle_seconds=0.2) as talk:
+    async with served(echo, protocol=ShortTimeoutProtocol, idle_seconds=0.2) as talk:
         talk[1].write(begin + (b"GET / HTTP/1.1\r\n" if b"X" in endless else b""))
         async with dripping(talk, endless):
             said = await until_the_end(talk)
@@ -207,11 +207,11 @@ async def test_a_call_that_is_under_way_is_not_ended_by_half_a_head_behind_it() 
         await may_end.wait()
         assert whole.answer(202, HEADERS, b"ok")
 
-    async with served(take_long, protocol=Hasty) as talk:
+    async with served(take_long, protocol=ShortTimeoutProtocol) as talk:
         talk[1].write(HEAD + b"{}")
         await talk[1].drain()
         await say(talk, HEAD[:20], piece=5)
-        asyncio.get_running_loop().call_later(Hasty.head_seconds * 2, may_end.set)
+        asyncio.get_running_loop().call_later(ShortTimeoutProtocol.head_seconds * 2, may_end.set)
 
         assert (await call(*talk))[-1] == b"ok"
         assert (await call(*talk, HEAD[20:] + b"{}"))[-1] == b"ok"
@@ -226,12 +226,12 @@ async def test_an_upgrade_that_is_not_offered_is_ignored(
 ) -> None:
     seen: list[dict[bytes, bytes]] = []
 
-    class Attentive(ServerProtocol):
+    class RecordingProtocol(ServerProtocol):
         def on_headers_complete(self) -> None:
             super().on_headers_complete()
             seen.append(dict(self.scope["headers"]))
 
-    async with served(receive_it if body else echo, protocol=Attentive) as talk:
+    async with served(receive_it if body else echo, protocol=RecordingProtocol) as talk:
         await say(talk, (head.replace(b"Host", UPGRADE) + body) * 2, piece=piece)
         answers = [await call(*talk) for _ in range(2)]
 
@@ -243,12 +243,12 @@ async def test_an_upgrade_that_is_not_offered_is_ignored(
 async def test_what_stands_behind_a_body_is_no_header() -> None:
     seen: list[list[tuple[bytes, bytes]]] = []
 
-    class Attentive(ServerProtocol):
+    class RecordingProtocol(ServerProtocol):
         def on_headers_complete(self) -> None:
             super().on_headers_complete()
             seen.append(self.scope["headers"])  # type: ignore[arg-type]  # It is a list with this server.
 
-    async with served(echo, protocol=Attentive) as talk:
+    async with served(echo, protocol=RecordingProtocol) as talk:
         answer = await call(*talk, CHUNKED + b"2\r\n{}\r\n0\r\nHost: there\r\nAuthorization: Bearer b\r\n\r\n")
 
     assert answer[-1] == b"{}"

@@ -233,7 +233,7 @@ async def test_it_rejects_a_header_with_a_line_break(value: bytes) -> None:
 async def test_a_stop_ends_a_call_whose_body_does_not_come(caplog: pytest.LogCaptureFixture) -> None:
     begun = asyncio.Event()
 
-    class Hasty(ServerProtocol):
+    class ShortTimeoutProtocol(ServerProtocol):
         upload_seconds = 0.05
 
     async def application(_scope: Scope, receive: Receive, _send: Send) -> None:
@@ -242,7 +242,7 @@ async def test_a_stop_ends_a_call_whose_body_does_not_come(caplog: pytest.LogCap
             pass
 
     listening = socket.create_server(("127.0.0.1", 0))
-    server = make_server(Listener(listening, None, application), Connections(), protocol=Hasty)
+    server = make_server(Listener(listening, None, application), Connections(), protocol=ShortTimeoutProtocol)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     reader, writer = await asyncio.open_connection(*listening.getsockname())
     writer.write(HEAD + b"{")

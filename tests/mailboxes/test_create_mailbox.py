@@ -305,7 +305,7 @@ async def test_without_a_mailbox_it_answers_as_usual(
     assert "preference-applied" not in answer.headers
 
 
-class ForgetfulHouse(HttpFixture):
+class UnreadableMailboxes(HttpFixture):
     """One that takes orders and cannot be asked about them."""
 
     async def read_mailbox(self, caller: Caller, mailbox_id: MailboxId) -> MailboxRecord:
@@ -313,7 +313,7 @@ class ForgetfulHouse(HttpFixture):
 
 
 async def test_what_was_accepted_is_not_refused_because_it_cannot_be_read_at_once() -> None:
-    http_fixture = ForgetfulHouse(result=RESULT)
+    http_fixture = UnreadableMailboxes(result=RESULT)
     http_fixture.ended.set()
     transport = httpx2.ASGITransport(app=http_fixture.app())
     headers = {"authorization": "Bearer mail", "prefer": "wait=10"}

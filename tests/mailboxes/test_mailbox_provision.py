@@ -39,7 +39,7 @@ AWAY = TryAgain(timedelta(seconds=10), "The directory does not answer.")
 
 
 @dataclass
-class DyingDirectory(Directory):
+class CrashAfterStepsDirectory(Directory):
     """A directory that brings about so many steps of each work, and then the process is killed."""
 
     directory: Directory
@@ -65,7 +65,7 @@ class DyingDirectory(Directory):
 
 
 @dataclass
-class RefusingDirectory(DyingDirectory):
+class RefusingDirectory(CrashAfterStepsDirectory):
     """A directory that brings about so many steps of each work, and then refuses the next."""
 
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
@@ -264,7 +264,7 @@ def name_of(kind: str, number: int) -> Mapping[str, str]:
 async def ask_and_die(estate: Estate, body: Mapping[str, object], steps: int) -> tuple[MailboxRecord, ObservedMailbox]:
     """A mailbox whose first worker was killed behind so many steps, and that another one has completed."""
     accepted = await estate.ask_mailbox(body)
-    dying = replace(estate.provision_mailboxes, directory=DyingDirectory(estate.directory, steps))
+    dying = replace(estate.provision_mailboxes, directory=CrashAfterStepsDirectory(estate.directory, steps))
     with pytest.raises(InjectedCrash):
         await dying.provision(await estate.claim())
     await expire_leases(estate)

@@ -38,7 +38,7 @@ from tests.requests.request_services import act, administrator, retry
 
 
 @dataclass
-class House(NoticeFixture):
+class ApprovalNotices(NoticeFixture):
     """An estate with approvals and notices by mail."""
 
     approval_fixture: ApprovalFixture
@@ -68,13 +68,13 @@ async def smtp_server() -> AsyncIterator[FakeSmtpServer]:
         yield smtp_server
 
 
-def approval_notices_of(approval_fixture: ApprovalFixture, smtp_server: FakeSmtpServer) -> House:
+def approval_notices_of(approval_fixture: ApprovalFixture, smtp_server: FakeSmtpServer) -> ApprovalNotices:
     notices = notice_fixture(approval_fixture.estate, smtp_server)
-    return House(notices.estate, notices.smtp_server, notices.jobs, approval_fixture)
+    return ApprovalNotices(notices.estate, notices.smtp_server, notices.jobs, approval_fixture)
 
 
 @pytest.fixture
-async def place(notice_databases: Databases, smtp_server: FakeSmtpServer) -> House:
+async def approval_notices(notice_databases: Databases, smtp_server: FakeSmtpServer) -> ApprovalNotices:
     """Two approve at the first level, one of them at the second."""
     approval_fixture = await open_approval_fixture(
         notice_databases, all_of(user(DARA), user(BEN)), any_of(user(CLEO)), days=14
@@ -82,13 +82,13 @@ async def place(notice_databases: Databases, smtp_server: FakeSmtpServer) -> Hou
     return approval_notices_of(approval_fixture, smtp_server)
 
 
-async def test_it_works(place: House) -> None:
-    request_id = await place.approval_fixture.ask()
+async def test_it_works(approval_notices: ApprovalNotices) -> None:
+    request_id = await approval_notices.approval_fixture.ask()
 
-    sent = await place.work()
+    sent = await approval_notices.work()
 
     assert sorted(each.to for each in sent) == ["ben@estate.example", "dara@estate.example"]
-    content = place.smtp_server.to("dara@estate.example")
+    content = approval_notices.smtp_server.to("dara@estate.example")
     assert content.sender == "chamberlain@estate.example"
     assert content.message["To"].addresses[0].display_name == "Dara Lindqvist"
     assert content.message["Subject"] == 'Your approval is needed: group "Apollo"'
@@ -97,55 +97,55 @@ async def test_it_works(place: House) -> None:
     assert LINK.format(request_id) in content.part("plain")
     assert f'<a href="{LINK.format(request_id)}">' in content.part("html")
     assert "Example Estate" in content.part("plain")
-    assert await place.left() == (0, 0)
+    assert await approval_notices.left() == (0, 0)
 
 
-async def test_it_works_for_the_next_level_and_the_approval_of_the_last(place: House) -> None:
-    request_id = await place.approval_fixture.ask()
-    await place.work()
-    await place.approval_fixture.approve(request_id, DARA)
-    await place.approval_fixture.approve(request_id, BEN)
-    await place.approval_fixture.look()
+async def test_it_works_for_the_next_level_and_the_approval_of_the_last(approval_notices: ApprovalNotices) -> None:
+    request_id = await approval_notices.approval_fixture.ask()
+    await approval_notices.work()
+    await approval_notices.approval_fixture.approve(request_id, DARA)
+    await approval_notices.approval_fixture.approve(request_id, BEN)
+    await approval_notices.approval_fixture.look()
 
-    assert [each.to for each in await place.work()] == ["cleo@estate.example"]
+    assert [each.to for each in await approval_notices.work()] == ["cleo@estate.example"]
 
-    await place.approval_fixture.approve(request_id, CLEO, act(comment="Have fun.\nAnd <b>tidy up</b>."))
-    (content,) = await place.work()
+    await approval_notices.approval_fixture.approve(request_id, CLEO, act(comment="Have fun.\nAnd <b>tidy up</b>."))
+    (content,) = await approval_notices.work()
 
     assert content.to == "ada@estate.example"
     assert content.message["Subject"] == 'Approved: group "Apollo"'
     assert "Cleo Marchetti wrote:" in content.part("plain")
     assert "> And <b>tidy up</b>." in content.part("plain")
     assert "&lt;b&gt;tidy up&lt;/b&gt;" in content.part("html")
-    assert await place.left() == (0, 0)
+    assert await approval_notices.left() == (0, 0)
 
 
-async def test_it_works_for_a_rejection(place: House) -> None:
-    request_id = await place.approval_fixture.ask()
-    await place.work()
+async def test_it_works_for_a_rejection(approval_notices: ApprovalNotices) -> None:
+    request_id = await approval_notices.approval_fixture.ask()
+    await approval_notices.work()
 
-    await place.approval_fixture.reject(request_id, BEN, act(comment="No."))
-    (content,) = await place.work()
+    await approval_notices.approval_fixture.reject(request_id, BEN, act(comment="No."))
+    (content,) = await approval_notices.work()
 
     assert (content.to, content.message["Subject"]) == ("ada@estate.example", 'Rejected: group "Apollo"')
     assert "Ben Okafor wrote:\n\n> No." in content.part("plain").replace("\r", "")
 
 
-async def test_it_works_for_what_nobody_has_decided_on_in_time(place: House) -> None:
-    await place.approval_fixture.ask()
-    await place.work()
+async def test_it_works_for_what_nobody_has_decided_on_in_time(approval_notices: ApprovalNotices) -> None:
+    await approval_notices.approval_fixture.ask()
+    await approval_notices.work()
 
-    await place.wait(timedelta(days=15))
-    await place.approval_fixture.look_again()
-    (content,) = await place.work()
+    await approval_notices.wait(timedelta(days=15))
+    await approval_notices.approval_fixture.look_again()
+    (content,) = await approval_notices.work()
 
     assert (content.to, content.message["Subject"]) == ("ada@estate.example", 'Expired: group "Apollo"')
 
 
-async def test_it_works_for_a_failure(place: House) -> None:
-    await place.fail()
+async def test_it_works_for_a_failure(approval_notices: ApprovalNotices) -> None:
+    await approval_notices.fail()
 
-    (content,) = await place.work()
+    (content,) = await approval_notices.work()
 
     assert (content.to, content.message["Subject"]) == ("ada@estate.example", 'Failed: team "Apollo"')
     assert "> The suite has no room for <more> groups." in content.part("plain")
@@ -156,92 +156,101 @@ async def test_it_works_for_approvers_whom_an_administrator_has_named(
     notice_databases: Databases, smtp_server: FakeSmtpServer
 ) -> None:
     gone = UUID("0000dead-0000-4000-8000-000000000000")
-    place = approval_notices_of(await open_approval_fixture(notice_databases, any_of(group(gone))), smtp_server)
-    request_id = await place.approval_fixture.ask()
-    assert await place.work() == []
+    approval_notices = approval_notices_of(
+        await open_approval_fixture(notice_databases, any_of(group(gone))), smtp_server
+    )
+    request_id = await approval_notices.approval_fixture.ask()
+    assert await approval_notices.work() == []
 
-    await place.approval_fixture.name_approvers(request_id, administrator(ADA), DARA)
+    await approval_notices.approval_fixture.name_approvers(request_id, administrator(ADA), DARA)
 
-    assert [each.to for each in await place.work()] == ["dara@estate.example"]
+    assert [each.to for each in await approval_notices.work()] == ["dara@estate.example"]
 
 
 async def test_it_tells_those_who_were_named_once_after_the_mail_server_was_away(
     notice_databases: Databases, smtp_server: FakeSmtpServer
 ) -> None:
     gone = UUID("0000dead-0000-4000-8000-000000000000")
-    place = approval_notices_of(await open_approval_fixture(notice_databases, any_of(group(gone))), smtp_server)
-    request_id = await place.approval_fixture.ask()
-    await place.approval_fixture.name_approvers(request_id, administrator(ADA), DARA)
+    approval_notices = approval_notices_of(
+        await open_approval_fixture(notice_databases, any_of(group(gone))), smtp_server
+    )
+    request_id = await approval_notices.approval_fixture.ask()
+    await approval_notices.approval_fixture.name_approvers(request_id, administrator(ADA), DARA)
 
-    assert [each.to for each in await place.work()] == ["dara@estate.example"]
+    assert [each.to for each in await approval_notices.work()] == ["dara@estate.example"]
 
 
-async def test_it_works_in_the_language_of_each(place: House) -> None:
-    await place.change(SPEAKS, DARA, "de-CH")
-    await place.change(SPEAKS, BEN, "fr-FR")
-    await place.approval_fixture.ask()
+async def test_it_works_in_the_language_of_each(approval_notices: ApprovalNotices) -> None:
+    await approval_notices.change(SPEAKS, DARA, "de-CH")
+    await approval_notices.change(SPEAKS, BEN, "fr-FR")
+    await approval_notices.approval_fixture.ask()
 
-    await place.work()
+    await approval_notices.work()
 
-    german, english = place.smtp_server.to("dara@estate.example"), place.smtp_server.to("ben@estate.example")
+    german, english = (
+        approval_notices.smtp_server.to("dara@estate.example"),
+        approval_notices.smtp_server.to("ben@estate.example"),
+    )
     assert german.message["Subject"] == "Ihre Genehmigung ist gefragt: Gruppe „Apollo“"
     assert "Ein Antrag von Ada Achterberg wartet auf Genehmigung" in german.part("plain")
     assert '<html lang="de">' in german.part("html")
     assert english.message["Subject"] == 'Your approval is needed: group "Apollo"'
 
 
-async def test_it_handles_a_name_as_data(place: House) -> None:
+async def test_it_handles_a_name_as_data(approval_notices: ApprovalNotices) -> None:
     hostile = "</title><script>alert('x')</script> {requester} =?utf-8?q?x?= \u202eevil"
-    request_id = await place.approval_fixture.ask(name=hostile)
+    request_id = await approval_notices.approval_fixture.ask(name=hostile)
 
-    await place.work()
+    await approval_notices.work()
 
-    content = place.smtp_server.to("dara@estate.example")
+    content = approval_notices.smtp_server.to("dara@estate.example")
     assert content.message["Subject"].startswith('Your approval is needed: group "</title><script>')
     assert "<script" not in content.part("html")
     assert "{requester}" in content.part("plain")
     assert "\u202e" not in content.part("plain") + content.part("html") + content.message["Subject"]
-    assert (await place.estate.record(request_id)).display_name == hostile
+    assert (await approval_notices.estate.record(request_id)).display_name == hostile
 
 
-async def test_it_tells_everybody_but_who_is_refused(place: House, caplog: pytest.LogCaptureFixture) -> None:
-    place.smtp_server.refusals["ben@estate.example"] = "550 5.1.1 no such user"
-    await place.approval_fixture.ask()
+async def test_it_tells_everybody_but_who_is_refused(
+    approval_notices: ApprovalNotices, caplog: pytest.LogCaptureFixture
+) -> None:
+    approval_notices.smtp_server.refusals["ben@estate.example"] = "550 5.1.1 no such user"
+    await approval_notices.approval_fixture.ask()
 
     with caplog.at_level(logging.WARNING):
-        sent = await place.work()
+        sent = await approval_notices.work()
 
     assert [each.to for each in sent] == ["dara@estate.example"]
-    assert await place.left() == (0, 0)
+    assert await approval_notices.left() == (0, 0)
     (line,) = [each for each in caplog.records if each.name == "chamberlain.notifications.jobs"]
     assert line.levelname == "WARNING"
     assert vars(line)["userId"] == str(BEN)
     assert "550 5.1.1" in vars(line)["reason"]
 
 
-async def test_it_tries_again_for_whom_the_server_puts_off(place: House) -> None:
-    place.smtp_server.refusals["ben@estate.example"] = "450 4.2.0 come back later"
-    await place.approval_fixture.ask()
-    assert [each.to for each in await place.work()] == ["dara@estate.example"]
-    assert await place.left() == (1, 1)
+async def test_it_tries_again_for_whom_the_server_puts_off(approval_notices: ApprovalNotices) -> None:
+    approval_notices.smtp_server.refusals["ben@estate.example"] = "450 4.2.0 come back later"
+    await approval_notices.approval_fixture.ask()
+    assert [each.to for each in await approval_notices.work()] == ["dara@estate.example"]
+    assert await approval_notices.left() == (1, 1)
 
-    del place.smtp_server.refusals["ben@estate.example"]
-    assert await place.work() == []
-    await place.wait(timedelta(seconds=10))
+    del approval_notices.smtp_server.refusals["ben@estate.example"]
+    assert await approval_notices.work() == []
+    await approval_notices.wait(timedelta(seconds=10))
 
-    assert [each.to for each in await place.work()] == ["ben@estate.example"]
-    assert await place.left() == (0, 0)
+    assert [each.to for each in await approval_notices.work()] == ["ben@estate.example"]
+    assert await approval_notices.left() == (0, 0)
 
 
-async def test_it_tells_the_others_where_the_server_hangs_up_at_one(place: House) -> None:
-    place.smtp_server.refusals = {"dara@estate.example": "421 4.7.0 not now"}
-    await place.approval_fixture.ask()
+async def test_it_tells_the_others_where_the_server_hangs_up_at_one(approval_notices: ApprovalNotices) -> None:
+    approval_notices.smtp_server.refusals = {"dara@estate.example": "421 4.7.0 not now"}
+    await approval_notices.approval_fixture.ask()
 
-    assert await place.work() == []
-    await place.wait(timedelta(seconds=10))
+    assert await approval_notices.work() == []
+    await approval_notices.wait(timedelta(seconds=10))
 
-    assert [each.to for each in await place.work()] == ["ben@estate.example"]
-    assert await place.left() == (1, 1)
+    assert [each.to for each in await approval_notices.work()] == ["ben@estate.example"]
+    assert await approval_notices.left() == (1, 1)
 
 
 async def test_it_handles_a_server_that_is_away_for_a_while(notice_databases: Databases) -> None:
@@ -249,125 +258,129 @@ async def test_it_handles_a_server_that_is_away_for_a_while(notice_databases: Da
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         reserved.bind(("127.0.0.1", 0))
         smtp_server = FakeSmtpServer(port=reserved.getsockname()[1])
-        place = approval_notices_of(await open_approval_fixture(notice_databases, any_of(user(DARA))), smtp_server)
-        await place.approval_fixture.ask()
+        approval_notices = approval_notices_of(
+            await open_approval_fixture(notice_databases, any_of(user(DARA))), smtp_server
+        )
+        await approval_notices.approval_fixture.ask()
         for wait in (10, 30, 120):
-            assert await place.work() == []
-            assert await place.left() == (1, 1)
-            await place.wait(timedelta(seconds=wait - 1))
-            assert (await place.claim()).jobs == ()
-            await place.wait(timedelta(seconds=1))
+            assert await approval_notices.work() == []
+            assert await approval_notices.left() == (1, 1)
+            await approval_notices.wait(timedelta(seconds=wait - 1))
+            assert (await approval_notices.claim()).jobs == ()
+            await approval_notices.wait(timedelta(seconds=1))
 
     async with open_smtp_server(smtp_server):
-        (content,) = await place.work()
+        (content,) = await approval_notices.work()
 
     assert content.to == "dara@estate.example"
-    assert await place.left() == (0, 0)
+    assert await approval_notices.left() == (0, 0)
 
 
 async def test_it_gives_up_after_days_with_a_line(
     notice_databases: Databases, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place = approval_notices_of(
+    approval_notices = approval_notices_of(
         await open_approval_fixture(notice_databases, any_of(user(DARA))), FakeSmtpServer(port=1)
     )
-    await place.fail()
-    await place.work()
-    assert await place.left() == (1, 1)
+    await approval_notices.fail()
+    await approval_notices.work()
+    assert await approval_notices.left() == (1, 1)
 
-    await place.wait(GIVE_UP_AFTER)
+    await approval_notices.wait(GIVE_UP_AFTER)
     with caplog.at_level(logging.ERROR):
-        await place.work()
+        await approval_notices.work()
 
-    assert await place.left() == (0, 0)
+    assert await approval_notices.left() == (0, 0)
     assert [each.name for each in caplog.records if each.levelno == logging.ERROR] == ["chamberlain.notifications.jobs"]
 
 
-async def test_it_sends_again_under_the_same_id_when_the_worker_is_killed(place: House) -> None:
-    await place.fail()
-    place.smtp_server.holds = True
-    killed = asyncio.create_task(place.work())
+async def test_it_sends_again_under_the_same_id_when_the_worker_is_killed(approval_notices: ApprovalNotices) -> None:
+    await approval_notices.fail()
+    approval_notices.smtp_server.holds = True
+    killed = asyncio.create_task(approval_notices.work())
     async with asyncio.timeout(10):
-        await place.smtp_server.arrived.wait()
+        await approval_notices.smtp_server.arrived.wait()
     killed.cancel()
     with suppress(asyncio.CancelledError):
         await killed
-    place.smtp_server.holds = False
-    assert (await place.claim()).jobs == ()
+    approval_notices.smtp_server.holds = False
+    assert (await approval_notices.claim()).jobs == ()
 
-    await place.wait(LEASE + timedelta(seconds=1))
-    await place.work()
+    await approval_notices.wait(LEASE + timedelta(seconds=1))
+    await approval_notices.work()
 
-    first, second = place.smtp_server.received
+    first, second = approval_notices.smtp_server.received
     assert first.message["Message-ID"] == second.message["Message-ID"]
     assert first.part("plain") == second.part("plain")
-    assert await place.left() == (0, 0)
+    assert await approval_notices.left() == (0, 0)
 
 
-async def test_it_handles_a_directory_that_does_not_answer(place: House) -> None:
-    await place.fail()
-    place.estate.people.error = TryAgain(timedelta(seconds=1), "Not now.")
-    assert await place.work() == []
+async def test_it_handles_a_directory_that_does_not_answer(approval_notices: ApprovalNotices) -> None:
+    await approval_notices.fail()
+    approval_notices.estate.people.error = TryAgain(timedelta(seconds=1), "Not now.")
+    assert await approval_notices.work() == []
 
-    place.estate.people.error = None
-    await place.wait(timedelta(seconds=10))
+    approval_notices.estate.people.error = None
+    await approval_notices.wait(timedelta(seconds=10))
 
-    assert [each.to for each in await place.work()] == ["ada@estate.example"]
+    assert [each.to for each in await approval_notices.work()] == ["ada@estate.example"]
 
 
 @pytest.mark.parametrize("mail", [None, "no address", "x@y.example\r\nBcc: eve@evil.example"])
-async def test_it_passes_by_who_has_no_address(place: House, mail: str | None) -> None:
-    await place.change(HAS_MAIL, BEN, mail)
-    await place.approval_fixture.ask()
+async def test_it_passes_by_who_has_no_address(approval_notices: ApprovalNotices, mail: str | None) -> None:
+    await approval_notices.change(HAS_MAIL, BEN, mail)
+    await approval_notices.approval_fixture.ask()
 
-    assert [each.to for each in await place.work()] == ["dara@estate.example"]
-    assert await place.left() == (0, 0)
-
-
-async def test_it_passes_by_who_has_left(place: House) -> None:
-    await place.approval_fixture.ask()
-    await place.approval_fixture.leave(BEN)
-
-    assert [each.to for each in await place.work()] == ["dara@estate.example"]
-    assert await place.left() == (0, 0)
+    assert [each.to for each in await approval_notices.work()] == ["dara@estate.example"]
+    assert await approval_notices.left() == (0, 0)
 
 
-async def test_it_tells_nobody_what_is_not_so_any_more(place: House) -> None:
-    asked = await place.approval_fixture.ask()
-    failed = await place.fail("Gemini")
-    await place.approval_fixture.approve(asked, DARA)
-    await place.approval_fixture.reject(asked, BEN)
-    await retry(place.estate, failed, caller_of(ADA))
+async def test_it_passes_by_who_has_left(approval_notices: ApprovalNotices) -> None:
+    await approval_notices.approval_fixture.ask()
+    await approval_notices.approval_fixture.leave(BEN)
 
-    sent = await place.work()
+    assert [each.to for each in await approval_notices.work()] == ["dara@estate.example"]
+    assert await approval_notices.left() == (0, 0)
+
+
+async def test_it_tells_nobody_what_is_not_so_any_more(approval_notices: ApprovalNotices) -> None:
+    asked = await approval_notices.approval_fixture.ask()
+    failed = await approval_notices.fail("Gemini")
+    await approval_notices.approval_fixture.approve(asked, DARA)
+    await approval_notices.approval_fixture.reject(asked, BEN)
+    await retry(approval_notices.estate, failed, caller_of(ADA))
+
+    sent = await approval_notices.work()
 
     assert [(each.to, each.message["Subject"]) for each in sent] == [("ada@estate.example", 'Rejected: group "Apollo"')]
-    assert await place.left() == (0, 0)
+    assert await approval_notices.left() == (0, 0)
 
 
-async def test_it_waits_where_there_is_no_server_any_more(place: House) -> None:
-    await place.fail()
-    without = replace(place, jobs=replace(place.jobs, server=None))
+async def test_it_waits_where_there_is_no_server_any_more(approval_notices: ApprovalNotices) -> None:
+    await approval_notices.fail()
+    without = replace(approval_notices, jobs=replace(approval_notices.jobs, server=None))
 
     assert await without.work() == []
-    assert await place.left() == (1, 1)
-    await place.wait(timedelta(seconds=10))
+    assert await approval_notices.left() == (1, 1)
+    await approval_notices.wait(timedelta(seconds=10))
 
-    assert len(await place.work()) == 1
+    assert len(await approval_notices.work()) == 1
 
 
 async def test_it_works_for_a_large_group(notice_databases: Databases, smtp_server: FakeSmtpServer) -> None:
     users = [UserId(UUID(int=0xBEEF0000 << 96 | number)) for number in range(55)]
-    place = approval_notices_of(await open_approval_fixture(notice_databases, any_of(group(ALL_STAFF))), smtp_server)
-    await place.change(MANY, ESTATE, users, ALL_STAFF)
-    place.smtp_server.refusals = {f"user{number}@estate.example": "550 no" for number in (3, 30)}
-    await place.approval_fixture.ask()
+    approval_notices = approval_notices_of(
+        await open_approval_fixture(notice_databases, any_of(group(ALL_STAFF))), smtp_server
+    )
+    await approval_notices.change(MANY, ESTATE, users, ALL_STAFF)
+    approval_notices.smtp_server.refusals = {f"user{number}@estate.example": "550 no" for number in (3, 30)}
+    await approval_notices.approval_fixture.ask()
 
-    sent = await place.work()
+    sent = await approval_notices.work()
 
     # Everybody but who asks and the two who are refused; of All staff, Ben, Cleo, Dara, Eli and the guest.
     assert len(sent) == len({each.to for each in sent}) == 55 - 2 + 5
-    assert await place.left() == (0, 0)
+    assert await approval_notices.left() == (0, 0)
 
 
 MANY = """

@@ -26,7 +26,7 @@ APPROVE = "UPDATE chamberlain.request SET state = 'queued' WHERE tenant_id = $1 
 
 
 @pytest.fixture
-async def told(databases: Databases) -> AsyncIterator[Databases]:
+async def notice_databases(databases: Databases) -> AsyncIterator[Databases]:
     """The same database, for processes that tell people by mail."""
     addresses = databases.addresses
     application = await open_database(addresses.application, most=4, name="test application", notices=True)
@@ -49,30 +49,30 @@ async def write_everything(database: Database, estate: Estate, request_id: Reque
         await tx.execute(APPROVE, ESTATE, request_id)
 
 
-async def test_it_works_for_every_kind(told: Databases) -> None:
-    estate = await open_estate(told)
+async def test_it_works_for_every_kind(notice_databases: Databases) -> None:
+    estate = await open_estate(notice_databases)
     accepted = await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM))
-    await write_everything(told.worker, estate, accepted.request_id)
+    await write_everything(notice_databases.worker, estate, accepted.request_id)
 
-    written = await rows(told, WRITTEN, accepted.request_id)
+    written = await rows(notice_databases, WRITTEN, accepted.request_id)
 
     kinds = ["approved", "expired", "failed", "rejected"]
     assert written == [("approvalRequired", 1), *[(kind, None) for kind in kinds]]
 
 
-async def test_it_works_for_both_roles(told: Databases) -> None:
-    estate = await open_estate(told)
+async def test_it_works_for_both_roles(notice_databases: Databases) -> None:
+    estate = await open_estate(notice_databases)
     accepted = await estate.request("Apollo")
     first, second, third = [await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED) for _ in range(3)]
 
-    async with told.application.transaction(ESTATE) as tx:
+    async with notice_databases.application.transaction(ESTATE) as tx:
         await append_events(tx, [first])
-    async with told.worker.transaction(ESTATE) as tx:
+    async with notice_databases.worker.transaction(ESTATE) as tx:
         await append_events(tx, [second])
-    async with told.worker.across_tenants() as tx:
+    async with notice_databases.worker.across_tenants() as tx:
         await append_events(tx, [third])
 
-    assert await rows(told, WRITTEN, accepted.request_id) == [("failed", None)] * 3
+    assert await rows(notice_databases, WRITTEN, accepted.request_id) == [("failed", None)] * 3
 
 
 async def test_it_writes_nothing_by_default(databases: Databases) -> None:
@@ -84,8 +84,8 @@ async def test_it_writes_nothing_by_default(databases: Databases) -> None:
     assert await rows(databases, "SELECT FROM chamberlain.job WHERE kind = 'noticeSend'") == []
 
 
-async def test_a_level_is_told_of_when_it_has_approvers(told: Databases) -> None:
-    estate = await open_estate(told)
+async def test_a_level_is_told_of_when_it_has_approvers(notice_databases: Databases) -> None:
+    estate = await open_estate(notice_databases)
     accepted = await estate.request("Apollo")
     summary = summary_of(await estate.record(accepted.request_id))
     ada = NamedPerson(ADA, "Ada Achterberg")
@@ -94,10 +94,10 @@ async def test_a_level_is_told_of_when_it_has_approvers(told: Databases) -> None
         for level, approvers in ((2, [ada]), (3, []))
     ]
 
-    async with told.worker.transaction(ESTATE) as tx:
+    async with notice_databases.worker.transaction(ESTATE) as tx:
         await append_events(tx, [opened, blocked])
 
-    assert await rows(told, WRITTEN, accepted.request_id) == [("approvalRequired", 2)]
+    assert await rows(notice_databases, WRITTEN, accepted.request_id) == [("approvalRequired", 2)]
 
 
 @pytest.mark.parametrize(
@@ -110,16 +110,16 @@ async def test_a_level_is_told_of_when_it_has_approvers(told: Databases) -> None
     ],
 )
 async def test_an_approval_is_told_of_when_the_request_goes_on(
-    told: Databases, before: str, after: str, expected: list[tuple[str, None]]
+    notice_databases: Databases, before: str, after: str, expected: list[tuple[str, None]]
 ) -> None:
-    estate = await open_estate(told)
+    estate = await open_estate(notice_databases)
     accepted = await estate.request("Apollo")
 
-    async with told.worker.transaction(ESTATE) as tx:
+    async with notice_databases.worker.transaction(ESTATE) as tx:
         for state in (before, after):
             await tx.execute("UPDATE chamberlain.request SET state = $1", state)
 
-    assert await rows(told, WRITTEN, accepted.request_id) == expected
+    assert await rows(notice_databases, WRITTEN, accepted.request_id) == expected
 
 
 async def test_a_notice_is_about_one_request_of_its_tenant(databases: Databases) -> None:
@@ -136,33 +136,33 @@ async def test_a_notice_is_about_one_request_of_its_tenant(databases: Databases)
     assert await rows(databases, "SELECT count(*) FROM chamberlain.notice") == [(1,)]
 
 
-async def test_it_writes_nothing_for_what_is_taken_back(told: Databases) -> None:
-    estate = await open_estate(told)
+async def test_it_writes_nothing_for_what_is_taken_back(notice_databases: Databases) -> None:
+    estate = await open_estate(notice_databases)
     accepted = await estate.request("Apollo")
 
     with suppress(ZeroDivisionError):
-        async with told.worker.transaction(ESTATE) as tx:
+        async with notice_databases.worker.transaction(ESTATE) as tx:
             await append_events(tx, [await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED)])
             raise ZeroDivisionError
 
-    assert await rows(told, WRITTEN, accepted.request_id) == []
+    assert await rows(notice_databases, WRITTEN, accepted.request_id) == []
 
 
-async def test_it_writes_nothing_for_what_concerns_nobody(told: Databases) -> None:
-    estate = await open_estate(told)
+async def test_it_writes_nothing_for_what_concerns_nobody(notice_databases: Databases) -> None:
+    estate = await open_estate(notice_databases)
     accepted = await estate.request("Apollo")
     await estate.work()
 
-    assert await rows(told, WRITTEN, accepted.request_id) == []
+    assert await rows(notice_databases, WRITTEN, accepted.request_id) == []
 
 
-async def test_it_remembers_who_has_it(told: Databases) -> None:
-    estate = await open_estate(told)
+async def test_it_remembers_who_has_it(notice_databases: Databases) -> None:
+    estate = await open_estate(notice_databases)
     accepted = await estate.request("Apollo")
     event = await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED)
     notice_id = NoticeId(event.id)
 
-    async with told.worker.transaction(ESTATE) as tx:
+    async with notice_databases.worker.transaction(ESTATE) as tx:
         await append_events(tx, [event])
         await notification_store.save_notified(tx, notice_id, [ADA])
         await notification_store.save_notified(tx, notice_id, [BEN])

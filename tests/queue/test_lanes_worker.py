@@ -28,7 +28,7 @@ PLACES = Places(
 LEFT = "SELECT FROM chamberlain.job WHERE held_reason IS NULL AND lane = $1 LIMIT 1"
 
 
-class Doors:
+class LaneHandler:
     """A handler that finishes jobs, but for those of lanes whose door is shut, and of those that meet a bug."""
 
     def __init__(self, databases: Databases, *shut: UUID) -> None:
@@ -93,78 +93,78 @@ async def serving(
 
 
 async def test_it_works(databases: Databases) -> None:
-    doors, lane = Doors(databases), uuid4()
-    await doors.queue(lane, 300)
-    async with serving(databases, doors):
+    lane_handler, lane = LaneHandler(databases), uuid4()
+    await lane_handler.queue(lane, 300)
+    async with serving(databases, lane_handler):
         await until(lambda: is_empty(databases, lane))
 
-    assert doors.done == {lane: 300}
-    assert doors.most[lane] <= PLACES.fast_of_one
+    assert lane_handler.done == {lane: 300}
+    assert lane_handler.most[lane] <= PLACES.fast_of_one
 
 
 async def test_a_worker_with_a_wrong_clock_claims_nothing_until_the_clock_is_right(databases: Databases) -> None:
-    doors, clock, lane = Doors(databases), Clock(), uuid4()
-    await doors.queue(lane, 1)
-    async with serving(databases, doors, may_claim=clock):
+    lane_handler, clock, lane = LaneHandler(databases), Clock(), uuid4()
+    await lane_handler.queue(lane, 1)
+    async with serving(databases, lane_handler, may_claim=clock):
         await until(clock.was_asked_often)
-        done_before = doors.done[lane]
+        done_before = lane_handler.done[lane]
         clock.is_right = True
         await until(lambda: is_empty(databases, lane))
 
-    assert (done_before, doors.done[lane]) == (0, 1)
+    assert (done_before, lane_handler.done[lane]) == (0, 1)
 
 
 async def test_lanes_that_hang_delay_nobody_else(databases: Databases) -> None:
     hanging, well, late = [uuid4() for _ in range(40)], uuid4(), uuid4()
-    doors = Doors(databases, *hanging)
+    lane_handler = LaneHandler(databases, *hanging)
     for lane in hanging:
-        await doors.queue(lane, 50)
-    await doors.queue(well, 200)
-    async with serving(databases, doors, PLACES):
+        await lane_handler.queue(lane, 50)
+    await lane_handler.queue(well, 200)
+    async with serving(databases, lane_handler, PLACES):
         await until(lambda: is_empty(databases, well))
         # Now that they are known, not even the first of another lane waits for them.
-        await doors.queue(late, 200, OTHER_HOUSE)
+        await lane_handler.queue(late, 200, OTHER_HOUSE)
         await until(lambda: is_empty(databases, late))
 
-        assert (doors.done[well], doors.done[late]) == (200, 200)
-        assert sum(doors.running[lane] for lane in hanging) <= PLACES.all
-        for door in doors.shut.values():
+        assert (lane_handler.done[well], lane_handler.done[late]) == (200, 200)
+        assert sum(lane_handler.running[lane] for lane in hanging) <= PLACES.all
+        for door in lane_handler.shut.values():
             door.set()
         for lane in hanging:
             await until(partial(is_empty, databases, lane))
 
-    assert sum(doors.done.values()) == 40 * 50 + 400
+    assert sum(lane_handler.done.values()) == 40 * 50 + 400
 
 
 async def test_a_lane_that_is_slow_has_few_places(databases: Databases) -> None:
     slow, other = uuid4(), uuid4()
-    doors = Doors(databases, slow)
+    lane_handler = LaneHandler(databases, slow)
     # Everything is slow here.
     places = Places(fast_of_one=4, slow_of_one=2, poll=PLACES.poll, look=PLACES.look, slow_after=timedelta())
-    await doors.queue(slow, 4)
-    async with serving(databases, doors, places):
+    await lane_handler.queue(slow, 4)
+    async with serving(databases, lane_handler, places):
 
         async def has_begun() -> bool:
-            return doors.running[slow] == 4
+            return lane_handler.running[slow] == 4
 
         await until(has_begun)
-        await doors.queue(slow, 30)
-        await doors.queue(other, 30)
+        await lane_handler.queue(slow, 30)
+        await lane_handler.queue(other, 30)
         # Others come and go, but there is no place for more of it as long as these run.
         await until(partial(is_empty, databases, other))
-        assert (doors.running[slow], doors.most[slow]) == (4, 4)
-        doors.shut[slow].set()
+        assert (lane_handler.running[slow], lane_handler.most[slow]) == (4, 4)
+        lane_handler.shut[slow].set()
         await until(partial(is_empty, databases, slow))
 
-    assert doors.done == {slow: 34, other: 30}
-    assert doors.most[other] <= 4
+    assert lane_handler.done == {slow: 34, other: 30}
+    assert lane_handler.most[other] <= 4
 
 
 async def test_a_job_that_meets_a_bug_is_held_and_the_others_are_done(databases: Databases) -> None:
-    doors, lane = Doors(databases), uuid4()
-    (bad, *_) = await doors.queue(lane, 5)
-    doors.bad.add(bad)
-    async with serving(databases, doors):
+    lane_handler, lane = LaneHandler(databases), uuid4()
+    (bad, *_) = await lane_handler.queue(lane, 5)
+    lane_handler.bad.add(bad)
+    async with serving(databases, lane_handler):
         await until(lambda: is_empty(databases, lane))
 
     held = await rows(databases, "SELECT subject, held_reason FROM chamberlain.job")
@@ -172,10 +172,10 @@ async def test_a_job_that_meets_a_bug_is_held_and_the_others_are_done(databases:
 
 
 async def test_a_job_that_was_cut_short_too_often_is_held(databases: Databases) -> None:
-    doors, lane = Doors(databases), uuid4()
-    await doors.queue(lane, 1)
+    lane_handler, lane = LaneHandler(databases), uuid4()
+    await lane_handler.queue(lane, 1)
     await rows(databases, "UPDATE chamberlain.job SET attempts = 20 RETURNING 1")
-    async with serving(databases, doors):
+    async with serving(databases, lane_handler):
         await until(lambda: is_empty(databases, lane))
 
     assert await rows(databases, "SELECT held_reason FROM chamberlain.job") == [("Its run was cut short 20 times.",)]
@@ -183,13 +183,13 @@ async def test_a_job_that_was_cut_short_too_often_is_held(databases: Databases) 
 
 async def test_a_stop_gives_back_what_hangs(databases: Databases) -> None:
     lane = uuid4()
-    doors = Doors(databases, lane)
-    await doors.queue(lane, 10)
+    lane_handler = LaneHandler(databases, lane)
+    await lane_handler.queue(lane, 10)
     places = Places(poll=PLACES.poll, look=PLACES.look, grace=timedelta(milliseconds=50))
-    async with serving(databases, doors, places):
+    async with serving(databases, lane_handler, places):
 
         async def has_begun() -> bool:
-            return doors.running[lane] == 10
+            return lane_handler.running[lane] == 10
 
         await until(has_begun)
 
@@ -198,19 +198,19 @@ async def test_a_stop_gives_back_what_hangs(databases: Databases) -> None:
 
 async def test_a_suspended_tenant_rests(databases: Databases) -> None:
     await open_estate(databases)
-    doors, lane, other = Doors(databases), uuid4(), uuid4()
+    lane_handler, lane, other = LaneHandler(databases), uuid4(), uuid4()
     await rows(databases, "UPDATE chamberlain.tenant SET suspended = true WHERE tenant_id = $1 RETURNING 1", ESTATE)
-    await doors.queue(lane, 1)
-    await doors.queue(other, 1, OTHER_HOUSE)
-    async with serving(databases, doors):
+    await lane_handler.queue(lane, 1)
+    await lane_handler.queue(other, 1, OTHER_HOUSE)
+    async with serving(databases, lane_handler):
         await until(lambda: is_empty(databases, other))
 
-    assert doors.done == {other: 1}
+    assert lane_handler.done == {other: 1}
 
 
 async def test_what_waits_in_lanes_is_not_claimed_by_others(databases: Databases) -> None:
-    doors = Doors(databases)
-    await doors.queue(uuid4(), 3)
+    lane_handler = LaneHandler(databases)
+    await lane_handler.queue(uuid4(), 3)
 
     async with databases.worker.across_tenants() as tx:
         taken = await queue_jobs.claim(

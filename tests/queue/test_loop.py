@@ -80,7 +80,7 @@ async def queue(databases: Databases, tenant: TenantId, *subjects: UUID) -> None
         )
 
 
-class Completer:
+class FinishingHandler:
     """A handler that finishes its jobs, all of them in one go or none."""
 
     def __init__(self, databases: Databases) -> None:
@@ -95,7 +95,7 @@ class Completer:
         self.done.extend(job.subject for job in claim.jobs if job.id in ours)
 
 
-class Stuck:
+class BlockedHandler:
     """A handler that goes on for ever, unless it is let go."""
 
     def __init__(self) -> None:
@@ -170,13 +170,13 @@ async def test_it_works(databases: Databases) -> None:
 
 
 async def test_a_stop_in_the_middle_of_three_hundred_jobs_gives_all_back(databases: Databases) -> None:
-    stuck = Stuck()
+    blocked = BlockedHandler()
     await queue(databases, ESTATE, *(uuid4() for _ in range(300)))
     pace = Pace(batch=150, batches=2, grace=timedelta(milliseconds=50))
-    async with working(databases, stuck, pace=pace) as (loop, task):
+    async with working(databases, blocked, pace=pace) as (loop, task):
 
         async def all_taken() -> bool:
-            return len(stuck.taken) == 300
+            return len(blocked.taken) == 300
 
         await until(all_taken)
         loop.stop()
@@ -184,19 +184,19 @@ async def test_a_stop_in_the_middle_of_three_hundred_jobs_gives_all_back(databas
 
     left = await rows(databases, "SELECT lease_id, lease_until, attempts, held_reason FROM chamberlain.job")
     assert left == [(None, None, 0, None)] * 300
-    assert stuck.cancelled == 2
+    assert blocked.cancelled == 2
 
 
 async def test_a_worker_with_a_wrong_clock_claims_nothing_until_the_clock_is_right(databases: Databases) -> None:
-    completer, clock, subject = Completer(databases), Clock(), uuid4()
+    finishing, clock, subject = FinishingHandler(databases), Clock(), uuid4()
     await queue(databases, ESTATE, subject)
-    async with working(databases, completer, may_claim=clock):
+    async with working(databases, finishing, may_claim=clock):
         await until(clock.was_asked_often)
-        done_before = list(completer.done)
+        done_before = list(finishing.done)
         clock.is_right = True
         await until(lambda: queue_is_empty(databases))
 
-    assert (done_before, completer.done) == ([], [subject])
+    assert (done_before, finishing.done) == ([], [subject])
 
 
 async def make_it_look(wake: asyncio.Event, *, times: int) -> None:
@@ -211,17 +211,17 @@ async def make_it_look(wake: asyncio.Event, *, times: int) -> None:
 
 
 async def test_another_batch_goes_beside_a_full_one_though_there_was_nothing_before(databases: Databases) -> None:
-    stuck, wake = Stuck(), asyncio.Event()
+    blocked, wake = BlockedHandler(), asyncio.Event()
     counting = CountingDatabase(databases.worker.pool)
 
     async def two_are_taken() -> bool:
-        return len(stuck.taken) == 20
+        return len(blocked.taken) == 20
 
     async def found_nothing() -> bool:
         return counting.claims == 1
 
     pace = Pace(batch=10, batches=2, poll=timedelta(hours=1), grace=timedelta(0))
-    async with working(replace(databases, worker=counting), stuck, pace=pace, wake=wake) as (loop, _):
+    async with working(replace(databases, worker=counting), blocked, pace=pace, wake=wake) as (loop, _):
         await until(found_nothing)
         await queue(databases, ESTATE, *(uuid4() for _ in range(25)))
         wake.set()
@@ -229,28 +229,28 @@ async def test_another_batch_goes_beside_a_full_one_though_there_was_nothing_bef
         await make_it_look(wake, times=2)
         loop.stop()
 
-    assert len(stuck.taken) == 20
+    assert len(blocked.taken) == 20
 
 
 async def test_what_comes_beside_a_small_batch_waits_for_its_end(databases: Databases) -> None:
-    stuck, wake = Stuck(), asyncio.Event()
+    blocked, wake = BlockedHandler(), asyncio.Event()
     first, later = [uuid4() for _ in range(3)], [uuid4() for _ in range(3)]
 
     async def all_are_taken() -> bool:
-        return {*stuck.taken} == {*first, *later}
+        return {*blocked.taken} == {*first, *later}
 
     async def first_are_taken() -> bool:
-        return {*stuck.taken} == {*first}
+        return {*blocked.taken} == {*first}
 
     await queue(databases, ESTATE, *first)
     pace = Pace(batch=10, batches=2, poll=timedelta(hours=1), grace=timedelta(0))
-    async with working(databases, stuck, pace=pace, wake=wake) as (loop, _):
+    async with working(databases, blocked, pace=pace, wake=wake) as (loop, _):
         await until(first_are_taken)
         await queue(databases, ESTATE, *later)
         # When it looks for the second time, it is through with the first.
         await make_it_look(wake, times=2)
-        beside = list(stuck.taken)
-        stuck.go.set()
+        beside = list(blocked.taken)
+        blocked.go.set()
         await until(all_are_taken)
         loop.stop()
 
@@ -258,24 +258,24 @@ async def test_what_comes_beside_a_small_batch_waits_for_its_end(databases: Data
 
 
 async def test_what_cannot_be_had_beside_a_batch_is_not_asked_for_at_each_wake_up(databases: Databases) -> None:
-    stuck, wake = Stuck(), asyncio.Event()
+    blocked, wake = BlockedHandler(), asyncio.Event()
     counting = CountingDatabase(databases.worker.pool)
 
     async def ten_are_taken() -> bool:
-        return len(stuck.taken) == 10
+        return len(blocked.taken) == 10
 
     async def twenty_are_taken() -> bool:
-        return len(stuck.taken) == 20
+        return len(blocked.taken) == 20
 
     await queue(databases, ESTATE, *(uuid4() for _ in range(25)))
     # The tenant has as many as it may have.
     pace = Pace(batch=10, batches=2, tenant_limit=10, poll=timedelta(hours=1), grace=timedelta(0))
-    async with working(replace(databases, worker=counting), stuck, pace=pace, wake=wake) as (loop, _):
+    async with working(replace(databases, worker=counting), blocked, pace=pace, wake=wake) as (loop, _):
         await until(ten_are_taken)
         await make_it_look(wake, times=9)
         claims = counting.claims
         await forget_leases(databases)
-        stuck.go.set()
+        blocked.go.set()
         await until(twenty_are_taken)
         loop.stop()
 
@@ -284,39 +284,39 @@ async def test_what_cannot_be_had_beside_a_batch_is_not_asked_for_at_each_wake_u
 
 
 async def test_a_stop_waits_for_what_ends_within_the_grace(databases: Databases) -> None:
-    completer, stuck = Completer(databases), Stuck()
+    finishing, blocked = FinishingHandler(databases), BlockedHandler()
 
     async def late(claim: Claim) -> None:
-        await stuck(claim)
-        await completer(claim)
+        await blocked(claim)
+        await finishing(claim)
 
     await queue(databases, ESTATE, uuid4())
     async with working(databases, late) as (loop, task):
 
         async def taken() -> bool:
-            return bool(stuck.taken)
+            return bool(blocked.taken)
 
         await until(taken)
         loop.stop()
-        stuck.go.set()
+        blocked.go.set()
         await asyncio.wait_for(task, 5)
 
-    assert len(completer.done) == 1
+    assert len(finishing.done) == 1
     assert await queue_is_empty(databases)
 
 
 async def test_a_bug_in_one_job_holds_that_one_and_the_others_are_done(
     databases: Databases, caplog: pytest.LogCaptureFixture
 ) -> None:
-    completer, seen = Completer(databases), Seen()
+    finishing, seen = FinishingHandler(databases), Seen()
     good = [uuid4() for _ in range(9)]
     await queue(databases, ESTATE, *good[:5], BAD, *good[5:])
 
-    async with working(databases, completer, seen=seen):
+    async with working(databases, finishing, seen=seen):
         await until(lambda: rows(databases, "SELECT FROM chamberlain.job WHERE held_reason IS NOT NULL"))
         await until(lambda: queue_is_empty(databases))
 
-    assert sorted(completer.done) == sorted(good)
+    assert sorted(finishing.done) == sorted(good)
     assert await rows(databases, "SELECT subject, held_reason, lease_id FROM chamberlain.job") == [
         (BAD, "Its run met a bug. The log has it under this trace id.", None)
     ]
@@ -344,7 +344,7 @@ async def test_a_request_whose_job_is_held_says_so_to_whoever_asked_for_it(datab
 
 
 async def test_a_job_whose_runs_were_cut_short_twenty_times_is_held(databases: Databases) -> None:
-    completer = Completer(databases)
+    finishing = FinishingHandler(databases)
     worn_out, nearly = uuid4(), uuid4()
     await queue(databases, ESTATE, worn_out, nearly)
     async with databases.worker.across_tenants() as tx:
@@ -354,17 +354,17 @@ async def test_a_job_whose_runs_were_cut_short_twenty_times_is_held(databases: D
             worn_out,
         )
 
-    async with working(databases, completer):
+    async with working(databases, finishing):
         await until(lambda: queue_is_empty(databases))
 
-    assert completer.done == [nearly]
+    assert finishing.done == [nearly]
     assert await rows(databases, "SELECT subject, held_reason FROM chamberlain.job") == [
         (worn_out, "Its run was cut short 20 times.")
     ]
 
 
 async def test_a_long_run_keeps_its_lease(databases: Databases) -> None:
-    stuck = Stuck()
+    blocked = BlockedHandler()
     await queue(databases, ESTATE, uuid4())
     pace = Pace(
         lease=timedelta(seconds=1),
@@ -372,29 +372,29 @@ async def test_a_long_run_keeps_its_lease(databases: Databases) -> None:
         poll=timedelta(milliseconds=20),
         grace=timedelta(),
     )
-    async with working(databases, stuck, pace=pace), working(databases, stuck, pace=pace):
+    async with working(databases, blocked, pace=pace), working(databases, blocked, pace=pace):
         # More than a lease has passed since it was queued, and it is still leased.
         await until(lambda: rows(databases, "SELECT FROM chamberlain.job WHERE queued_at < now() - 2 * interval '1 s'"))
         still = await rows(databases, "SELECT lease_until > now(), attempts FROM chamberlain.job")
 
     assert still == [(True, 0)]
-    assert len(stuck.taken) == 1
+    assert len(blocked.taken) == 1
 
 
 async def test_the_end_of_a_batch_makes_room_at_once_for_a_tenant_at_its_limit(databases: Databases) -> None:
-    completer = Completer(databases)
+    finishing = FinishingHandler(databases)
     await queue(databases, ESTATE, *(uuid4() for _ in range(100)))
 
-    async with working(databases, completer, pace=Pace(tenant_limit=10, poll=timedelta(hours=1))):
+    async with working(databases, finishing, pace=Pace(tenant_limit=10, poll=timedelta(hours=1))):
         await until(lambda: queue_is_empty(databases))
 
-    assert len(completer.done) == 100
+    assert len(finishing.done) == 100
 
 
 async def test_a_bug_beside_a_job_is_told_and_the_worker_goes_on(
     databases: Databases, caplog: pytest.LogCaptureFixture
 ) -> None:
-    completer = Completer(databases)
+    finishing = FinishingHandler(databases)
 
     def broken(_kind: JobKind, _outcome: str, _number: int) -> None:
         raise RuntimeError("a bug in what observes")
@@ -402,7 +402,7 @@ async def test_a_bug_beside_a_job_is_told_and_the_worker_goes_on(
     await queue(databases, ESTATE, uuid4())
     loop = Loop(
         database=databases.worker,
-        handlers={JobKind.GROUP_PROVISION: completer},
+        handlers={JobKind.GROUP_PROVISION: finishing},
         wake=asyncio.Event(),
         new_id=uuid4,
         holder=RequestJobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
@@ -416,7 +416,7 @@ async def test_a_bug_beside_a_job_is_told_and_the_worker_goes_on(
     loop.stop()
     await task
 
-    assert len(completer.done) == 2
+    assert len(finishing.done) == 2
     assert "A part of the worker has ended by a bug." in [record.message for record in caplog.records]
 
 
@@ -471,10 +471,10 @@ class OwnServer:
 
 async def test_it_handles_a_database_that_goes_away_and_comes_back() -> None:
     pace = replace(PACE, lease=timedelta(seconds=1), renewal=timedelta(milliseconds=100))
-    stuck = Stuck()
+    blocked = BlockedHandler()
 
     async def taken() -> bool:
-        return bool(stuck.taken)
+        return bool(blocked.taken)
 
     with short_folder() as folder:
         own = OwnServer(folder)
@@ -485,14 +485,14 @@ async def test_it_handles_a_database_that_goes_away_and_comes_back() -> None:
                 return databases.worker.pool.outages.current is not None
 
             async def held_up(claim: Claim) -> None:
-                await stuck(claim)
+                await blocked(claim)
                 await estate.provision_groups.provision(claim)
 
             async with working(databases, held_up, pace=pace) as (_, task):
                 accepted = [await estate.request(f"Group {number}") for number in range(5)]
                 await until(taken)
                 await own.stop()
-                stuck.go.set()
+                blocked.go.set()
                 await until(noticed)
                 await own.start()
                 await until(lambda: queue_is_empty(databases))

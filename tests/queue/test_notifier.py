@@ -41,7 +41,7 @@ async def running(work: Coroutine[None, None, None]) -> AsyncIterator[asyncio.Ta
             await task
 
 
-class Ear:
+class NotificationCounter:
     """Counts what it hears, and waits for more."""
 
     def __init__(self) -> None:
@@ -58,17 +58,17 @@ class Ear:
 
 
 async def test_it_works(databases: Databases) -> None:
-    ear, address = Ear(), databases.addresses.application
+    counter, address = NotificationCounter(), databases.addresses.application
     notifier = Notifier(address)
-    async with running(listen(address, JOBS_CHANNEL, ear.hear)), running(notifier.run()):
-        await ear.has_heard(1)
+    async with running(listen(address, JOBS_CHANNEL, counter.hear)), running(notifier.run()):
+        await counter.has_heard(1)
 
         notifier.flag()
         notifier.flag()
 
-        await ear.has_heard(2)
+        await counter.has_heard(2)
 
-    assert ear.heard == ["", ""]
+    assert counter.heard == ["", ""]
 
 
 def test_nobody_waits_long_for_a_wake_up_who_asks_for_one_thing_after_the_other() -> None:
@@ -96,24 +96,24 @@ def test_what_is_told_twice_is_one_thing() -> None:
 
 
 async def test_it_handles_connections_that_are_ended(databases: Databases) -> None:
-    ear, address = Ear(), databases.addresses.application
+    counter, address = NotificationCounter(), databases.addresses.application
     notifier = Notifier(address)
     async with (
         connected(address) as another,
-        running(listen(address, JOBS_CHANNEL, ear.hear, pause=timedelta(milliseconds=10))) as listening,
+        running(listen(address, JOBS_CHANNEL, counter.hear, pause=timedelta(milliseconds=10))) as listening,
         running(notifier.run()) as notifying,
     ):
-        await ear.has_heard(1)
+        await counter.has_heard(1)
         notifier.flag()
-        await ear.has_heard(2)
+        await counter.has_heard(2)
 
         ended = await another.fetchval(END_CONNECTIONS)
-        await ear.has_heard(3)
+        await counter.has_heard(3)
 
         # The first flag may find a connection that is just dying and is lost; the workers' polling is there for it.
         async def heard_again() -> bool:
             notifier.flag()
-            return len(ear.heard) > 3
+            return len(counter.heard) > 3
 
         await until(heard_again)
 
@@ -123,85 +123,85 @@ async def test_it_handles_connections_that_are_ended(databases: Databases) -> No
 
 
 async def test_it_handles_a_database_that_lets_nobody_in_for_a_while(databases: Databases) -> None:
-    ear, address = Ear(), databases.addresses.application
+    counter, address = NotificationCounter(), databases.addresses.application
     notifier = Notifier(address)
     async with connected(databases.addresses.owner) as owner:
         database = await owner.fetchval("SELECT quote_ident(current_database())")
         await owner.execute(f"REVOKE CONNECT ON DATABASE {database} FROM chamberlain_application")
         async with (
-            running(listen(address, JOBS_CHANNEL, ear.hear, pause=timedelta(milliseconds=1))),
+            running(listen(address, JOBS_CHANNEL, counter.hear, pause=timedelta(milliseconds=1))),
             running(notifier.run()) as notifying,
         ):
             notifier.flag()
             for _ in range(3):
                 with pytest.raises(Unavailable):
                     await connect(address)
-            nothing = list(ear.heard)
+            nothing = list(counter.heard)
             await owner.execute(f"GRANT CONNECT ON DATABASE {database} TO chamberlain_application")
-            await ear.has_heard(1)
+            await counter.has_heard(1)
 
             assert nothing == []
             assert not notifying.done()
 
 
 async def test_what_was_told_while_the_process_ends_is_still_sent(databases: Databases) -> None:
-    ear, address = Ear(), databases.addresses.application
+    counter, address = NotificationCounter(), databases.addresses.application
     notifier = Notifier(address, REQUESTS_CHANNEL)
-    async with running(listen(address, REQUESTS_CHANNEL, ear.hear)):
-        await ear.has_heard(1)
+    async with running(listen(address, REQUESTS_CHANNEL, counter.hear)):
+        await counter.has_heard(1)
         notifier.tell(["one"])
         async with running(notifier.run()):
             # It is about to send when it is ended.
             await asyncio.sleep(0)
             await asyncio.sleep(0)
 
-        await ear.has_heard(2)
+        await counter.has_heard(2)
 
-    assert set(ear.heard[1:]) == {"one"}
+    assert set(counter.heard[1:]) == {"one"}
 
 
 async def test_names_are_told_together_and_each_once(databases: Databases) -> None:
-    ear, address = Ear(), databases.addresses.application
+    counter, address = NotificationCounter(), databases.addresses.application
     notifier = Notifier(address, REQUESTS_CHANNEL)
     names = {f"{number:036}" for number in range(2 * MOST_NAMES + 1)}
-    async with running(listen(address, REQUESTS_CHANNEL, ear.hear)), running(notifier.run()):
-        await ear.has_heard(1)
+    async with running(listen(address, REQUESTS_CHANNEL, counter.hear)), running(notifier.run()):
+        await counter.has_heard(1)
 
         notifier.tell(names)
         notifier.tell(names)
 
-        await ear.has_heard(4)
+        await counter.has_heard(4)
 
-    told = [payload.split(",") for payload in ear.heard[1:]]
+    told = [payload.split(",") for payload in counter.heard[1:]]
     assert sorted(map(len, told)) == [1, MOST_NAMES, MOST_NAMES]
     assert set().union(*told) == names
 
 
 async def test_nobody_is_woken_for_nothing(databases: Databases) -> None:
-    ear, address = Ear(), databases.addresses.application
+    counter, address = NotificationCounter(), databases.addresses.application
     notifier = Notifier(address, REQUESTS_CHANNEL)
-    async with running(listen(address, REQUESTS_CHANNEL, ear.hear)), running(notifier.run()):
-        await ear.has_heard(1)
+    async with running(listen(address, REQUESTS_CHANNEL, counter.hear)), running(notifier.run()):
+        await counter.has_heard(1)
 
         notifier.tell([])
         await asyncio.sleep(0)
         notifier.tell(["one"])
 
-        await ear.has_heard(2)
+        await counter.has_heard(2)
 
-    assert ear.heard == ["", "one"]
+    assert counter.heard == ["", "one"]
 
 
 async def test_what_was_told_last_is_sent_before_the_end(databases: Databases) -> None:
-    ear, address = Ear(), databases.addresses.application
+    counter, address = NotificationCounter(), databases.addresses.application
     notifier = Notifier(address, REQUESTS_CHANNEL)
-    async with running(listen(address, REQUESTS_CHANNEL, ear.hear)):
-        await ear.has_heard(1)
+    async with running(listen(address, REQUESTS_CHANNEL, counter.hear)):
+        await counter.has_heard(1)
         async with running(notifier.run()):
             notifier.tell(["first"])
-            await ear.has_heard(2)
+            await counter.has_heard(2)
             notifier.tell(["last"])
 
-        await ear.has_heard(3)
+        await counter.has_heard(3)
 
-    assert ear.heard[-1] == "last"
+    assert counter.heard[-1] == "last"

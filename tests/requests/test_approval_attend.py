@@ -296,7 +296,7 @@ async def test_a_decision_while_the_directory_is_asked_makes_it_look_again(datab
     estate = approval_fixture.estate
     inner = estate.people.people
 
-    class Slow:
+    class SlowPeople:
         """While the directory is asked about the first level, Dara decides."""
 
         asked = 0
@@ -307,7 +307,7 @@ async def test_a_decision_while_the_directory_is_asked_makes_it_look_again(datab
                 await approval_fixture.approve(request_id, DARA)
             return await inner.look_up(question)
 
-    slow = Slow()
+    slow = SlowPeople()
     estate.people.people = slow
     await approval_fixture_of(estate).look()
     between = await approval_fixture.levels(request_id)

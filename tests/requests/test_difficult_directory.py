@@ -58,7 +58,7 @@ SELECT jsonb_path_query(timeline, '$[*].state.waiting.reason') #>> '{}' FROM cha
 
 
 @dataclass
-class Difficult:
+class FaultyDirectoryFixture:
     """An estate whose directory has faults, and a clock for all of it."""
 
     estate: Estate
@@ -112,19 +112,19 @@ class Difficult:
 async def test_it_works_for_two_hundred_requests_while_groups_are_shown_late_and_calls_are_throttled(
     estate: Estate,
 ) -> None:
-    difficult = Difficult(estate, Faults(visibility_delay=15 * SECOND, throttle=3))
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=15 * SECOND, throttle=3))
     accepted = [await estate.request(f"Group {number}", members=[str(BEN)]) for number in range(200)]
-    await difficult.work()
+    await faulty_fixture.work()
     early = [await estate.group(each.request_id) for each in accepted]
 
-    await difficult.go_on_until_nothing_is_left()
+    await faulty_fixture.go_on_until_nothing_is_left()
 
     assert early == [None] * 200
     assert await estate.rows("SELECT state, count(*) FROM chamberlain.request GROUP BY 1") == [("succeeded", 200)]
     made = await estate.rows("SELECT v.value FROM directory.extension_values v WHERE v.member = 'requestId'")
     assert Counter(made) == {(str(each.request_id),): 1 for each in accepted}
     assert await estate.rows("SELECT count(*) FROM directory.groups WHERE extensions <> '{}'") == [(200,)]
-    told = [await difficult.reasons(each.request_id) for each in accepted]
+    told = [await faulty_fixture.reasons(each.request_id) for each in accepted]
     assert all(told)
     # A request that was throttled for all that time waits for nothing else.
     assert sum(NOT_SHOWN in reasons for reasons in told) > 180
@@ -135,14 +135,14 @@ async def test_it_works_for_two_hundred_requests_while_groups_are_shown_late_and
 
 
 async def test_a_team_is_made_step_by_step_each_once(estate: Estate) -> None:
-    difficult = Difficult(estate, Faults(visibility_delay=15 * SECOND))
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=15 * SECOND))
     accepted = await estate.request("Apollo", templateId=str(PROJECT_TEAM), owners=[str(BEN)], members=[str(CLEO)])
-    await difficult.work()
-    first = await difficult.waits(accepted)
-    await difficult.go_on(SECOND)
-    second = await difficult.waits(accepted)
+    await faulty_fixture.work()
+    first = await faulty_fixture.waits(accepted)
+    await faulty_fixture.go_on(SECOND)
+    second = await faulty_fixture.waits(accepted)
 
-    await difficult.go_on_until_nothing_is_left()
+    await faulty_fixture.go_on_until_nothing_is_left()
 
     record = await estate.record(accepted.request_id)
     assert (first, second) == (("addOwners", NOT_SHOWN, 1), ("addOwners", NOT_SHOWN, 2))
@@ -158,12 +158,12 @@ async def test_a_team_is_made_step_by_step_each_once(estate: Estate) -> None:
 
 
 async def test_a_request_of_one_step_succeeds_when_everybody_can_see_its_group(estate: Estate) -> None:
-    difficult = Difficult(estate, Faults(visibility_delay=15 * SECOND))
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=15 * SECOND))
     accepted = await estate.request("Apollo")
 
-    await difficult.work()
-    waits = await difficult.waits(accepted)
-    await difficult.go_on_until_nothing_is_left()
+    await faulty_fixture.work()
+    waits = await faulty_fixture.waits(accepted)
+    await faulty_fixture.go_on_until_nothing_is_left()
 
     assert waits == ("createGroup", NOT_SHOWN, 1)
     assert (await estate.record(accepted.request_id)).state == "succeeded"
@@ -171,13 +171,13 @@ async def test_a_request_of_one_step_succeeds_when_everybody_can_see_its_group(e
 
 
 async def test_a_group_that_is_shown_but_not_found_waits_with_its_own_reason(estate: Estate) -> None:
-    difficult = Difficult(estate, Faults(not_found_after_create=10 * SECOND))
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(not_found_after_create=10 * SECOND))
     accepted = await estate.request("Apollo", members=[str(BEN)])
 
-    await difficult.work()
-    waits = await difficult.waits(accepted)
+    await faulty_fixture.work()
+    waits = await faulty_fixture.waits(accepted)
     shown = await estate.group(accepted.request_id)
-    await difficult.go_on_until_nothing_is_left()
+    await faulty_fixture.go_on_until_nothing_is_left()
 
     assert waits == ("addMembers", NOT_FOUND, 1)
     assert shown is not None
@@ -186,17 +186,17 @@ async def test_a_group_that_is_shown_but_not_found_waits_with_its_own_reason(est
 
 
 async def test_all_wait_for_the_end_of_an_outage_and_no_longer(estate: Estate) -> None:
-    difficult = Difficult(estate, Faults(outages=Outages(lasting=HOUR, every=2 * HOUR)))
-    since = (difficult.clock() - datetime(1970, 1, 1, tzinfo=UTC)) % (2 * HOUR)
-    difficult.clock.wait(3 * HOUR - since)
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(outages=Outages(lasting=HOUR, every=2 * HOUR)))
+    since = (faulty_fixture.clock() - datetime(1970, 1, 1, tzinfo=UTC)) % (2 * HOUR)
+    faulty_fixture.clock.wait(3 * HOUR - since)
     checked = await estate.request("Apollo")
-    difficult.clock.wait(HOUR)
+    faulty_fixture.clock.wait(HOUR)
     unchecked = await estate.request("Zephyr")
 
-    await difficult.go_on(SECOND)
-    waits = [await difficult.waits(each) for each in (checked, unchecked)]
+    await faulty_fixture.go_on(SECOND)
+    waits = [await faulty_fixture.waits(each) for each in (checked, unchecked)]
     record = await estate.record(checked.request_id)
-    await difficult.go_on(HOUR)
+    await faulty_fixture.go_on(HOUR)
 
     assert waits == [("createGroup", AWAY, 1), ("checkPeople", AWAY, 1)]
     assert record.waiting is not None
@@ -208,48 +208,48 @@ async def test_all_wait_for_the_end_of_an_outage_and_no_longer(estate: Estate) -
 
 async def test_one_that_is_throttled_holds_up_nobody_else(estate: Estate) -> None:
     await apply(estate.databases, changed_estate())
-    difficult = Difficult(estate, Faults(throttle=3))
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(throttle=3))
     accepted = [await estate.request(f"Group {number}") for number in range(2)]
     accepted.append(await estate.request("Theirs", caller=caller_of(ZOE, OTHER_HOUSE), templateId=str(OTHER_GROUP)))
 
-    await difficult.work()
+    await faulty_fixture.work()
 
     records = [await estate.record(each.request_id, each.tenant_id) for each in accepted]
     [late] = [each for each, record in zip(accepted, records, strict=True) if record.state is RequestState.WAITING]
     assert sorted(record.state for record in records) == ["succeeded", "succeeded", "waiting"]
-    assert await difficult.waits(late) == ("createGroup", TOO_MANY, 1)
+    assert await faulty_fixture.waits(late) == ("createGroup", TOO_MANY, 1)
     record = await estate.record(late.request_id, late.tenant_id)
     assert record.waiting is not None
     assert record.waiting.next_attempt_at == estate.moment + SECOND
-    await difficult.go_on(SECOND)
+    await faulty_fixture.go_on(SECOND)
     assert (await estate.record(late.request_id, late.tenant_id)).state == "succeeded"
 
 
 async def test_waits_are_no_runs_cut_short(estate: Estate) -> None:
-    difficult = Difficult(estate, Faults(visibility_delay=HOUR))
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=HOUR))
     accepted = await estate.request("Apollo", members=[str(BEN)])
 
-    await difficult.work()
+    await faulty_fixture.work()
     for _ in range(20):
-        await difficult.go_on(10 * SECOND)
+        await faulty_fixture.go_on(10 * SECOND)
 
-    _, _, attempt = await difficult.waits(accepted)
+    _, _, attempt = await faulty_fixture.waits(accepted)
     assert attempt > 5
     assert await estate.rows("SELECT attempts, held_reason FROM chamberlain.job") == [(0, None)]
 
 
 async def test_a_wait_that_ends_fails_with_a_sentence_keeps_its_address_and_can_be_retried(estate: Estate) -> None:
-    difficult = Difficult(estate, Faults(visibility_delay=HOUR))
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=HOUR))
     accepted = await estate.request("Apollo", members=[str(BEN)])
-    await difficult.work()
+    await faulty_fixture.work()
     for _ in range(21):
-        await difficult.go_on(60 * SECOND)
+        await faulty_fixture.go_on(60 * SECOND)
     failed = await estate.record(accepted.request_id)
     other = await estate.request("Apollo")
-    await difficult.go_on(HOUR)
+    await faulty_fixture.go_on(HOUR)
 
     await retry(estate, accepted.request_id, caller_of(ADA))
-    await difficult.go_on_until_nothing_is_left()
+    await faulty_fixture.go_on_until_nothing_is_left()
 
     assert failed.error is not None
     assert (failed.state, failed.error.step, failed.error.code) == ("failed", "addMembers", "directoryNotReady")
@@ -269,13 +269,13 @@ async def test_a_wait_that_ends_fails_with_a_sentence_keeps_its_address_and_can_
 async def test_the_rules_for_guests_are_a_step_of_their_own(estate: Estate) -> None:
     rules = {"guestTemplateId": NO_GUESTS, "guestPolicyId": YEARLY_REVIEW}
     await apply(estate.databases, changed_estate(project_group=rules))
-    difficult = Difficult(estate, Faults(not_found_after_create=10 * SECOND))
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(not_found_after_create=10 * SECOND))
     accepted = await estate.request("Apollo")
 
-    await difficult.work()
+    await faulty_fixture.work()
     before = await estate.group(accepted.request_id)
-    waits = await difficult.waits(accepted)
-    await difficult.go_on_until_nothing_is_left()
+    waits = await faulty_fixture.waits(accepted)
+    await faulty_fixture.go_on_until_nothing_is_left()
 
     assert waits == ("assignGuestRules", NOT_FOUND, 1)
     group = await estate.group(accepted.request_id)
@@ -303,9 +303,9 @@ async def test_the_rules_for_guests_are_written_at_once_where_nothing_is_difficu
 
 
 async def test_what_was_made_stays_when_the_request_is_cancelled_and_the_request_says_so(estate: Estate) -> None:
-    difficult = Difficult(estate, Faults(visibility_delay=HOUR))
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=HOUR))
     accepted = await estate.request("Apollo")
-    await difficult.work()
+    await faulty_fixture.work()
 
     await cancel(estate, accepted.request_id, caller_of(ADA))
 
@@ -321,12 +321,12 @@ async def test_what_was_made_stays_when_the_request_is_cancelled_and_the_request
 
 
 async def test_a_mailbox_that_was_made_stays_and_whoever_asks_again_is_told_who_has_its_address(estate: Estate) -> None:
-    difficult = Difficult(estate, Faults(visibility_delay=HOUR))
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=HOUR))
     sent = {"name": "Desk", "displayName": "Desk", "alias": "help"}
     accepted = (await estate.ask_mailbox(sent)).accepted
     await estate.provision_mailboxes.provision(await estate.claim())
     await cancel(estate, accepted.request_id, mail_caller_of(ADA))
-    difficult.clock.wait(2 * HOUR)
+    faulty_fixture.clock.wait(2 * HOUR)
 
     with pytest.raises(Conflict) as refused:
         await estate.ask_mailbox(sent)
@@ -340,10 +340,10 @@ async def test_a_mailbox_that_was_made_stays_and_whoever_asks_again_is_told_who_
 
 
 async def test_a_group_that_was_made_stays_and_whoever_asks_again_is_told_who_has_its_address(estate: Estate) -> None:
-    difficult = Difficult(estate, Faults(visibility_delay=HOUR))
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=HOUR))
     await apply(estate.databases, changed_estate(project_group={"naming": {"mailNickname": "{input}"}}))
     accepted = await estate.request("Apollo")
-    await difficult.work()
+    await faulty_fixture.work()
     await cancel(estate, accepted.request_id, caller_of(ADA))
 
     with pytest.raises(Conflict) as refused:

@@ -14,7 +14,7 @@ ADMINISTRATOR = {"authorization": "Bearer administrator"}
 
 
 @pytest.fixture(autouse=True)
-def waiting(http_fixture: HttpFixture) -> None:
+def pending_request(http_fixture: HttpFixture) -> None:
     http_fixture.records[REQUEST] = record()
 
 

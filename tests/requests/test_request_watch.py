@@ -49,7 +49,7 @@ class CountedDatabase(Database):
 
 
 @dataclass
-class Watch:
+class WatchFixture:
     """The watching parts of one process. `looks` counts the reads of timelines."""
 
     estate: Estate
@@ -67,7 +67,7 @@ class Watch:
 
 
 @asynccontextmanager
-async def watching(estate: Estate, *, quiet: timedelta = timedelta(seconds=20)) -> AsyncIterator[Watch]:
+async def watching(estate: Estate, *, quiet: timedelta = timedelta(seconds=20)) -> AsyncIterator[WatchFixture]:
     database, watchers = estate.databases.application, Watchers()
     looks = CountedDatabase(database.pool)
     timelines = Timelines(looks, watchers, quiet=quiet)
@@ -83,20 +83,20 @@ async def watching(estate: Estate, *, quiet: timedelta = timedelta(seconds=20)) 
         running(estate.provision_groups.notifier.run()),
     ):
         await listens.wait()
-        yield Watch(estate, looks, watchers, timelines, requests)
+        yield WatchFixture(estate, looks, watchers, timelines, requests)
 
 
 @pytest.fixture
-async def watch(estate: Estate) -> AsyncIterator[Watch]:
+async def watch_fixture(estate: Estate) -> AsyncIterator[WatchFixture]:
     async with watching(estate) as found, asyncio.timeout(60):
         yield found
 
 
-def watched(watch: Watch, number: int = 1) -> Callable[[], Awaitable[bool]]:
+def watched(watch_fixture: WatchFixture, number: int = 1) -> Callable[[], Awaitable[bool]]:
     """So many watch, and have seen what there was."""
 
     async def condition() -> bool:
-        return len(watch.watchers) == number and watch.looks.transactions > 1
+        return len(watch_fixture.watchers) == number and watch_fixture.looks.transactions > 1
 
     return condition
 
@@ -129,34 +129,34 @@ WHOLE = [
 ]
 
 
-async def test_it_works(watch: Watch) -> None:
-    accepted = await watch.estate.request()
-    events = asyncio.create_task(watch.events(accepted.request_id))
-    await until(watched(watch))
+async def test_it_works(watch_fixture: WatchFixture) -> None:
+    accepted = await watch_fixture.estate.request()
+    events = asyncio.create_task(watch_fixture.events(accepted.request_id))
+    await until(watched(watch_fixture))
 
-    await watch.estate.work()
+    await watch_fixture.estate.work()
 
     assert told(await events) == WHOLE
-    assert len(watch.watchers) == 0
+    assert len(watch_fixture.watchers) == 0
 
 
-async def test_what_has_happened_is_told_as_well(watch: Watch) -> None:
-    accepted = await watch.estate.request()
-    await watch.estate.work()
+async def test_what_has_happened_is_told_as_well(watch_fixture: WatchFixture) -> None:
+    accepted = await watch_fixture.estate.request()
+    await watch_fixture.estate.work()
 
-    assert told(await watch.events(accepted.request_id)) == WHOLE
-    assert told(await watch.events(accepted.request_id, 2)) == WHOLE[2:]
-
-
-async def test_nothing_is_behind_the_last_event_of_what_has_ended(watch: Watch) -> None:
-    accepted = await watch.estate.request()
-    await watch.estate.work()
-
-    assert await watch.requests.watch(caller_of(ADA), accepted.request_id, 4) is None
+    assert told(await watch_fixture.events(accepted.request_id)) == WHOLE
+    assert told(await watch_fixture.events(accepted.request_id, 2)) == WHOLE[2:]
 
 
-async def test_each_state_is_told_as_it_was(watch: Watch) -> None:
-    estate = watch.estate
+async def test_nothing_is_behind_the_last_event_of_what_has_ended(watch_fixture: WatchFixture) -> None:
+    accepted = await watch_fixture.estate.request()
+    await watch_fixture.estate.work()
+
+    assert await watch_fixture.requests.watch(caller_of(ADA), accepted.request_id, 4) is None
+
+
+async def test_each_state_is_told_as_it_was(watch_fixture: WatchFixture) -> None:
+    estate = watch_fixture.estate
     accepted = await estate.request()
     estate.directory.faults["Apollo"] = TryAgain(timedelta(seconds=10), "Not yet.")
     await estate.work()
@@ -165,7 +165,7 @@ async def test_each_state_is_told_as_it_was(watch: Watch) -> None:
     await estate.rows(DUE)
     await estate.work()
 
-    happenings = await watch.events(accepted.request_id)
+    happenings = await watch_fixture.events(accepted.request_id)
 
     states = [each.what for each in happenings if isinstance(each.what, RequestRecord)]
     assert [state.state for state in states] == ["queued", "running", "waiting", "running", "succeeded"]
@@ -177,15 +177,15 @@ async def test_each_state_is_told_as_it_was(watch: Watch) -> None:
     assert states[4] == replace(now, body=b"", steps=())
 
 
-async def test_a_failed_request_goes_on_counting_when_it_is_retried(watch: Watch) -> None:
-    estate = watch.estate
+async def test_a_failed_request_goes_on_counting_when_it_is_retried(watch_fixture: WatchFixture) -> None:
+    estate = watch_fixture.estate
     accepted = await estate.request()
     estate.directory.faults["Apollo"] = Rejected("addressTaken", "Somebody has it.")
     await estate.work()
-    failed = told(await watch.events(accepted.request_id))
+    failed = told(await watch_fixture.events(accepted.request_id))
     await retry(estate, accepted.request_id)
-    events = asyncio.create_task(watch.events(accepted.request_id, failed[-1][0]))
-    await until(watched(watch))
+    events = asyncio.create_task(watch_fixture.events(accepted.request_id, failed[-1][0]))
+    await until(watched(watch_fixture))
     estate.directory.faults.clear()
 
     await estate.work()
@@ -193,11 +193,11 @@ async def test_a_failed_request_goes_on_counting_when_it_is_retried(watch: Watch
     assert failed == [(1, "queued"), (2, "running"), (3, "createGroup failed"), (4, "failed")]
     begun_anew = ["createGroup pending", "queued", *[word for _, word in WHOLE[1:]]]
     assert [word for _, word in told(await events)] == begun_anew
-    assert told(await watch.events(accepted.request_id))[:4] == failed
+    assert told(await watch_fixture.events(accepted.request_id))[:4] == failed
 
 
-async def test_of_a_long_timeline_the_newest_entries_stay_with_their_numbers(watch: Watch) -> None:
-    estate = watch.estate
+async def test_of_a_long_timeline_the_newest_entries_stay_with_their_numbers(watch_fixture: WatchFixture) -> None:
+    estate = watch_fixture.estate
     accepted = await estate.request()
     estate.directory.faults["Apollo"] = TryAgain(timedelta(seconds=1), "Not yet.")
     tries = MOST_ENTRIES // 3 + 5
@@ -205,7 +205,7 @@ async def test_of_a_long_timeline_the_newest_entries_stay_with_their_numbers(wat
     for _ in range(tries):
         await estate.rows(DUE)
         await estate.work()
-        timeline = await watch.timelines.find(accepted.tenant_id, accepted.request_id)
+        timeline = await watch_fixture.timelines.find(accepted.tenant_id, accepted.request_id)
         assert timeline is not None
         assert len(timeline.entries) <= MOST_ENTRIES
 
@@ -220,8 +220,8 @@ async def test_of_a_long_timeline_the_newest_entries_stay_with_their_numbers(wat
     assert timeline.entries[-1].state.state is RequestState.WAITING
 
 
-async def test_a_worker_that_takes_over_does_not_tell_the_same_again(watch: Watch) -> None:
-    estate = watch.estate
+async def test_a_worker_that_takes_over_does_not_tell_the_same_again(watch_fixture: WatchFixture) -> None:
+    estate = watch_fixture.estate
     accepted = await estate.request()
     for _ in range(2):
         async with estate.databases.worker.across_tenants() as tx:
@@ -229,38 +229,38 @@ async def test_a_worker_that_takes_over_does_not_tell_the_same_again(watch: Watc
 
     await estate.work()
 
-    assert told(await watch.events(accepted.request_id)) == WHOLE
+    assert told(await watch_fixture.events(accepted.request_id)) == WHOLE
 
 
-async def test_it_rejects_what_is_not_ones_own(watch: Watch) -> None:
-    accepted = await watch.estate.request(caller=caller_of(BEN))
+async def test_it_rejects_what_is_not_ones_own(watch_fixture: WatchFixture) -> None:
+    accepted = await watch_fixture.estate.request(caller=caller_of(BEN))
 
     for stranger in (caller_of(ADA), caller_of(ZOE, OTHER_HOUSE)):
         with pytest.raises(NotFound):
-            await watch.requests.watch(stranger, accepted.request_id, 0)
+            await watch_fixture.requests.watch(stranger, accepted.request_id, 0)
 
 
-async def test_it_rejects_a_number_that_is_not_reached(watch: Watch) -> None:
-    accepted = await watch.estate.request()
+async def test_it_rejects_a_number_that_is_not_reached(watch_fixture: WatchFixture) -> None:
+    accepted = await watch_fixture.estate.request()
 
     with pytest.raises(Malformed):
-        await watch.requests.watch(caller_of(ADA), accepted.request_id, 2)
+        await watch_fixture.requests.watch(caller_of(ADA), accepted.request_id, 2)
 
 
 async def test_it_says_now_and_then_that_nothing_happens(estate: Estate) -> None:
     accepted = await estate.request()
-    async with watching(estate, quiet=timedelta(milliseconds=50)) as watch, asyncio.timeout(20):
-        happenings = await watch.requests.watch(caller_of(ADA), accepted.request_id, 1)
+    async with watching(estate, quiet=timedelta(milliseconds=50)) as watch_fixture, asyncio.timeout(20):
+        happenings = await watch_fixture.requests.watch(caller_of(ADA), accepted.request_id, 1)
         assert happenings is not None
         async with aclosing(happenings):
             assert [await anext(happenings) for _ in range(3)] == [(), (), ()]
-        assert len(watch.watchers) == 0
+        assert len(watch_fixture.watchers) == 0
 
 
 async def test_a_wake_up_that_is_lost_costs_the_quiet_time(estate: Estate) -> None:
     accepted = await estate.request()
-    async with watching(estate, quiet=timedelta(milliseconds=50)) as watch, asyncio.timeout(20):
-        happenings = await watch.requests.watch(caller_of(ADA), accepted.request_id, 1)
+    async with watching(estate, quiet=timedelta(milliseconds=50)) as watch_fixture, asyncio.timeout(20):
+        happenings = await watch_fixture.requests.watch(caller_of(ADA), accepted.request_id, 1)
         assert happenings is not None
         async with aclosing(happenings):
             assert await anext(happenings) == ()
@@ -272,41 +272,41 @@ async def test_a_wake_up_that_is_lost_costs_the_quiet_time(estate: Estate) -> No
     assert [told([each]) for several in news for each in several] == [[(2, "running")]]
 
 
-async def test_it_handles_a_connection_that_is_ended_while_it_listens(watch: Watch) -> None:
-    accepted = await watch.estate.request()
-    events = asyncio.create_task(watch.events(accepted.request_id))
-    await until(watched(watch))
-    async with connected(watch.estate.databases.addresses.application) as another:
+async def test_it_handles_a_connection_that_is_ended_while_it_listens(watch_fixture: WatchFixture) -> None:
+    accepted = await watch_fixture.estate.request()
+    events = asyncio.create_task(watch_fixture.events(accepted.request_id))
+    await until(watched(watch_fixture))
+    async with connected(watch_fixture.estate.databases.addresses.application) as another:
         ended = await another.fetchval(END_LISTENERS)
 
-    await watch.estate.work()
+    await watch_fixture.estate.work()
 
     assert ended == 1
     assert told(await events) == WHOLE
 
 
-async def test_it_handles_a_request_that_is_removed(watch: Watch) -> None:
-    accepted = await watch.estate.request()
-    events = asyncio.create_task(watch.events(accepted.request_id))
-    await until(watched(watch))
+async def test_it_handles_a_request_that_is_removed(watch_fixture: WatchFixture) -> None:
+    accepted = await watch_fixture.estate.request()
+    events = asyncio.create_task(watch_fixture.events(accepted.request_id))
+    await until(watched(watch_fixture))
 
-    await watch.estate.rows("DELETE FROM chamberlain.request RETURNING request_id")
-    watch.watchers.heard("")
+    await watch_fixture.estate.rows("DELETE FROM chamberlain.request RETURNING request_id")
+    watch_fixture.watchers.heard("")
 
     assert told(await events) == [(1, "queued")]
 
 
-async def test_whoever_leaves_leaves_nothing_behind(watch: Watch) -> None:
-    accepted = await watch.estate.request()
+async def test_whoever_leaves_leaves_nothing_behind(watch_fixture: WatchFixture) -> None:
+    accepted = await watch_fixture.estate.request()
     before = asyncio.all_tasks()
-    leaving = [asyncio.create_task(watch.events(accepted.request_id)) for _ in range(50)]
-    await until(watched(watch, 50))
+    leaving = [asyncio.create_task(watch_fixture.events(accepted.request_id)) for _ in range(50)]
+    await until(watched(watch_fixture, 50))
 
     for task in leaving:
         task.cancel()
     await asyncio.wait(leaving)
 
-    assert len(watch.watchers) == 0
+    assert len(watch_fixture.watchers) == 0
 
     async def nothing_else_runs() -> bool:
         return asyncio.all_tasks() == before
@@ -314,46 +314,46 @@ async def test_whoever_leaves_leaves_nothing_behind(watch: Watch) -> None:
     await until(nothing_else_runs)
 
 
-async def test_a_thousand_watchers_of_different_requests_are_cheap(watch: Watch) -> None:
-    estate = watch.estate
+async def test_a_thousand_watchers_of_different_requests_are_cheap(watch_fixture: WatchFixture) -> None:
+    estate = watch_fixture.estate
     accepted = await asyncio.gather(*[estate.request(f"Group {number}") for number in range(1000)])
-    everybody = [asyncio.create_task(watch.events(one.request_id)) for one in accepted]
-    await until(watched(watch, 1000))
-    looks = watch.looks.transactions
+    everybody = [asyncio.create_task(watch_fixture.events(one.request_id)) for one in accepted]
+    await until(watched(watch_fixture, 1000))
+    looks = watch_fixture.looks.transactions
 
     # All of them read at once, as after a connection that was opened again.
-    watch.watchers.heard("")
+    watch_fixture.watchers.heard("")
     while (claim := await estate.claim()).jobs:
         await estate.provision_groups.provision(claim)
     events = await asyncio.gather(*everybody)
 
     assert all(told(each) == WHOLE for each in events)
-    assert watch.looks.transactions - looks < 100
+    assert watch_fixture.looks.transactions - looks < 100
 
 
-async def test_waiting_for_the_result_ends_with_it(watch: Watch) -> None:
-    accepted = await watch.estate.request(templateId=str(PROJECT_TEAM))
-    waiting = asyncio.create_task(await_result(watch.timelines, accepted))
-    await until(watched(watch))
+async def test_waiting_for_the_result_ends_with_it(watch_fixture: WatchFixture) -> None:
+    accepted = await watch_fixture.estate.request(templateId=str(PROJECT_TEAM))
+    waiting = asyncio.create_task(await_result(watch_fixture.timelines, accepted))
+    await until(watched(watch_fixture))
 
-    await watch.estate.work()
+    await watch_fixture.estate.work()
 
-    assert await waiting == (await watch.estate.record(accepted.request_id)).result
-    assert len(watch.watchers) == 0
-
-
-async def test_waiting_for_the_result_ends_with_a_failure(watch: Watch) -> None:
-    accepted = await watch.estate.request()
-    watch.estate.directory.faults["Apollo"] = Rejected("addressTaken", "Somebody has it.")
-    await watch.estate.work()
-
-    assert await await_result(watch.timelines, accepted) is None
+    assert await waiting == (await watch_fixture.estate.record(accepted.request_id)).result
+    assert len(watch_fixture.watchers) == 0
 
 
-async def test_a_request_that_wants_approval_begins_there(watch: Watch) -> None:
-    accepted = await watch.estate.request(templateId=str(CONFIDENTIAL_TEAM))
+async def test_waiting_for_the_result_ends_with_a_failure(watch_fixture: WatchFixture) -> None:
+    accepted = await watch_fixture.estate.request()
+    watch_fixture.estate.directory.faults["Apollo"] = Rejected("addressTaken", "Somebody has it.")
+    await watch_fixture.estate.work()
 
-    happenings = await watch.requests.watch(caller_of(ADA), accepted.request_id, 0)
+    assert await await_result(watch_fixture.timelines, accepted) is None
+
+
+async def test_a_request_that_wants_approval_begins_there(watch_fixture: WatchFixture) -> None:
+    accepted = await watch_fixture.estate.request(templateId=str(CONFIDENTIAL_TEAM))
+
+    happenings = await watch_fixture.requests.watch(caller_of(ADA), accepted.request_id, 0)
 
     assert happenings is not None
     async with aclosing(happenings):

@@ -37,7 +37,7 @@ def send(
 
 
 @pytest.fixture
-def made(installation: Installation) -> Iterator[dict[str, dict[str, object]]]:
+def created(installation: Installation) -> Iterator[dict[str, dict[str, object]]]:
     """A guest template, a policy, and a template of groups that names both; they are gone behind the test."""
     service = installation.one
     name = f"made-{uuid4().hex[:8]}"
@@ -60,38 +60,38 @@ def made(installation: Installation) -> Iterator[dict[str, dict[str, object]]]:
         send(service, "DELETE", f"{place}{found[each].json()['id']}/")
 
 
-def test_it_works(installation: Installation, made: dict[str, dict[str, object]]) -> None:
-    other, template = installation.other, str(made["group"]["id"])
+def test_it_works(installation: Installation, created: dict[str, dict[str, object]]) -> None:
+    other, template = installation.other, str(created["group"]["id"])
 
     offered = send(other, "GET", f"{OFFERED}?limit=200", scope=COLLAB).json()["items"]
     accepted = other.post_group({"displayName": "Apollo", "templateId": template})
     group = other.wait_for_group(accepted.json()["requestId"])
 
     assert [each["kind"] for each in offered if each["id"] == template] == ["group"]
-    assert not [each for each in offered if each["id"] == made["guest"]["id"]]
+    assert not [each for each in offered if each["id"] == created["guest"]["id"]]
     assert group["displayName"] == "PRJ-Apollo"
 
 
 def test_a_change_holds_at_the_other_process_at_once(
-    installation: Installation, made: dict[str, dict[str, object]]
+    installation: Installation, created: dict[str, dict[str, object]]
 ) -> None:
     one, other = installation.one, installation.other
-    path = f"{TEMPLATES}{made['group']['id']}/"
+    path = f"{TEMPLATES}{created['group']['id']}/"
     first = send(one, "GET", path)
 
     put = send(one, "PUT", path, {**first.json(), "active": False}, **{"If-Match": first.headers["etag"]})
     stale = send(other, "PUT", path, first.json(), **{"If-Match": first.headers["etag"]})
-    refused = other.post_group({"displayName": "Apollo", "templateId": str(made["group"]["id"])})
+    refused = other.post_group({"displayName": "Apollo", "templateId": str(created["group"]["id"])})
 
     assert (put.status_code, stale.status_code) == (200, 412)
     assert [fault["code"] for fault in refused.json()["errors"]] == ["templateInactive"]
 
 
-def test_a_secret_is_shown_once_and_stays(installation: Installation, made: dict[str, dict[str, object]]) -> None:
-    service, name = installation.one, str(made["group"]["name"])
-    webhook = made["group"]["webhook"]
+def test_a_secret_is_shown_once_and_stays(installation: Installation, created: dict[str, dict[str, object]]) -> None:
+    service, name = installation.one, str(created["group"]["name"])
+    webhook = created["group"]["webhook"]
     assert isinstance(webhook, dict)
-    path = f"{TEMPLATES}{made['group']['id']}/"
+    path = f"{TEMPLATES}{created['group']['id']}/"
 
     replayed = send(
         service,
@@ -102,8 +102,8 @@ def test_a_secret_is_shown_once_and_stays(installation: Installation, made: dict
             "name": name,
             "audience": {"groups": [STAFF]},
             "naming": {"displayName": "PRJ-{input}"},
-            "guestTemplateId": made["guest"]["id"],
-            "guestPolicyId": made["policy"]["id"],
+            "guestTemplateId": created["guest"]["id"],
+            "guestPolicyId": created["policy"]["id"],
             "webhook": {"url": HOOK},
         },
         **{"Idempotency-Key": name},
@@ -118,14 +118,14 @@ def test_a_secret_is_shown_once_and_stays(installation: Installation, made: dict
 
 
 def test_it_rejects_to_delete_what_a_template_names(
-    installation: Installation, made: dict[str, dict[str, object]]
+    installation: Installation, created: dict[str, dict[str, object]]
 ) -> None:
-    guest = send(installation.one, "DELETE", f"{TEMPLATES}{made['guest']['id']}/")
-    policy = send(installation.one, "DELETE", f"{POLICIES}{made['policy']['id']}/")
+    guest = send(installation.one, "DELETE", f"{TEMPLATES}{created['guest']['id']}/")
+    policy = send(installation.one, "DELETE", f"{POLICIES}{created['policy']['id']}/")
 
     for refused in (guest, policy):
         assert (refused.status_code, refused.json()["code"]) == (409, "inUse")
-        assert refused.json()["conflictingId"] == made["group"]["id"]
+        assert refused.json()["conflictingId"] == created["group"]["id"]
 
 
 def test_it_rejects_what_is_not_there(installation: Installation) -> None:
@@ -186,9 +186,11 @@ def test_the_tenant_is_changed_and_put_back_and_is_never_without_an_administrato
     assert first.json()["issuers"][0]["issuer"].endswith(f"/identity/{first.json()['id']}/v2.0")
 
 
-def test_the_second_tenant_meets_nothing_of_it(installation: Installation, made: dict[str, dict[str, object]]) -> None:
+def test_the_second_tenant_meets_nothing_of_it(
+    installation: Installation, created: dict[str, dict[str, object]]
+) -> None:
     service = installation.one
-    ids = [str(each["id"]) for each in made.values()]
+    ids = [str(each["id"]) for each in created.values()]
 
     lists = [send(service, "GET", f"{path}?limit=200", who=ZOE_MAIL) for path in (TEMPLATES, POLICIES)]
     lists.append(send(service, "GET", OFFERED, who=ZOE_MAIL, scope=COLLAB))
@@ -202,8 +204,8 @@ def test_the_second_tenant_meets_nothing_of_it(installation: Installation, made:
         {
             "kind": "group",
             "name": "Mine",
-            "guestTemplateId": made["guest"]["id"],
-            "guestPolicyId": made["policy"]["id"],
+            "guestTemplateId": created["guest"]["id"],
+            "guestPolicyId": created["policy"]["id"],
         },
         who=ZOE_MAIL,
     )

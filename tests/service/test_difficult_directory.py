@@ -12,7 +12,7 @@ FAULTS = {"CHAMBERLAIN_FAULT_VISIBILITY_DELAY": "2.5", "CHAMBERLAIN_FAULT_THROTT
 
 
 @pytest.fixture(scope="module")
-def difficult() -> Iterator[Service]:
+def faulty_service() -> Iterator[Service]:
     with restarted_service(environment=FAULTS) as service:
         yield service
 
@@ -38,37 +38,37 @@ def once_each(service: Service, accepted: list[str]) -> bool:
 
 
 @pytest.mark.heavy
-def test_it_works(difficult: Service) -> None:
-    accepted = [request_group(difficult, f"Difficult {number}") for number in range(6)]
+def test_it_works(faulty_service: Service) -> None:
+    accepted = [request_group(faulty_service, f"Difficult {number}") for number in range(6)]
 
     for each in accepted:
-        difficult.wait_for_end(each, within=40)
+        faulty_service.wait_for_end(each, within=40)
 
-    told = [difficult.get(f"/requests/v1/{each}/events/").text for each in accepted]
+    told = [faulty_service.get(f"/requests/v1/{each}/events/").text for each in accepted]
     # A request that was throttled for all that time waits for nothing else.
     assert all(NOT_SHOWN in timeline or SLOW_DOWN in timeline for timeline in told)
     assert any(NOT_SHOWN in timeline for timeline in told)
     assert any(SLOW_DOWN in timeline for timeline in told)
-    wait_until(lambda: once_each(difficult, accepted), 10)
+    wait_until(lambda: once_each(faulty_service, accepted), 10)
 
 
-def test_a_request_shows_why_it_waits(difficult: Service) -> None:
-    request_id = request_group(difficult, "Slow")
+def test_a_request_shows_why_it_waits(faulty_service: Service) -> None:
+    request_id = request_group(faulty_service, "Slow")
 
-    wait_until(lambda: difficult.request(request_id)["state"] == "waiting", 10)
+    wait_until(lambda: faulty_service.request(request_id)["state"] == "waiting", 10)
 
-    waiting = difficult.request(request_id)["waiting"]
+    waiting = faulty_service.request(request_id)["waiting"]
     assert isinstance(waiting, dict)
     assert waiting["reason"] in {NOT_SHOWN, SLOW_DOWN}
     assert waiting["step"] in {"createGroup", "addMembers"}
-    assert difficult.wait_for_end(request_id, within=40)["waiting"] is None
+    assert faulty_service.wait_for_end(request_id, within=40)["waiting"] is None
 
 
-def test_it_asks_one_call_in_three_to_slow_down(difficult: Service) -> None:
-    statuses = [difficult.graph("/groups?$top=1").status_code for _ in range(6)]
+def test_it_asks_one_call_in_three_to_slow_down(faulty_service: Service) -> None:
+    statuses = [faulty_service.graph("/groups?$top=1").status_code for _ in range(6)]
 
     assert sorted(statuses) == [200] * 4 + [429] * 2
 
 
-def test_it_tells_whoever_starts_it(difficult: Service) -> None:
-    assert "The directory injects faults" in difficult.said()
+def test_it_tells_whoever_starts_it(faulty_service: Service) -> None:
+    assert "The directory injects faults" in faulty_service.said()

@@ -48,7 +48,7 @@ def for_the_estate(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ProviderFixture:
     """The running service, and one issuer that answers for all providers of the page."""
 
     service: Service
@@ -79,28 +79,30 @@ class World:
 
 
 @pytest.fixture(scope="module")
-async def world(service: Service, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+async def provider_fixture(
+    service: Service, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[ProviderFixture]:
     folder = tmp_path_factory.mktemp("recipes")
     async with run_issuer() as issuer:
-        world = World(service, issuer, make_key("main"))
-        issuer.keys.append(world.key)
-        await asyncio.to_thread(register, world, folder)
-        yield world
+        provider_fixture = ProviderFixture(service, issuer, make_key("main"))
+        issuer.keys.append(provider_fixture.key)
+        await asyncio.to_thread(register, provider_fixture, folder)
+        yield provider_fixture
         await asyncio.to_thread(run, service, "apply", str(folder / "before.yaml"), "--yes")
 
 
-def register(world: World, folder: Path) -> None:
+def register(provider_fixture: ProviderFixture, folder: Path) -> None:
     """Register the issuers that the page shows, and publish them."""
     before, after = folder / "before.yaml", folder / "after.yaml"
-    run(world.service, "export", str(before), "--tenant", ESTATE)
+    run(provider_fixture.service, "export", str(before), "--tenant", ESTATE)
     document: Document = yaml.safe_load(before.read_text(encoding="utf-8"))
     for block in re.findall(r"^```yaml\n(.*?)^```$", for_the_estate(PAGE), re.MULTILINE | re.DOTALL):
         for entry in yaml.safe_load(block)["issuers"]:
-            entry["issuer"] = world.address(entry["issuer"])
-            publish(world.issuer, entry["issuer"])
+            entry["issuer"] = provider_fixture.address(entry["issuer"])
+            publish(provider_fixture.issuer, entry["issuer"])
             document["tenants"][0]["issuers"].append(entry)
     after.write_text(yaml.safe_dump(document), encoding="utf-8")
-    run(world.service, "apply", str(after))
+    run(provider_fixture.service, "apply", str(after))
 
 
 def publish(issuer: Issuer, address: str) -> None:
@@ -121,44 +123,51 @@ def test_the_page_has_a_token_of_each_kind_for_each_provider() -> None:
 
 
 @pytest.mark.parametrize("name", USERS)
-async def test_the_token_of_a_user_works(world: World, name: str) -> None:
-    assert await world.outcome(GROUP, world.token(name)) == (200, "")
+async def test_the_token_of_a_user_works(provider_fixture: ProviderFixture, name: str) -> None:
+    assert await provider_fixture.outcome(GROUP, provider_fixture.token(name)) == (200, "")
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
-async def test_the_token_of_an_application_works(world: World, name: str) -> None:
-    assert await world.outcome(MAILBOX, world.token(name)) == (200, "")
+async def test_the_token_of_an_application_works(provider_fixture: ProviderFixture, name: str) -> None:
+    assert await provider_fixture.outcome(MAILBOX, provider_fixture.token(name)) == (200, "")
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
-async def test_scopes_give_an_application_nothing(world: World, name: str) -> None:
+async def test_scopes_give_an_application_nothing(provider_fixture: ProviderFixture, name: str) -> None:
     scopes = [f"{API}/collab/App.ReadWrite.All", f"{API}/admin/Mail.Manage.ReadWrite.All"]
-    token = world.token(name, aud=API, roles=None, idtyp="app", scp=scopes)
+    token = provider_fixture.token(name, aud=API, roles=None, idtyp="app", scp=scopes)
 
-    assert await world.outcome(GROUP, token) == (403, "applicationNotSupported")
-    assert await world.outcome(MAILBOX, token) == (403, "insufficientScope")
+    assert await provider_fixture.outcome(GROUP, token) == (403, "applicationNotSupported")
+    assert await provider_fixture.outcome(MAILBOX, token) == (403, "insufficientScope")
 
 
 @pytest.mark.parametrize("name", USERS)
-async def test_roles_give_a_user_nothing(world: World, name: str) -> None:
-    token = world.token(name, roles=[f"{API}/admin/Mail.Manage.ReadWrite.All", f"{API}/mail/App.ReadWrite.All"])
+async def test_roles_give_a_user_nothing(provider_fixture: ProviderFixture, name: str) -> None:
+    token = provider_fixture.token(
+        name, roles=[f"{API}/admin/Mail.Manage.ReadWrite.All", f"{API}/mail/App.ReadWrite.All"]
+    )
 
-    assert await world.outcome(MAILBOX, token) == (403, "insufficientScope")
+    assert await provider_fixture.outcome(MAILBOX, token) == (403, "insufficientScope")
 
 
 @pytest.mark.parametrize("name", [name for name in USERS if name != "Hydra: user"])
-async def test_idtyp_does_not_turn_a_signed_in_user_into_an_application(world: World, name: str) -> None:
-    token = world.token(name, idtyp="app", roles=["Mail.Manage.ReadWrite.All"])
+async def test_idtyp_does_not_turn_a_signed_in_user_into_an_application(
+    provider_fixture: ProviderFixture, name: str
+) -> None:
+    token = provider_fixture.token(name, idtyp="app", roles=["Mail.Manage.ReadWrite.All"])
 
-    assert await world.outcome(MAILBOX, token) == (401, "tokenInvalid")
+    assert await provider_fixture.outcome(MAILBOX, token) == (401, "tokenInvalid")
 
 
-async def test_a_service_account_without_idtyp_is_no_user(world: World) -> None:
-    answer = await world.ask(MAILBOX, world.token("Keycloak: application", idtyp=None))
+async def test_a_service_account_without_idtyp_is_no_user(provider_fixture: ProviderFixture) -> None:
+    answer = await provider_fixture.ask(MAILBOX, provider_fixture.token("Keycloak: application", idtyp=None))
 
     assert (answer.status_code, answer.json()["code"]) == (401, "tokenInvalid")
     assert "idtyp" in answer.json()["detail"]
 
 
-async def test_a_client_is_no_user_whatever_idtyp_says(world: World) -> None:
-    assert await world.outcome(MAILBOX, world.token("Hydra: application", idtyp="user")) == (401, "tokenInvalid")
+async def test_a_client_is_no_user_whatever_idtyp_says(provider_fixture: ProviderFixture) -> None:
+    assert await provider_fixture.outcome(MAILBOX, provider_fixture.token("Hydra: application", idtyp="user")) == (
+        401,
+        "tokenInvalid",
+    )

@@ -52,7 +52,7 @@ class Provider:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ProviderFixture:
     """The running service, and two providers that speak for its first tenant."""
 
     service: Service
@@ -65,14 +65,16 @@ class World:
 
 
 @pytest.fixture(scope="module")
-async def world(service: Service, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+async def provider_fixture(
+    service: Service, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[ProviderFixture]:
     folder = tmp_path_factory.mktemp("outside")
     async with run_issuer() as many, run_issuer() as one:
         curve, rsa = ECKey.generate_key("P-256", {"kid": "2026-11", "use": "sig"}), make_key("main")
         many.keys.append(curve)
         one.keys.append(rsa)
         await asyncio.to_thread(register, service, folder, many.address, one.address)
-        yield World(service, {MANY: Provider(many, curve), ONE: Provider(one, rsa)})
+        yield ProviderFixture(service, {MANY: Provider(many, curve), ONE: Provider(one, rsa)})
         await asyncio.to_thread(run, service, "apply", str(folder / "before.yaml"), "--yes")
 
 
@@ -131,8 +133,8 @@ def run(service: Service, *arguments: str) -> None:
         pytest.param(ONE, {"aud": GRAPH, "scope": "Group.Read.All"}, DIRECTORY, id="directory"),
     ],
 )
-async def test_it_works(world: World, provider: str, claims: Claims, call: Call) -> None:
-    answer = await world.ask(call, world.providers[provider].token(claims))
+async def test_it_works(provider_fixture: ProviderFixture, provider: str, claims: Claims, call: Call) -> None:
+    answer = await provider_fixture.ask(call, provider_fixture.providers[provider].token(claims))
 
     assert answer.status_code == 200, answer.text
 
@@ -229,25 +231,31 @@ async def test_it_works(world: World, provider: str, claims: Claims, call: Call)
         ),
     ],
 )
-async def test_it_rejects(world: World, provider: str, claims: Claims, call: Call, expected: tuple[int, str]) -> None:
-    answer = await world.ask(call, world.providers[provider].token(claims))
+async def test_it_rejects(
+    provider_fixture: ProviderFixture, provider: str, claims: Claims, call: Call, expected: tuple[int, str]
+) -> None:
+    answer = await provider_fixture.ask(call, provider_fixture.providers[provider].token(claims))
 
     told = answer.json()
     assert (answer.status_code, told.get("code") or told["error"]["code"]) == expected, answer.text
 
 
-async def test_it_rejects_a_token_that_names_no_key(world: World) -> None:
-    token = world.providers[ONE].token({"aud": f"{API}/collab", "scope": "App.ReadWrite.All"}, kid=None)
+async def test_it_rejects_a_token_that_names_no_key(provider_fixture: ProviderFixture) -> None:
+    token = provider_fixture.providers[ONE].token({"aud": f"{API}/collab", "scope": "App.ReadWrite.All"}, kid=None)
 
-    answer = await world.ask(GROUP, token)
+    answer = await provider_fixture.ask(GROUP, token)
 
     assert (answer.status_code, answer.json()["code"]) == (401, "tokenInvalid")
     assert "kid" in answer.json()["detail"]
 
 
-async def test_it_rejects_one_provider_speaking_for_the_other(world: World) -> None:
-    claims: Claims = {"iss": world.providers[ONE].issuer.address, "aud": f"{API}/collab", "scope": "App.ReadWrite.All"}
+async def test_it_rejects_one_provider_speaking_for_the_other(provider_fixture: ProviderFixture) -> None:
+    claims: Claims = {
+        "iss": provider_fixture.providers[ONE].issuer.address,
+        "aud": f"{API}/collab",
+        "scope": "App.ReadWrite.All",
+    }
 
-    answer = await world.ask(GROUP, world.providers[MANY].token(claims))
+    answer = await provider_fixture.ask(GROUP, provider_fixture.providers[MANY].token(claims))
 
     assert (answer.status_code, answer.json()["code"]) == (401, "tokenInvalid")

@@ -27,7 +27,7 @@ BODY = {"displayName": "By token", "templateId": GROUP_TEMPLATE}
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class TokenFixture:
     """The running service, and an issuer outside it that the operator has registered for the first tenant."""
 
     service: Service
@@ -49,124 +49,141 @@ class Door:
         }
         return {name: value for name, value in (good | changes).items() if value is not None}
 
-    async def knock(self, token: str | None) -> httpx2.Response:
+    async def call(self, token: str | None) -> httpx2.Response:
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         async with httpx2.AsyncClient(timeout=30) as client:
             return await client.post(self.service.groups_url, json=BODY, headers=headers)
 
 
 @pytest.fixture
-async def door(service: Service) -> AsyncIterator[Door]:
+async def token_fixture(service: Service) -> AsyncIterator[TokenFixture]:
     async with run_issuer() as issuer:
         issuer.keys.append(KEY)
         await register(service, issuer.address)
-        yield Door(service, issuer)
+        yield TokenFixture(service, issuer)
 
 
-async def test_it_works_with_a_token_of_a_registered_issuer(door: Door) -> None:
-    answer = await door.knock(sign(door.claims(), KEY))
+async def test_it_works_with_a_token_of_a_registered_issuer(token_fixture: TokenFixture) -> None:
+    answer = await token_fixture.call(sign(token_fixture.claims(), KEY))
 
     assert answer.status_code == 202, answer.text
     assert answer.json()["tenantId"] == ESTATE
 
 
-async def test_it_rejects_a_call_without_a_token(door: Door) -> None:
-    answer = await door.knock(None)
+async def test_it_rejects_a_call_without_a_token(token_fixture: TokenFixture) -> None:
+    answer = await token_fixture.call(None)
 
     refused(answer, "tokenMissing")
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
-async def test_it_rejects_an_expired_token(door: Door) -> None:
+async def test_it_rejects_an_expired_token(token_fixture: TokenFixture) -> None:
     # The leeway is a minute.
-    refused(await door.knock(sign(door.claims(exp=int(time.time()) - 61), KEY)), "tokenExpired")
+    refused(await token_fixture.call(sign(token_fixture.claims(exp=int(time.time()) - 61), KEY)), "tokenExpired")
 
 
-async def test_it_rejects_a_token_of_an_issuer_that_nobody_registered(door: Door) -> None:
+async def test_it_rejects_a_token_of_an_issuer_that_nobody_registered(token_fixture: TokenFixture) -> None:
     async with run_issuer() as foreign:
         foreign.keys.append(KEY)
 
-        refused(await door.knock(sign(door.claims(iss=foreign.address), KEY)), "tokenInvalid")
+        refused(await token_fixture.call(sign(token_fixture.claims(iss=foreign.address), KEY)), "tokenInvalid")
         assert foreign.fetches == 0
 
 
-async def test_it_rejects_a_token_for_the_directory(door: Door) -> None:
-    token = await asyncio.to_thread(door.service.token, ADA_MAIL, f"{GRAPH}/Group.Read.All")
+async def test_it_rejects_a_token_for_the_directory(token_fixture: TokenFixture) -> None:
+    token = await asyncio.to_thread(token_fixture.service.token, ADA_MAIL, f"{GRAPH}/Group.Read.All")
 
-    refused(await door.knock(token), "audienceUnknown")
+    refused(await token_fixture.call(token), "audienceUnknown")
 
 
-async def test_it_rejects_a_token_for_another_service(door: Door) -> None:
-    refused(await door.knock(sign(door.claims(aud="https://api.elsewhere.example"), KEY)), "audienceUnknown")
+async def test_it_rejects_a_token_for_another_service(token_fixture: TokenFixture) -> None:
+    refused(
+        await token_fixture.call(sign(token_fixture.claims(aud="https://api.elsewhere.example"), KEY)),
+        "audienceUnknown",
+    )
 
 
 @pytest.mark.parametrize("tid", [OTHER_HOUSE, NOBODY, None])
-async def test_it_rejects_a_token_of_a_tenant_that_the_issuer_does_not_speak_for(door: Door, tid: str | None) -> None:
-    refused(await door.knock(sign(door.claims(tid=tid), KEY)), "tokenInvalid")
+async def test_it_rejects_a_token_of_a_tenant_that_the_issuer_does_not_speak_for(
+    token_fixture: TokenFixture, tid: str | None
+) -> None:
+    refused(await token_fixture.call(sign(token_fixture.claims(tid=tid), KEY)), "tokenInvalid")
 
 
-async def test_it_rejects_the_embedded_platform_speaking_for_another_tenant_than_its_issuer(door: Door) -> None:
-    header, claims, signature = (await asyncio.to_thread(door.service.token, ADA_MAIL, COLLAB)).split(".")
+async def test_it_rejects_the_embedded_platform_speaking_for_another_tenant_than_its_issuer(
+    token_fixture: TokenFixture,
+) -> None:
+    header, claims, signature = (await asyncio.to_thread(token_fixture.service.token, ADA_MAIL, COLLAB)).split(".")
     changed = encoded(json.dumps(opened(claims) | {"tid": OTHER_HOUSE}).encode()).decode()
 
-    refused(await door.knock(f"{header}.{changed}.{signature}"), "tokenInvalid")
+    refused(await token_fixture.call(f"{header}.{changed}.{signature}"), "tokenInvalid")
 
 
 @pytest.mark.parametrize("algorithm", ["none", "None", "NONE"])
 @pytest.mark.parametrize("signed", [False, True])
-async def test_it_rejects_a_token_that_says_it_needs_no_signature(door: Door, algorithm: str, signed: bool) -> None:  # noqa: FBT001 - a case of a table
-    header, claims, signature = (await asyncio.to_thread(door.service.token, ADA_MAIL, COLLAB)).split(".")
+async def test_it_rejects_a_token_that_says_it_needs_no_signature(
+    token_fixture: TokenFixture,
+    algorithm: str,
+    signed: bool,  # noqa: FBT001 - a case of a table
+) -> None:
+    header, claims, signature = (await asyncio.to_thread(token_fixture.service.token, ADA_MAIL, COLLAB)).split(".")
     unsigned = encoded(json.dumps(opened(header) | {"alg": algorithm}).encode()).decode()
 
-    refused(await door.knock(f"{unsigned}.{claims}.{signature if signed else ''}"), "tokenInvalid")
+    refused(await token_fixture.call(f"{unsigned}.{claims}.{signature if signed else ''}"), "tokenInvalid")
 
 
 @pytest.mark.parametrize("form", ["PEM", "DER", "n"])
-async def test_it_rejects_a_token_that_takes_the_public_key_for_a_secret(door: Door, form: str) -> None:
-    header, claims, _ = (await asyncio.to_thread(door.service.token, ADA_MAIL, COLLAB)).split(".")
-    public = await public_key(door.service, str(opened(header)["kid"]))
+async def test_it_rejects_a_token_that_takes_the_public_key_for_a_secret(
+    token_fixture: TokenFixture, form: str
+) -> None:
+    header, claims, _ = (await asyncio.to_thread(token_fixture.service.token, ADA_MAIL, COLLAB)).split(".")
+    public = await public_key(token_fixture.service, str(opened(header)["kid"]))
     secret = {"PEM": public.as_pem(private=False), "DER": public.as_der(private=False), "n": number(public)}[form]
     changed = b".".join((encoded(json.dumps(opened(header) | {"alg": "HS256"}).encode()), claims.encode()))
     signature = encoded(hmac.new(secret, changed, hashlib.sha256).digest())
 
-    refused(await door.knock(f"{changed.decode()}.{signature.decode()}"), "tokenInvalid")
+    refused(await token_fixture.call(f"{changed.decode()}.{signature.decode()}"), "tokenInvalid")
 
 
-async def test_it_rejects_a_token_that_was_changed(door: Door) -> None:
-    header, claims, signature = (await asyncio.to_thread(door.service.token, ADA_MAIL, COLLAB)).split(".")
+async def test_it_rejects_a_token_that_was_changed(token_fixture: TokenFixture) -> None:
+    header, claims, signature = (await asyncio.to_thread(token_fixture.service.token, ADA_MAIL, COLLAB)).split(".")
     changed = encoded(json.dumps(opened(claims) | {"scp": "admin/Config.ReadWrite.All"}).encode()).decode()
 
-    refused(await door.knock(f"{header}.{changed}.{signature}"), "tokenInvalid")
+    refused(await token_fixture.call(f"{header}.{changed}.{signature}"), "tokenInvalid")
 
 
-async def test_it_rejects_a_token_that_brings_its_own_key(door: Door) -> None:
+async def test_it_rejects_a_token_that_brings_its_own_key(token_fixture: TokenFixture) -> None:
     thief = make_key("outside")
 
-    token = sign(door.claims(), thief, jwk=thief.as_dict(private=False), jku=f"{door.issuer.address}/thief")
+    token = sign(
+        token_fixture.claims(), thief, jwk=thief.as_dict(private=False), jku=f"{token_fixture.issuer.address}/thief"
+    )
 
-    refused(await door.knock(token), "tokenInvalid")
-    assert door.issuer.asked["/thief"] == 0
+    refused(await token_fixture.call(token), "tokenInvalid")
+    assert token_fixture.issuer.asked["/thief"] == 0
 
 
-async def test_it_rejects_an_application(door: Door) -> None:
-    token = await asyncio.to_thread(door.service.token, "automation", f"{API}/.default")
+async def test_it_rejects_an_application(token_fixture: TokenFixture) -> None:
+    token = await asyncio.to_thread(token_fixture.service.token, "automation", f"{API}/.default")
 
-    answer = await door.knock(token)
+    answer = await token_fixture.call(token)
 
     assert (answer.status_code, answer.json()["code"]) == (403, "applicationNotSupported")
 
 
-async def test_it_rejects_a_token_without_the_permission(door: Door) -> None:
-    answer = await door.knock(sign(door.claims(scp="mail/App.ReadWrite.All admin/Config.ReadWrite.All"), KEY))
+async def test_it_rejects_a_token_without_the_permission(token_fixture: TokenFixture) -> None:
+    answer = await token_fixture.call(
+        sign(token_fixture.claims(scp="mail/App.ReadWrite.All admin/Config.ReadWrite.All"), KEY)
+    )
 
     assert (answer.status_code, answer.json()["code"]) == (403, "insufficientScope")
     assert answer.headers["www-authenticate"] == f'Bearer error="insufficient_scope", scope="{COLLAB}"'
 
 
-async def test_it_says_so_when_an_issuer_cannot_be_asked(door: Door) -> None:
-    door.issuer.answers["/.well-known/openid-configuration"] = lambda: (500, b"")
+async def test_it_says_so_when_an_issuer_cannot_be_asked(token_fixture: TokenFixture) -> None:
+    token_fixture.issuer.answers["/.well-known/openid-configuration"] = lambda: (500, b"")
 
-    answer = await door.knock(sign(door.claims(), KEY))
+    answer = await token_fixture.call(sign(token_fixture.claims(), KEY))
 
     assert (answer.status_code, answer.json()["code"]) == (503, "issuerUnavailable")
     assert int(answer.headers["retry-after"]) >= 1

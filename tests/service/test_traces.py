@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.docs.pages import ROOT, named, section
-from tests.service.trace_collector import Span, TraceCollector, run_trace_collector
+from tests.service.recording_server import RecordingServer, Span, run_recording_server
 from tests.services import (
     ADA,
     ADA_MAIL,
@@ -34,19 +34,19 @@ NO_GUESTS = "7e000000-0000-4000-8000-000000000021"
 
 
 @pytest.fixture(scope="module")
-def collector() -> Iterator[TraceCollector]:
-    with run_trace_collector() as receiver:
-        yield receiver
+def collector() -> Iterator[RecordingServer]:
+    with run_recording_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def hooks() -> Iterator[TraceCollector]:
-    with run_trace_collector() as receiver:
-        yield receiver
+def webhook_server() -> Iterator[RecordingServer]:
+    with run_recording_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def service(collector: TraceCollector) -> Iterator[Service]:
+def service(collector: RecordingServer) -> Iterator[Service]:
     environment = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
         "OTEL_BSP_SCHEDULE_DELAY": "100",
@@ -65,7 +65,7 @@ def send(service: Service, path: str, body: object, trace: str, who: str = ADA_M
     return httpx2.post(f"{service.url}{path}", json=body, headers=headers, timeout=30, verify=TLS)
 
 
-def collected(collector: TraceCollector, trace: str, *names: str) -> dict[str, Span]:
+def collected(collector: RecordingServer, trace: str, *names: str) -> dict[str, Span]:
     """The spans of a trace by their names, as soon as these are among them."""
 
     def find() -> dict[str, Span]:
@@ -75,9 +75,9 @@ def collected(collector: TraceCollector, trace: str, *names: str) -> dict[str, S
     return wait_until(find, 20, lambda: f"Of {names}: {[span.name for span in collector.trace(trace)]}")
 
 
-def test_it_works(service: Service, collector: TraceCollector, hooks: TraceCollector) -> None:
+def test_it_works(service: Service, collector: RecordingServer, webhook_server: RecordingServer) -> None:
     # Given a template with a webhook for its objects
-    hook = {"url": f"{hooks.url}/hidden-path?code=hidden-code"}
+    hook = {"url": f"{webhook_server.url}/hidden-path?code=hidden-code"}
     template = httpx2.post(
         f"{service.url}{TEMPLATES}",
         json={"kind": "group", "name": "Told", "webhook": hook},
@@ -90,7 +90,7 @@ def test_it_works(service: Service, collector: TraceCollector, hooks: TraceColle
     body = {"displayName": "Nameless Orchard", "description": "A hidden word", "templateId": template["id"]}
     asked = send(service, "/collab/v1/groups/", body, trace)
     service.wait_for_end(asked.json()["requestId"])
-    wait_until(lambda: hooks.headers, 20)
+    wait_until(lambda: webhook_server.headers, 20)
 
     # Then everything that came of it is in that trace, each under what it follows from
     names = ("request", "job groupProvision", "directory ensure groups", "webhook call")
@@ -111,7 +111,7 @@ def test_it_works(service: Service, collector: TraceCollector, hooks: TraceColle
     assert (delivery.kind, delivery.parent_id) == (CLIENT, request.span_id)
     assert delivery.attributes["server.address"] == "127.0.0.1"
     # The receiver can go on with it.
-    assert [headers["traceparent"] for headers in hooks.headers] == [f"00-{trace}-{delivery.span_id}-01"]
+    assert [headers["traceparent"] for headers in webhook_server.headers] == [f"00-{trace}-{delivery.span_id}-01"]
     # The batch that it was written in leads to it.
     batches = [span for span in collector.spans() if span.name == "submission batch"]
     assert [span.trace_id == trace for span in batches if request.span_id in span.links] == [False]
@@ -123,7 +123,7 @@ def test_it_works(service: Service, collector: TraceCollector, hooks: TraceColle
         assert hidden not in everything, hidden
 
 
-def test_a_call_without_a_trace_begins_one(service: Service, collector: TraceCollector) -> None:
+def test_a_call_without_a_trace_begins_one(service: Service, collector: RecordingServer) -> None:
     asked = service.post_group({"displayName": "Fresh", "templateId": "7e000000-0000-4000-8000-000000000011"})
 
     found = collected(collector, asked.headers["request-id"], "POST /collab/v1/groups/", "job groupProvision")
@@ -132,7 +132,7 @@ def test_a_call_without_a_trace_begins_one(service: Service, collector: TraceCol
 
 
 def test_what_an_approval_lets_go_on_belongs_to_the_call_that_approved(
-    service: Service, collector: TraceCollector
+    service: Service, collector: RecordingServer
 ) -> None:
     first, second = uuid4().hex, uuid4().hex
     asked = send(service, "/collab/v1/groups/", {"displayName": "Later", "templateId": APPROVED_TEMPLATE}, first)
@@ -147,7 +147,7 @@ def test_what_an_approval_lets_go_on_belongs_to_the_call_that_approved(
     assert found["job groupProvision"].parent_id == found["request"].span_id
 
 
-def test_the_effects_of_an_assignment_belong_to_its_call(service: Service, collector: TraceCollector) -> None:
+def test_the_effects_of_an_assignment_belong_to_its_call(service: Service, collector: RecordingServer) -> None:
     trace = uuid4().hex
     headers = {**service.headers(ADA_MAIL, CONFIG), "traceparent": f"00-{trace}-{'ca11e7'.zfill(16)}-01"}
 
@@ -164,7 +164,7 @@ def test_the_effects_of_an_assignment_belong_to_its_call(service: Service, colle
     assert found["job assignmentApply"].parent_id == found["request"].span_id
 
 
-def test_a_call_that_is_refused_says_how(service: Service, collector: TraceCollector) -> None:
+def test_a_call_that_is_refused_says_how(service: Service, collector: RecordingServer) -> None:
     trace = uuid4().hex
 
     answer = send(service, "/collab/v1/groups/", {"displayName": 7}, trace)
@@ -175,7 +175,7 @@ def test_a_call_that_is_refused_says_how(service: Service, collector: TraceColle
     assert found.keys() == {"POST /collab/v1/groups/"}
 
 
-def test_nobody_hears_of_questions_about_health(service: Service, collector: TraceCollector) -> None:
+def test_nobody_hears_of_questions_about_health(service: Service, collector: RecordingServer) -> None:
     trace = uuid4().hex
     httpx2.get(f"{service.url}/health/live", headers={"traceparent": f"00-{trace}-{'1'.zfill(16)}-01"})
     send(service, "/collab/v1/groups/", {}, trace)

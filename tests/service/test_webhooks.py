@@ -33,7 +33,7 @@ def send(
 
 
 @pytest.fixture
-def hooked(installation: Installation) -> Iterator[list[dict[str, object]]]:
+def webhook_templates(installation: Installation) -> Iterator[list[dict[str, object]]]:
     """A template of groups and one of mailboxes, each with a webhook; they are gone behind the test."""
     name = f"hooked-{uuid4().hex[:8]}"
     made = [
@@ -57,9 +57,9 @@ def delivered(service: Service, template_id: object) -> list[dict[str, object]]:
     return wait_until(find, 20, service.said)
 
 
-def test_it_works(installation: Installation, hooked: list[dict[str, object]]) -> None:
+def test_it_works(installation: Installation, webhook_templates: list[dict[str, object]]) -> None:
     one, other = installation.one, installation.other
-    group = hooked[0]
+    group = webhook_templates[0]
 
     accepted = one.post_group({"displayName": "Hooked", "templateId": str(group["id"])}).json()
     one.wait_for_end(accepted["requestId"])
@@ -77,13 +77,13 @@ def test_it_works(installation: Installation, hooked: list[dict[str, object]]) -
 
 
 def test_a_refused_address_reads_the_same_in_a_test_call_and_in_the_log(
-    installation: Installation, hooked: list[dict[str, object]]
+    installation: Installation, webhook_templates: list[dict[str, object]]
 ) -> None:
-    group = hooked[0]
+    group = webhook_templates[0]
     accepted = installation.one.post_group({"displayName": "Refused", "templateId": str(group["id"])}).json()
     installation.one.wait_for_end(accepted["requestId"])
 
-    tested = [send(installation.one, "POST", f"{each['path']}webhook/test/").json() for each in hooked]
+    tested = [send(installation.one, "POST", f"{each['path']}webhook/test/").json() for each in webhook_templates]
     (delivery,) = delivered(installation.one, group["id"])
 
     attempts = delivery["attempts"]
@@ -94,11 +94,11 @@ def test_a_refused_address_reads_the_same_in_a_test_call_and_in_the_log(
 
 
 def test_a_secret_is_in_the_one_answer_that_shows_it(
-    installation: Installation, hooked: list[dict[str, object]]
+    installation: Installation, webhook_templates: list[dict[str, object]]
 ) -> None:
     one, other = installation.one, installation.other
     shown: list[str] = []
-    for each in hooked:
+    for each in webhook_templates:
         webhook = each["webhook"]
         assert isinstance(webhook, dict)
         rotated = send(one, "POST", f"{each['path']}webhook/rotate/", None, **{"Idempotency-Key": str(each["id"])})
@@ -108,7 +108,7 @@ def test_a_secret_is_in_the_one_answer_that_shows_it(
         assert (replayed.status_code, replayed.headers["idempotency-replayed"]) == (200, "true")
         assert "secret" not in replayed.json()
 
-    read = [send(other, "GET", str(each["path"])).text for each in hooked]
+    read = [send(other, "GET", str(each["path"])).text for each in webhook_templates]
     lists = [send(other, "GET", path).text for path in (GROUPS, MAILBOXES, DELIVERIES, "/admin/v1/events/")]
     trail = send(other, "GET", "/admin/v1/audit/", accept="application/x-ndjson").text
 
@@ -122,9 +122,11 @@ def test_a_secret_is_in_the_one_answer_that_shows_it(
         assert secret.removeprefix("whsec_") not in told
 
 
-def test_the_second_tenant_meets_nothing_of_it(installation: Installation, hooked: list[dict[str, object]]) -> None:
+def test_the_second_tenant_meets_nothing_of_it(
+    installation: Installation, webhook_templates: list[dict[str, object]]
+) -> None:
     service = installation.one
-    group = hooked[0]
+    group = webhook_templates[0]
     accepted = service.post_group({"displayName": "Ours", "templateId": str(group["id"])}).json()
     service.wait_for_end(accepted["requestId"])
     (ours,) = delivered(service, group["id"])
@@ -135,7 +137,7 @@ def test_the_second_tenant_meets_nothing_of_it(installation: Installation, hooke
         send(service, "POST", path, who=ZOE_MAIL)
         for path in (
             f"{DELIVERIES}{ours['id']}/redeliver/",
-            *(f"{each['path']}webhook/{verb}/" for each in hooked for verb in ("rotate", "test")),
+            *(f"{each['path']}webhook/{verb}/" for each in webhook_templates for verb in ("rotate", "test")),
         )
     ]
     # And the other way: what is theirs is nothing to us.
@@ -155,12 +157,15 @@ def test_the_second_tenant_meets_nothing_of_it(installation: Installation, hooke
     assert unchanged["id"] == ours["id"]
 
 
-def test_to_manage_is_not_to_configure(installation: Installation, hooked: list[dict[str, object]]) -> None:
+def test_to_manage_is_not_to_configure(installation: Installation, webhook_templates: list[dict[str, object]]) -> None:
     scope = f"{API}/.default"
     service = installation.one
 
     answers = [send(service, "GET", DELIVERIES, who="automation", scope=scope)]
-    for path in (SPAN, *(f"{each['path']}webhook/{verb}/" for each in hooked for verb in ("rotate", "test"))):
+    for path in (
+        SPAN,
+        *(f"{each['path']}webhook/{verb}/" for each in webhook_templates for verb in ("rotate", "test")),
+    ):
         body = EVER if path == SPAN else None
         answers.append(send(service, "POST", path, body, who="automation", scope=scope))
         answers.append(send(service, "POST", path, body, scope=COLLAB))

@@ -85,7 +85,7 @@ def test_a_name_that_several_have_has_to_be_an_id(ada: Shell, tmp_path: Path) ->
 
 
 @pytest.fixture(scope="module")
-def told(ada: Shell, tmp_path_factory: pytest.TempPathFactory) -> Json:
+def webhook_test_result(ada: Shell, tmp_path_factory: pytest.TempPathFactory) -> Json:
     """A template whose webhook may not be called, and what came of telling it something."""
     body = {"kind": "room", "name": "Telling", "webhook": {"url": "https://127.0.0.1:1/hook"}}
     folder = tmp_path_factory.mktemp("bodies")
@@ -105,9 +105,9 @@ def told(ada: Shell, tmp_path_factory: pytest.TempPathFactory) -> Json:
     return {"template": template, "mailbox": ada.done(*asked).json}
 
 
-def test_a_webhook_is_tried_and_gets_a_new_secret(ada: Shell, told: Json) -> None:
+def test_a_webhook_is_tried_and_gets_a_new_secret(ada: Shell, webhook_test_result: Json) -> None:
     tried = ada.run("webhook", "test", "Telling", "--json")
-    rotated = ada.done("webhook", "rotate", told["template"]["id"], "--json")
+    rotated = ada.done("webhook", "rotate", webhook_test_result["template"]["id"], "--json")
 
     assert tried.code == 1
     assert tried.json["status"] is None
@@ -115,9 +115,17 @@ def test_a_webhook_is_tried_and_gets_a_new_secret(ada: Shell, told: Json) -> Non
     assert rotated.json["secret"].startswith("whsec_")
 
 
-def test_deliveries_are_listed_and_told_again(ada: Shell, told: Json) -> None:
+def test_deliveries_are_listed_and_told_again(ada: Shell, webhook_test_result: Json) -> None:
     (delivery,) = ada.done(
-        *("delivery", "list", "--template", "Telling", "--request", told["mailbox"]["requestId"], "--json")
+        *(
+            "delivery",
+            "list",
+            "--template",
+            "Telling",
+            "--request",
+            webhook_test_result["mailbox"]["requestId"],
+            "--json",
+        )
     ).lines
     again = ada.done("delivery", "redeliver", delivery["id"], "--json").json
     span = ("delivery", "redeliver", "--from", "2026-01-01", "--to", "2100-01-01T00:00:00", "--template", "Telling")
@@ -128,14 +136,14 @@ def test_deliveries_are_listed_and_told_again(ada: Shell, told: Json) -> None:
     assert ada.run("delivery", "redeliver", delivery["id"], "--from", "2026-01-01").code == 2
 
 
-def test_the_audit_trail_is_listed(ada: Shell, told: Json) -> None:
+def test_the_audit_trail_is_listed(ada: Shell, webhook_test_result: Json) -> None:
     asked = (
         "audit",
         "list",
         "--action",
         "template.create",
         "--subject",
-        told["template"]["id"],
+        webhook_test_result["template"]["id"],
         "--from",
         "2026-01-01",
     )

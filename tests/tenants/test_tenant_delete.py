@@ -49,7 +49,7 @@ VALUES ($1, $2, 'sealed-secret', 'sealed-secret of before', now() + interval '1 
 
 
 @pytest.fixture
-async def furnished(estate: Estate) -> Estate:
+async def filled_estate(estate: Estate) -> Estate:
     """Both tenants with something of everything, most of all the first."""
     await estate.request("Apollo", key="k1")
     await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM), description="line\nbreak")
@@ -88,16 +88,16 @@ async def exported(databases: Databases, tenant_id: TenantId = ESTATE) -> list[T
     return rows
 
 
-async def test_it_works(furnished: Estate) -> None:
-    await suspend(furnished)
-    before = await digests(furnished.databases, ESTATE)
-    others = await digests(furnished.databases, OTHER_HOUSE)
+async def test_it_works(filled_estate: Estate) -> None:
+    await suspend(filled_estate)
+    before = await digests(filled_estate.databases, ESTATE)
+    others = await digests(filled_estate.databases, OTHER_HOUSE)
 
-    removed = await delete(furnished)
+    removed = await delete(filled_estate)
 
-    left = await digests(furnished.databases, ESTATE)
+    left = await digests(filled_estate.databases, ESTATE)
     assert {name: told for name, told in left.items() if not told.startswith("0 ")} == {}
-    assert await digests(furnished.databases, OTHER_HOUSE) == others
+    assert await digests(filled_estate.databases, OTHER_HOUSE) == others
     counts = {each.table: each.count for each in removed}
     assert (
         counts.items() >= {"chamberlain.tenant": 1, "chamberlain.template": 9, "chamberlain.webhook_secret": 1}.items()
@@ -108,26 +108,26 @@ async def test_it_works(furnished: Estate) -> None:
     assert there - followers <= counts.keys()
 
 
-async def test_a_deleted_tenant_is_gone(furnished: Estate) -> None:
-    await suspend(furnished)
-    await delete(furnished)
+async def test_a_deleted_tenant_is_gone(filled_estate: Estate) -> None:
+    await suspend(filled_estate)
+    await delete(filled_estate)
 
-    check = TenantOperations(furnished.databases.worker).require_deletable
-    for attempt in (delete(furnished), check(ESTATE), exported(furnished.databases)):
+    check = TenantOperations(filled_estate.databases.worker).require_deletable
+    for attempt in (delete(filled_estate), check(ESTATE), exported(filled_estate.databases)):
         with pytest.raises(NotFound):
             await attempt
 
 
-async def test_a_deleted_tenant_is_on_record_with_the_last_head_of_its_trail(furnished: Estate) -> None:
-    worker = furnished.databases.worker
+async def test_a_deleted_tenant_is_on_record_with_the_last_head_of_its_trail(filled_estate: Estate) -> None:
+    worker = filled_estate.databases.worker
     nothing = await TenantOperations(worker).list_deleted()
-    await suspend(furnished)
+    await suspend(filled_estate)
     count = "SELECT count(*) FROM chamberlain.audit WHERE tenant_id = $1"
-    ((written,),) = await furnished.rows(count, ESTATE)
+    ((written,),) = await filled_estate.rows(count, ESTATE)
     # A tenant that leaves takes its trail along, sealed as it is just then.
-    await seal(furnished.databases, most=2)
-    links = [row.content for row in await exported(furnished.databases) if row.table == "chamberlain.audit_seal"]
-    await delete(furnished)
+    await seal(filled_estate.databases, most=2)
+    links = [row.content for row in await exported(filled_estate.databases) if row.table == "chamberlain.audit_seal"]
+    await delete(filled_estate)
 
     (gone,) = await TenantOperations(worker).list_deleted()
 
@@ -137,43 +137,43 @@ async def test_a_deleted_tenant_is_on_record_with_the_last_head_of_its_trail(fur
     assert gone.head.position == int(str(written)) + 1 == len(links) + 1
 
 
-async def test_the_record_of_deleted_tenants_cannot_be_changed_by_the_service(furnished: Estate) -> None:
-    await suspend(furnished)
-    await delete(furnished)
+async def test_the_record_of_deleted_tenants_cannot_be_changed_by_the_service(filled_estate: Estate) -> None:
+    await suspend(filled_estate)
+    await delete(filled_estate)
 
     for statement in ("UPDATE chamberlain.deleted_tenant SET name = ''", "DELETE FROM chamberlain.deleted_tenant"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
-            async with furnished.databases.worker.across_tenants() as tx:
+            async with filled_estate.databases.worker.across_tenants() as tx:
                 await tx.execute(statement)
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
-        async with furnished.databases.application.transaction(ESTATE) as tx:
+        async with filled_estate.databases.application.transaction(ESTATE) as tx:
             await tx.fetch("SELECT FROM chamberlain.deleted_tenant")
 
 
-async def test_it_rejects_to_delete_one_that_is_served(furnished: Estate) -> None:
-    before = await digests(furnished.databases, ESTATE)
+async def test_it_rejects_to_delete_one_that_is_served(filled_estate: Estate) -> None:
+    before = await digests(filled_estate.databases, ESTATE)
 
-    for attempt in (delete(furnished), TenantOperations(furnished.databases.worker).require_deletable(ESTATE)):
+    for attempt in (delete(filled_estate), TenantOperations(filled_estate.databases.worker).require_deletable(ESTATE)):
         with pytest.raises(Conflict, match="Suspend it first"):
             await attempt
 
-    assert await digests(furnished.databases, ESTATE) == before
+    assert await digests(filled_estate.databases, ESTATE) == before
 
 
-async def test_it_rejects_to_delete_one_that_somebody_works_for(furnished: Estate) -> None:
-    await furnished.request("Late")
-    await furnished.claim(kinds=[JobKind.GROUP_PROVISION])
-    await suspend(furnished)
+async def test_it_rejects_to_delete_one_that_somebody_works_for(filled_estate: Estate) -> None:
+    await filled_estate.request("Late")
+    await filled_estate.claim(kinds=[JobKind.GROUP_PROVISION])
+    await suspend(filled_estate)
 
     with pytest.raises(Conflict, match='1 jobs of "Example Estate" are still being done'):
-        await delete(furnished)
+        await delete(filled_estate)
 
 
-async def test_everything_is_exported_as_it_is(furnished: Estate) -> None:
-    rows = await exported(furnished.databases)
+async def test_everything_is_exported_as_it_is(filled_estate: Estate) -> None:
+    rows = await exported(filled_estate.databases)
 
     counts = {name: sum(row.table == name for row in rows) for name in {row.table for row in rows}}
-    there = await digests(furnished.databases, ESTATE)
+    there = await digests(filled_estate.databases, ESTATE)
     assert counts == {name: int(told.split()[0]) for name, told in there.items() if not told.startswith("0 ")}
     (tenant,) = [json.loads(row.content) for row in rows if row.table == "chamberlain.tenant"]
     assert (tenant["tenant_id"], tenant["name"]) == (str(ESTATE), "Example Estate")
@@ -181,8 +181,8 @@ async def test_everything_is_exported_as_it_is(furnished: Estate) -> None:
     assert {each["display_name"] for each in requests} == {"Apollo", "CONF-Secret", "Information"}
 
 
-async def test_nothing_of_another_tenant_and_no_secret_is_exported(furnished: Estate) -> None:
-    text = "\n".join(row.content for row in await exported(furnished.databases))
+async def test_nothing_of_another_tenant_and_no_secret_is_exported(filled_estate: Estate) -> None:
+    text = "\n".join(row.content for row in await exported(filled_estate.databases))
 
     assert str(OTHER_HOUSE) not in text
     assert "hash-of-a-secret" not in text
@@ -190,10 +190,10 @@ async def test_nothing_of_another_tenant_and_no_secret_is_exported(furnished: Es
     assert "program" in text
 
 
-async def test_an_export_is_on_record(furnished: Estate) -> None:
-    await exported(furnished.databases)
+async def test_an_export_is_on_record(filled_estate: Estate) -> None:
+    await exported(filled_estate.databases)
 
-    assert await furnished.rows(
+    assert await filled_estate.rows(
         "SELECT payload -> 'actor' ->> 'displayName' FROM chamberlain.audit WHERE action = 'tenant.export'"
     ) == [("Test",)]
 

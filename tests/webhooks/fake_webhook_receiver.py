@@ -24,7 +24,7 @@ class Received:
 
 
 @dataclass
-class Receiver:
+class FakeWebhookReceiver:
     """Sends `answers`, one for each call, and then `usual`.
 
     An answer is raw HTTP, HANG or CLOSE.
@@ -79,16 +79,16 @@ def answer(status: int, body: bytes = b"", **headers: str) -> bytes:
 
 
 @asynccontextmanager
-async def receiving(tls: ssl.SSLContext | None = None) -> AsyncIterator[Receiver]:
+async def run_webhook_receiver(tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeWebhookReceiver]:
     """A receiver for as long as the block runs."""
-    receiver = Receiver("")
-    server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0, ssl=tls)
+    webhook_receiver = FakeWebhookReceiver("")
+    server = await asyncio.start_server(webhook_receiver.serve, "127.0.0.1", 0, ssl=tls)
     port = server.sockets[0].getsockname()[1]
-    receiver.address = f"http://127.0.0.1:{port}" if tls is None else f"https://localhost:{port}"
+    webhook_receiver.address = f"http://127.0.0.1:{port}" if tls is None else f"https://localhost:{port}"
     try:
-        yield receiver
+        yield webhook_receiver
     finally:
-        receiver.over.set()
+        webhook_receiver.over.set()
         server.close()
         await server.wait_closed()
 

@@ -47,7 +47,7 @@ STRANGERS = [
 
 
 @dataclass
-class Clerk:
+class DeliveriesFixture:
     """An administrator of deliveries."""
 
     estate: Estate
@@ -89,8 +89,8 @@ async def estate(databases: Databases) -> Estate:
 
 
 @pytest.fixture
-def clerk(estate: Estate) -> Clerk:
-    return Clerk(estate, administrator(ADA))
+def deliveries_fixture(estate: Estate) -> DeliveriesFixture:
+    return DeliveriesFixture(estate, administrator(ADA))
 
 
 async def states(estate: Estate) -> list[object]:
@@ -107,35 +107,35 @@ async def disable(estate: Estate, template_id: TemplateId) -> None:
         await webhook_state.disable(tx, (ESTATE, template_id), reason="Gone.", at=estate.now())
 
 
-async def test_it_works(estate: Estate, clerk: Clerk) -> None:
-    first, *_ = (await clerk.page()).items
+async def test_it_works(estate: Estate, deliveries_fixture: DeliveriesFixture) -> None:
+    first, *_ = (await deliveries_fixture.page()).items
 
-    answer = await clerk.again(first.id)
+    answer = await deliveries_fixture.again(first.id)
 
     assert json.loads(answer.body) == {"id": str(first.id), "state": "pending", "next": True}
     assert await states(estate) == ["failed", "failed", "pending"]
     assert await jobs(estate) == 1
 
 
-async def test_lists_come_in_pages_and_by_every_filter(clerk: Clerk) -> None:
-    everything = (await clerk.page()).items
-    first = await clerk.page(page=PageWanted(2, None))
-    second = await clerk.page(page=PageWanted(2, first.next))
+async def test_lists_come_in_pages_and_by_every_filter(deliveries_fixture: DeliveriesFixture) -> None:
+    everything = (await deliveries_fixture.page()).items
+    first = await deliveries_fixture.page(page=PageWanted(2, None))
+    second = await deliveries_fixture.page(page=PageWanted(2, first.next))
 
     assert [*first.items, *second.items] == list(everything)
     assert len(everything) == 3
     wanted = everything[1]
-    (found,) = (await clerk.page(DeliveryFilter(request_id=wanted.request_id))).items
+    (found,) = (await deliveries_fixture.page(DeliveryFilter(request_id=wanted.request_id))).items
     assert found == wanted
-    assert len((await clerk.page(DeliveryFilter(template_id=PROJECT_GROUP))).items) == 3
-    assert (await clerk.page(DeliveryFilter(template_id=PROJECT_TEAM))).items == []
-    assert (await clerk.page(DeliveryFilter(state=DeliveryState.SUCCEEDED))).items == []
+    assert len((await deliveries_fixture.page(DeliveryFilter(template_id=PROJECT_GROUP))).items) == 3
+    assert (await deliveries_fixture.page(DeliveryFilter(template_id=PROJECT_TEAM))).items == []
+    assert (await deliveries_fixture.page(DeliveryFilter(state=DeliveryState.SUCCEEDED))).items == []
 
 
-async def test_the_trail_says_who_sent_it_again(estate: Estate, clerk: Clerk) -> None:
-    first, *_ = (await clerk.page()).items
+async def test_the_trail_says_who_sent_it_again(estate: Estate, deliveries_fixture: DeliveriesFixture) -> None:
+    first, *_ = (await deliveries_fixture.page()).items
 
-    await clerk.again(first.id)
+    await deliveries_fixture.again(first.id)
 
     ((payload, request_id),) = await estate.rows(AUDIT)
     told = json.loads(str(payload))
@@ -145,30 +145,34 @@ async def test_the_trail_says_who_sent_it_again(estate: Estate, clerk: Clerk) ->
     assert (told["before"], told["after"]) == ({"state": "failed"}, {"state": "pending", "comment": "Back"})
 
 
-async def test_a_repeated_call_is_done_once(estate: Estate, clerk: Clerk) -> None:
-    one, other, _ = (await clerk.page()).items
-    first = await clerk.again(one.id, "k", b"one")
+async def test_a_repeated_call_is_done_once(estate: Estate, deliveries_fixture: DeliveriesFixture) -> None:
+    one, other, _ = (await deliveries_fixture.page()).items
+    first = await deliveries_fixture.again(one.id, "k", b"one")
     await estate.rows("UPDATE chamberlain.delivery SET state = 'succeeded' RETURNING 1")
 
-    second = await clerk.again(one.id, "k", b"one")
+    second = await deliveries_fixture.again(one.id, "k", b"one")
 
     assert (second.body, second.replayed) == (first.body, True)
     assert await states(estate) == ["succeeded"] * 3
     with pytest.raises(KeyReused):
-        await clerk.again(other.id, "k", b"other")
+        await deliveries_fixture.again(other.id, "k", b"other")
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 500])
-async def test_a_span_is_sent_again_in_batches_of_any_size(estate: Estate, clerk: Clerk, batch: int) -> None:
-    answer = await clerk.span(batch=batch)
+async def test_a_span_is_sent_again_in_batches_of_any_size(
+    estate: Estate, deliveries_fixture: DeliveriesFixture, batch: int
+) -> None:
+    answer = await deliveries_fixture.span(batch=batch)
 
     assert answer.body == b"3"
     assert await states(estate) == ["pending"] * 3
     assert await jobs(estate) == 3
 
 
-async def test_a_span_has_a_beginning_an_end_and_perhaps_a_template(estate: Estate, clerk: Clerk) -> None:
-    newest, *_ = (await clerk.page()).items
+async def test_a_span_has_a_beginning_an_end_and_perhaps_a_template(
+    estate: Estate, deliveries_fixture: DeliveriesFixture
+) -> None:
+    newest, *_ = (await deliveries_fixture.page()).items
     moment = newest.created_at
     await estate.rows(
         "UPDATE chamberlain.delivery SET created_at = $2 WHERE delivery_id = $1 RETURNING 1",
@@ -176,19 +180,21 @@ async def test_a_span_has_a_beginning_an_end_and_perhaps_a_template(estate: Esta
         moment - timedelta(hours=1),
     )
 
-    early = await clerk.span(DeliverySpan(moment - timedelta(hours=2), moment))
-    none = await clerk.span(DeliverySpan(moment + timedelta(seconds=60), EVER.until))
-    other = await clerk.span(replace(EVER, template_id=PROJECT_TEAM))
-    own = await clerk.span(replace(EVER, template_id=PROJECT_GROUP))
+    early = await deliveries_fixture.span(DeliverySpan(moment - timedelta(hours=2), moment))
+    none = await deliveries_fixture.span(DeliverySpan(moment + timedelta(seconds=60), EVER.until))
+    other = await deliveries_fixture.span(replace(EVER, template_id=PROJECT_TEAM))
+    own = await deliveries_fixture.span(replace(EVER, template_id=PROJECT_GROUP))
 
     assert [early.body, none.body, other.body, own.body] == [b"1", b"0", b"0", b"3"]
 
 
-async def test_a_span_is_on_record_and_done_once_for_a_key(estate: Estate, clerk: Clerk) -> None:
-    first = await clerk.span(key="k")
+async def test_a_span_is_on_record_and_done_once_for_a_key(
+    estate: Estate, deliveries_fixture: DeliveriesFixture
+) -> None:
+    first = await deliveries_fixture.span(key="k")
     await estate.rows("UPDATE chamberlain.delivery SET state = 'succeeded' RETURNING 1")
 
-    second = await clerk.span(key="k")
+    second = await deliveries_fixture.span(key="k")
 
     assert (first.body, second.body, second.replayed) == (b"3", b"3", True)
     assert await states(estate) == ["succeeded"] * 3
@@ -197,40 +203,47 @@ async def test_a_span_is_on_record_and_done_once_for_a_key(estate: Estate, clerk
     assert told["subject"]["type"] == "delivery"
     assert told["after"] == {"from": EVER.since.isoformat(), "to": EVER.until.isoformat(), "templateId": None}
     with pytest.raises(KeyReused):
-        await clerk.span(key="k", digest=b"another")
+        await deliveries_fixture.span(key="k", digest=b"another")
 
 
-async def test_it_rejects_what_is_not_to_be_called(estate: Estate, clerk: Clerk) -> None:
-    first, *_ = (await clerk.page()).items
+async def test_it_rejects_what_is_not_to_be_called(estate: Estate, deliveries_fixture: DeliveriesFixture) -> None:
+    first, *_ = (await deliveries_fixture.page()).items
     await disable(estate, PROJECT_GROUP)
 
-    for attempt in (clerk.again(first.id), clerk.span(replace(EVER, template_id=PROJECT_GROUP))):
+    for attempt in (
+        deliveries_fixture.again(first.id),
+        deliveries_fixture.span(replace(EVER, template_id=PROJECT_GROUP)),
+    ):
         with pytest.raises(Conflict) as refused:
             await attempt
         assert refused.value.code == "stateDoesNotAllow"
 
-    assert (await clerk.span()).body == b"0"
+    assert (await deliveries_fixture.span()).body == b"0"
     assert await states(estate) == ["failed"] * 3
 
 
 @pytest.mark.parametrize("template_id", [OTHER_GROUP, TemplateId(UUID(int=1))])
-async def test_it_rejects_a_template_that_is_not_there(clerk: Clerk, template_id: TemplateId) -> None:
+async def test_it_rejects_a_template_that_is_not_there(
+    deliveries_fixture: DeliveriesFixture, template_id: TemplateId
+) -> None:
     with pytest.raises(NotPossible) as refused:
-        await clerk.span(replace(EVER, template_id=template_id))
+        await deliveries_fixture.span(replace(EVER, template_id=template_id))
 
     assert [(fault.pointer, fault.code) for fault in refused.value.faults] == [("/templateId", "templateUnknown")]
 
 
-async def test_it_rejects_one_that_is_not_there(clerk: Clerk) -> None:
+async def test_it_rejects_one_that_is_not_there(deliveries_fixture: DeliveriesFixture) -> None:
     with pytest.raises(NotFound):
-        await clerk.again(DeliveryId(UUID(int=1)))
+        await deliveries_fixture.again(DeliveryId(UUID(int=1)))
 
 
-async def test_it_rejects_who_does_not_administer_the_tenant(estate: Estate, clerk: Clerk) -> None:
-    first, *_ = (await clerk.page()).items
+async def test_it_rejects_who_does_not_administer_the_tenant(
+    estate: Estate, deliveries_fixture: DeliveriesFixture
+) -> None:
+    first, *_ = (await deliveries_fixture.page()).items
 
     for caller in (administrator(BEN), application("Collab.Manage.ReadWrite.All")):
-        stranger = Clerk(estate, caller)
+        stranger = DeliveriesFixture(estate, caller)
         for attempt in (stranger.page(), stranger.again(first.id), stranger.span()):
             with pytest.raises(Forbidden):
                 await attempt
@@ -239,10 +252,12 @@ async def test_it_rejects_who_does_not_administer_the_tenant(estate: Estate, cle
 
 
 @pytest.mark.parametrize("stranger", STRANGERS)
-async def test_the_second_tenant_sees_and_does_nothing(estate: Estate, clerk: Clerk, stranger: Caller) -> None:
+async def test_the_second_tenant_sees_and_does_nothing(
+    estate: Estate, deliveries_fixture: DeliveriesFixture, stranger: Caller
+) -> None:
     await estate.rows(ZOE_ADMINISTERS, OTHER_HOUSE, [ZOE])
-    theirs = Clerk(estate, stranger)
-    first, *_ = (await clerk.page()).items
+    theirs = DeliveriesFixture(estate, stranger)
+    first, *_ = (await deliveries_fixture.page()).items
 
     assert (await theirs.page()).items == []
     assert (await theirs.page(DeliveryFilter(template_id=PROJECT_GROUP))).items == []

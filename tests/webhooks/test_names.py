@@ -15,7 +15,7 @@ ADDRESS = ip_address("192.0.2.1")
 
 
 @dataclass
-class NameServer:
+class FakeResolver:
     """Answers every name but those that begin with `hangs`, for which it waits until `answers` is set."""
 
     asked: Counter[str] = field(default_factory=Counter)
@@ -29,8 +29,8 @@ class NameServer:
 
 
 @pytest.fixture
-def server() -> Iterator[NameServer]:
-    found = NameServer()
+def server() -> Iterator[FakeResolver]:
+    found = FakeResolver()
     yield found
     found.answers.set()
 
@@ -45,7 +45,7 @@ async def test_it_rejects_what_no_name_is(host: str) -> None:
         await Resolver()(host, 443)
 
 
-async def test_all_who_ask_for_one_name_share_a_look_up(server: NameServer) -> None:
+async def test_all_who_ask_for_one_name_share_a_look_up(server: FakeResolver) -> None:
     resolve = Resolver(server)
     asking = [asyncio.create_task(resolve("hangs.example", port)) for port in range(1000)]
     # More than there are threads, and another name has its turn.
@@ -57,7 +57,7 @@ async def test_all_who_ask_for_one_name_share_a_look_up(server: NameServer) -> N
     assert server.asked == {"hangs.example": 1, "well.example": 1}
 
 
-async def test_it_asks_again_behind_a_look_up_that_is_through(server: NameServer) -> None:
+async def test_it_asks_again_behind_a_look_up_that_is_through(server: FakeResolver) -> None:
     resolve = Resolver(server)
     for _ in range(2):
         await resolve("well.example", 443)
@@ -67,7 +67,7 @@ async def test_it_asks_again_behind_a_look_up_that_is_through(server: NameServer
     assert server.asked == {"well.example": 2, "unknown.example": 2}
 
 
-async def test_one_who_waits_no_longer_leaves_it_to_the_others(server: NameServer) -> None:
+async def test_one_who_waits_no_longer_leaves_it_to_the_others(server: FakeResolver) -> None:
     resolve = Resolver(server)
     first = asyncio.create_task(resolve("hangs.example", 443))
     second = asyncio.create_task(resolve("hangs.example", 443))

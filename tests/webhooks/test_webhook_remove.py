@@ -16,7 +16,7 @@ CANCELLED = [("cancelled", True)]
 
 
 @pytest.fixture
-async def waiting(databases: Databases) -> Estate:
+async def delayed_delivery(databases: Databases) -> Estate:
     """A delivery waits for its next attempt, a day from now."""
     estate = await open_estate(databases, changed_estate(project_group=HOOK))
     await estate.request("Apollo")
@@ -27,27 +27,27 @@ async def waiting(databases: Databases) -> Estate:
 
 
 @pytest.mark.parametrize("members", [{}, {"webhook": {"url": URL, "active": False}}], ids=["removed", "inactive"])
-async def test_it_works(waiting: Estate, members: dict[str, object]) -> None:
-    await TemplateFixture(waiting, administrator(ADA), COLLAB).replace(PROJECT_GROUP, members)
+async def test_it_works(delayed_delivery: Estate, members: dict[str, object]) -> None:
+    await TemplateFixture(delayed_delivery, administrator(ADA), COLLAB).replace(PROJECT_GROUP, members)
 
-    assert await waiting.rows(STATES) == CANCELLED
-    assert await waiting.rows(JOBS) == [(0,)]
-
-
-async def test_it_works_when_the_template_is_deleted(waiting: Estate) -> None:
-    await TemplateFixture(waiting, administrator(ADA), COLLAB).delete(PROJECT_GROUP)
-
-    assert await waiting.rows(STATES) == CANCELLED
+    assert await delayed_delivery.rows(STATES) == CANCELLED
+    assert await delayed_delivery.rows(JOBS) == [(0,)]
 
 
-async def test_it_works_when_a_file_removes_it(waiting: Estate) -> None:
-    await apply(waiting.databases, changed_estate())
+async def test_it_works_when_the_template_is_deleted(delayed_delivery: Estate) -> None:
+    await TemplateFixture(delayed_delivery, administrator(ADA), COLLAB).delete(PROJECT_GROUP)
 
-    assert await waiting.rows(STATES) == CANCELLED
+    assert await delayed_delivery.rows(STATES) == CANCELLED
 
 
-async def test_what_goes_to_another_address_from_now_on_waits_as_it_did(waiting: Estate) -> None:
+async def test_it_works_when_a_file_removes_it(delayed_delivery: Estate) -> None:
+    await apply(delayed_delivery.databases, changed_estate())
+
+    assert await delayed_delivery.rows(STATES) == CANCELLED
+
+
+async def test_what_goes_to_another_address_from_now_on_waits_as_it_did(delayed_delivery: Estate) -> None:
     webhook = {"url": "https://hooks.estate.example/other"}
-    await TemplateFixture(waiting, administrator(ADA), COLLAB).replace(PROJECT_GROUP, {"webhook": webhook})
+    await TemplateFixture(delayed_delivery, administrator(ADA), COLLAB).replace(PROJECT_GROUP, {"webhook": webhook})
 
-    assert await waiting.rows(STATES) == [("pending", False)]
+    assert await delayed_delivery.rows(STATES) == [("pending", False)]

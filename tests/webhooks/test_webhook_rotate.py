@@ -51,7 +51,7 @@ def shown(rotated: RotatedWebhook) -> bytes:
 
 
 @dataclass
-class Ringer:
+class SecretRotator:
     """A caller that rotates; created secrets are counted."""
 
     estate: Estate
@@ -75,7 +75,7 @@ class Ringer:
 
 
 @pytest.fixture
-async def hooked(estate: Estate) -> TemplateId:
+async def webhook_template(estate: Estate) -> TemplateId:
     """A template of groups with a webhook, whose secret the service has made."""
     return await TemplateFixture(estate, administrator(ADA), COLLAB).create(HOOK)
 
@@ -86,126 +86,128 @@ async def signing(estate: Estate, template_id: TemplateId) -> tuple[str, ...]:
         return (await webhook_secrets.signing(tx, KEYRING, [key], now=estate.now()))[key].values
 
 
-async def test_it_works(estate: Estate, hooked: TemplateId) -> None:
-    (first,) = await signing(estate, hooked)
+async def test_it_works(estate: Estate, webhook_template: TemplateId) -> None:
+    (first,) = await signing(estate, webhook_template)
 
-    answer = await Ringer(estate, administrator(ADA)).answered(hooked)
+    answer = await SecretRotator(estate, administrator(ADA)).answered(webhook_template)
 
-    assert answer["id"] == str(hooked)
+    assert answer["id"] == str(webhook_template)
     assert answer["secret"] == "whsec_made1"
     assert answer["number"] == 2
-    assert await signing(estate, hooked) == ("whsec_made1", first)
+    assert await signing(estate, webhook_template) == ("whsec_made1", first)
     estate.moment += timedelta(hours=24)
-    assert await signing(estate, hooked) == ("whsec_made1",)
+    assert await signing(estate, webhook_template) == ("whsec_made1",)
 
 
-async def test_the_one_before_counts_for_24_hours_from_now(estate: Estate, hooked: TemplateId) -> None:
-    answer = await Ringer(estate, administrator(ADA)).answered(hooked)
+async def test_the_one_before_counts_for_24_hours_from_now(estate: Estate, webhook_template: TemplateId) -> None:
+    answer = await SecretRotator(estate, administrator(ADA)).answered(webhook_template)
 
     assert answer["until"] == (estate.moment + timedelta(hours=24)).isoformat()
 
 
-async def test_it_makes_the_first_one_of_a_webhook_without_any(estate: Estate, hooked: TemplateId) -> None:
+async def test_it_makes_the_first_one_of_a_webhook_without_any(estate: Estate, webhook_template: TemplateId) -> None:
     async with estate.databases.worker.across_tenants() as tx:
-        await webhook_secrets.forget(tx, ESTATE, hooked)
+        await webhook_secrets.forget(tx, ESTATE, webhook_template)
 
-    answer = await Ringer(estate, administrator(ADA)).answered(hooked)
+    answer = await SecretRotator(estate, administrator(ADA)).answered(webhook_template)
 
     assert (answer["secret"], answer["number"], answer["until"]) == ("whsec_made1", 1, None)
-    assert await signing(estate, hooked) == ("whsec_made1",)
+    assert await signing(estate, webhook_template) == ("whsec_made1",)
     ((payload,),) = await estate.rows(AUDIT)
     assert json.loads(str(payload))["before"] == {"secret": None}
 
 
-async def test_the_trail_says_who_and_shows_no_secret(estate: Estate, hooked: TemplateId) -> None:
-    await Ringer(estate, administrator(ADA))(hooked, "k")
+async def test_the_trail_says_who_and_shows_no_secret(estate: Estate, webhook_template: TemplateId) -> None:
+    await SecretRotator(estate, administrator(ADA))(webhook_template, "k")
 
     ((payload,),) = await estate.rows(AUDIT)
     told = json.loads(str(payload))
     assert told["actor"]["displayName"] == "Ada Achterberg"
-    assert told["subject"] == {"type": "template", "id": str(hooked), "displayName": "Quiet group"}
+    assert told["subject"] == {"type": "template", "id": str(webhook_template), "displayName": "Quiet group"}
     assert (told["before"], told["after"]) == ({"secret": "***"}, {"secret": "***", "comment": "Yearly"})
     ((everything,),) = await estate.rows(EVERYTHING)
     assert "whsec" not in str(everything)
 
 
-async def test_a_repeated_call_rotates_once_and_is_not_shown_the_secret(estate: Estate, hooked: TemplateId) -> None:
-    ringer = Ringer(estate, administrator(ADA))
-    first = await ringer(hooked, "k", b"one")
+async def test_a_repeated_call_rotates_once_and_is_not_shown_the_secret(
+    estate: Estate, webhook_template: TemplateId
+) -> None:
+    rotator = SecretRotator(estate, administrator(ADA))
+    first = await rotator(webhook_template, "k", b"one")
 
-    second = await ringer(hooked, "k", b"one")
+    second = await rotator(webhook_template, "k", b"one")
 
-    assert (ringer.made, second.replayed) == (1, True)
+    assert (rotator.made, second.replayed) == (1, True)
     assert json.loads(second.body) == {**json.loads(first.body), "secret": None}
     with pytest.raises(KeyReused):
-        await ringer(hooked, "k", b"another")
+        await rotator(webhook_template, "k", b"another")
 
 
-async def test_the_template_is_another_version_then(estate: Estate, hooked: TemplateId) -> None:
+async def test_the_template_is_another_version_then(estate: Estate, webhook_template: TemplateId) -> None:
     template_fixture = TemplateFixture(estate, administrator(ADA), COLLAB)
-    seen = Edit(frozenset({(await template_fixture.read(hooked)).etag}), TRACE)
+    seen = Edit(frozenset({(await template_fixture.read(webhook_template)).etag}), TRACE)
 
-    await Ringer(estate, administrator(ADA))(hooked)
+    await SecretRotator(estate, administrator(ADA))(webhook_template)
 
     with pytest.raises(Stale):
-        await template_fixture.replace(hooked, HOOK, seen)
+        await template_fixture.replace(webhook_template, HOOK, seen)
 
 
-async def test_a_put_without_a_secret_keeps_both(estate: Estate, hooked: TemplateId) -> None:
-    await Ringer(estate, administrator(ADA))(hooked)
-    before = await signing(estate, hooked)
+async def test_a_put_without_a_secret_keeps_both(estate: Estate, webhook_template: TemplateId) -> None:
+    await SecretRotator(estate, administrator(ADA))(webhook_template)
+    before = await signing(estate, webhook_template)
 
-    await TemplateFixture(estate, administrator(ADA), COLLAB).replace(hooked, HOOK | {"name": "Loud group"})
+    await TemplateFixture(estate, administrator(ADA), COLLAB).replace(webhook_template, HOOK | {"name": "Loud group"})
 
-    assert await signing(estate, hooked) == before
+    assert await signing(estate, webhook_template) == before
     assert len(before) == 2
 
 
-async def test_each_area_rotates_its_own(estate: Estate, hooked: TemplateId) -> None:
+async def test_each_area_rotates_its_own(estate: Estate, webhook_template: TemplateId) -> None:
     await TemplateFixture(estate, administrator(ADA)).replace(ROOM, HOOK)
 
-    answer = await Ringer(estate, administrator(ADA), MAIL).answered(ROOM)
+    answer = await SecretRotator(estate, administrator(ADA), MAIL).answered(ROOM)
 
     assert answer["secret"] == "whsec_made1"
-    for area, theirs in ((MAIL, hooked), (COLLAB, ROOM)):
+    for area, theirs in ((MAIL, webhook_template), (COLLAB, ROOM)):
         with pytest.raises(NotFound):
-            await Ringer(estate, administrator(ADA), area)(theirs)
+            await SecretRotator(estate, administrator(ADA), area)(theirs)
 
 
-async def test_it_works_for_an_application_that_configures(estate: Estate, hooked: TemplateId) -> None:
-    await Ringer(estate, application("Collab.Config.ReadWrite.All"))(hooked)
+async def test_it_works_for_an_application_that_configures(estate: Estate, webhook_template: TemplateId) -> None:
+    await SecretRotator(estate, application("Collab.Config.ReadWrite.All"))(webhook_template)
 
     for permission in ("Collab.Manage.ReadWrite.All", "Mail.Config.ReadWrite.All"):
         with pytest.raises(Forbidden):
-            await Ringer(estate, application(permission))(hooked)
+            await SecretRotator(estate, application(permission))(webhook_template)
 
 
 @pytest.mark.parametrize("template_id", [PROJECT_GROUP, NO_GUESTS, OTHER_GROUP, TemplateId(UUID(int=1))])
 async def test_it_rejects_templates_without_a_webhook(estate: Estate, template_id: TemplateId) -> None:
-    ringer = Ringer(estate, administrator(ADA))
+    rotator = SecretRotator(estate, administrator(ADA))
 
     with pytest.raises(NotFound):
-        await ringer(template_id)
+        await rotator(template_id)
 
     assert await estate.rows("SELECT number FROM chamberlain.webhook_secret") == []
 
 
-async def test_it_rejects_who_is_no_administrator(estate: Estate, hooked: TemplateId) -> None:
-    before = await signing(estate, hooked)
+async def test_it_rejects_who_is_no_administrator(estate: Estate, webhook_template: TemplateId) -> None:
+    before = await signing(estate, webhook_template)
 
     with pytest.raises(Forbidden):
-        await Ringer(estate, administrator(BEN))(hooked)
+        await SecretRotator(estate, administrator(BEN))(webhook_template)
 
-    assert await signing(estate, hooked) == before
+    assert await signing(estate, webhook_template) == before
 
 
 @pytest.mark.parametrize("stranger", STRANGERS)
-async def test_it_rejects_the_second_tenant(estate: Estate, hooked: TemplateId, stranger: Caller) -> None:
+async def test_it_rejects_the_second_tenant(estate: Estate, webhook_template: TemplateId, stranger: Caller) -> None:
     await estate.rows(ZOE_ADMINISTERS, OTHER_HOUSE, [ZOE])
-    before = await signing(estate, hooked)
+    before = await signing(estate, webhook_template)
 
     with pytest.raises(NotFound):
-        await Ringer(estate, stranger)(hooked)
+        await SecretRotator(estate, stranger)(webhook_template)
 
-    assert await signing(estate, hooked) == before
+    assert await signing(estate, webhook_template) == before
     assert await estate.rows(AUDIT) == []

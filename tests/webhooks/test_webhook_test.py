@@ -26,7 +26,7 @@ from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, Sender
 from tests.estates import ADA, BEN, ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, ZOE, Estate
 from tests.requests.request_services import act, administrator, application
 from tests.template_admin.template_fixture import KEYRING, TemplateFixture
-from tests.webhooks.fake_webhook_receiver import HANG, Receiver, answer, receiving
+from tests.webhooks.fake_webhook_receiver import HANG, FakeWebhookReceiver, answer, run_webhook_receiver
 from tests.webhooks.webhook_services import webhook_service_of
 
 ROOM = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
@@ -58,7 +58,7 @@ async def resolve(host: str, _port: int) -> Sequence[Address]:
 
 
 @dataclass
-class Bell:
+class WebhookTester:
     """A caller that tests a webhook. `allowed` are the networks that the operator allows."""
 
     estate: Estate
@@ -93,20 +93,20 @@ def shown(attempt: Attempt) -> bytes:
 
 
 @pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as found:
+async def webhook_receiver() -> AsyncIterator[FakeWebhookReceiver]:
+    async with run_webhook_receiver() as found:
         yield found
 
 
 @pytest.fixture
-async def hooked(estate: Estate, receiver: Receiver) -> TemplateId:
+async def webhook_template(estate: Estate, webhook_receiver: FakeWebhookReceiver) -> TemplateId:
     """A template of groups that tells the receiver."""
-    return await hook(estate, f"{receiver.address}/hook")
+    return await hook(estate, f"{webhook_receiver.address}/hook")
 
 
 @pytest.fixture
-def bell(estate: Estate) -> Bell:
-    return Bell(estate, administrator(ADA))
+def webhook_tester(estate: Estate) -> WebhookTester:
+    return WebhookTester(estate, administrator(ADA))
 
 
 async def hook(estate: Estate, url: str, **webhook: object) -> TemplateId:
@@ -114,13 +114,15 @@ async def hook(estate: Estate, url: str, **webhook: object) -> TemplateId:
     return await template_fixture.create({"webhook": {"url": url, "secret": FIRST, **webhook}})
 
 
-async def test_it_works(receiver: Receiver, hooked: TemplateId, bell: Bell) -> None:
-    receiver.answers = [answer(200, b"thanks")]
+async def test_it_works(
+    webhook_receiver: FakeWebhookReceiver, webhook_template: TemplateId, webhook_tester: WebhookTester
+) -> None:
+    webhook_receiver.answers = [answer(200, b"thanks")]
 
-    attempt = await bell.attempt(hooked)
+    attempt = await webhook_tester.attempt(webhook_template)
 
     assert attempt == {"status": 200, "error": None, "answer": "thanks"}
-    (call,) = receiver.received
+    (call,) = webhook_receiver.received
     assert call.line == "POST /hook HTTP/1.1"
     payload = json.loads(call.body)
     assert list(payload) == ["type", "timestamp", "requestId", "tenantId", "data"]
@@ -129,19 +131,19 @@ async def test_it_works(receiver: Receiver, hooked: TemplateId, bell: Bell) -> N
         "timestamp": "2026-11-20T09:30:00.000Z",
         "requestId": None,
         "tenantId": str(ESTATE),
-        "data": {"templateId": str(hooked)},
+        "data": {"templateId": str(webhook_template)},
     }
 
 
 async def test_it_is_signed_with_every_secret_that_counts(
-    estate: Estate, receiver: Receiver, hooked: TemplateId, bell: Bell
+    estate: Estate, webhook_receiver: FakeWebhookReceiver, webhook_template: TemplateId, webhook_tester: WebhookTester
 ) -> None:
     async with estate.databases.application.transaction(ESTATE) as tx:
-        await WebhookSecrets(KEYRING, lambda: SECOND, estate.now).rotate(tx, ESTATE, hooked)
+        await WebhookSecrets(KEYRING, lambda: SECOND, estate.now).rotate(tx, ESTATE, webhook_template)
 
-    await bell(hooked)
+    await webhook_tester(webhook_template)
 
-    (call,) = receiver.received
+    (call,) = webhook_receiver.received
     assert len(call.headers["webhook-signature"].split()) == 2
     for secret in (FIRST, SECOND):
         # The clock of the estate does not move, and the library uses another one.
@@ -149,10 +151,12 @@ async def test_it_is_signed_with_every_secret_that_counts(
         assert signature in call.headers["webhook-signature"].split()
 
 
-async def test_it_leaves_nothing_but_a_record(estate: Estate, hooked: TemplateId, bell: Bell) -> None:
+async def test_it_leaves_nothing_but_a_record(
+    estate: Estate, webhook_template: TemplateId, webhook_tester: WebhookTester
+) -> None:
     before = await estate.counts()
 
-    await bell(hooked)
+    await webhook_tester(webhook_template)
 
     after = await estate.counts()
     assert (after["event"], after["job"]) == (before["event"], before["job"])
@@ -160,20 +164,20 @@ async def test_it_leaves_nothing_but_a_record(estate: Estate, hooked: TemplateId
     ((payload,),) = await estate.rows(AUDIT)
     told = json.loads(str(payload))
     assert told["actor"]["displayName"] == "Ada Achterberg"
-    assert told["subject"] == {"type": "template", "id": str(hooked), "displayName": "Quiet group"}
+    assert told["subject"] == {"type": "template", "id": str(webhook_template), "displayName": "Quiet group"}
     assert (told["after"]["status"], told["after"]["error"]) == (204, None)
     assert "whsec" not in str(payload)
 
 
 async def test_one_that_is_not_called_otherwise_is_called_too(
-    estate: Estate, receiver: Receiver, hooked: TemplateId, bell: Bell
+    estate: Estate, webhook_receiver: FakeWebhookReceiver, webhook_template: TemplateId, webhook_tester: WebhookTester
 ) -> None:
-    inactive = await hook(estate, receiver.address, active=False)
+    inactive = await hook(estate, webhook_receiver.address, active=False)
     async with estate.databases.worker.across_tenants() as tx:
-        await webhook_state.fail(tx, [(ESTATE, hooked)], at=estate.now())
-        await webhook_state.disable(tx, (ESTATE, hooked), reason="Gone.", at=estate.now())
+        await webhook_state.fail(tx, [(ESTATE, webhook_template)], at=estate.now())
+        await webhook_state.disable(tx, (ESTATE, webhook_template), reason="Gone.", at=estate.now())
 
-    attempts = [await bell.attempt(each) for each in (inactive, hooked)]
+    attempts = [await webhook_tester.attempt(each) for each in (inactive, webhook_template)]
 
     assert [each["status"] for each in attempts] == [204, 204]
     disabled = "SELECT disabled_reason FROM chamberlain.webhook_state"
@@ -181,23 +185,29 @@ async def test_one_that_is_not_called_otherwise_is_called_too(
 
 
 async def test_a_receiver_that_fails_is_told_of_and_not_disabled(
-    estate: Estate, receiver: Receiver, hooked: TemplateId, bell: Bell
+    estate: Estate, webhook_receiver: FakeWebhookReceiver, webhook_template: TemplateId, webhook_tester: WebhookTester
 ) -> None:
-    receiver.answers = [answer(410, b"no more")]
+    webhook_receiver.answers = [answer(410, b"no more")]
 
-    assert await bell.attempt(hooked) == {"status": 410, "error": None, "answer": "no more"}
+    assert await webhook_tester.attempt(webhook_template) == {"status": 410, "error": None, "answer": "no more"}
     assert await estate.rows("SELECT FROM chamberlain.webhook_state") == []
 
 
-async def test_one_that_hangs_ends_with_the_time_out(estate: Estate, receiver: Receiver, hooked: TemplateId) -> None:
-    receiver.answers = [HANG]
+async def test_one_that_hangs_ends_with_the_time_out(
+    estate: Estate, webhook_receiver: FakeWebhookReceiver, webhook_template: TemplateId
+) -> None:
+    webhook_receiver.answers = [HANG]
 
-    attempt = await Bell(estate, administrator(ADA), timeout=timedelta(milliseconds=300)).attempt(hooked)
+    attempt = await WebhookTester(estate, administrator(ADA), timeout=timedelta(milliseconds=300)).attempt(
+        webhook_template
+    )
 
     assert (attempt["status"], attempt["error"]) == (None, TIMED_OUT)
 
 
-async def test_no_transaction_is_open_over_the_call(estate: Estate, receiver: Receiver, hooked: TemplateId) -> None:
+async def test_no_transaction_is_open_over_the_call(
+    estate: Estate, webhook_receiver: FakeWebhookReceiver, webhook_template: TemplateId
+) -> None:
     open_now = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
     seen: list[object] = []
 
@@ -210,69 +220,73 @@ async def test_no_transaction_is_open_over_the_call(estate: Estate, receiver: Re
         resolve=watch, allowed_networks=LOOPBACK, allow_http=True, trust=ssl.create_default_context(), now=estate.now
     )
     service = replace(webhook_service_of(estate), send=sender.send)
-    await service.send_test(administrator(ADA), hooked, act(), shown, area=COLLAB)
+    await service.send_test(administrator(ADA), webhook_template, act(), shown, area=COLLAB)
     await sender.close()
 
     assert seen == [(0,)]
-    assert len(receiver.received) == 1
+    assert len(webhook_receiver.received) == 1
 
 
-async def test_a_repeated_call_is_made_once(receiver: Receiver, hooked: TemplateId, bell: Bell) -> None:
-    first = await bell(hooked, "k")
+async def test_a_repeated_call_is_made_once(
+    webhook_receiver: FakeWebhookReceiver, webhook_template: TemplateId, webhook_tester: WebhookTester
+) -> None:
+    first = await webhook_tester(webhook_template, "k")
 
-    second = await bell(hooked, "k")
+    second = await webhook_tester(webhook_template, "k")
 
-    assert (second.body, second.replayed, len(receiver.received)) == (first.body, True, 1)
+    assert (second.body, second.replayed, len(webhook_receiver.received)) == (first.body, True, 1)
     with pytest.raises(KeyReused):
-        await bell(hooked, "k", b"another")
+        await webhook_tester(webhook_template, "k", b"another")
 
 
 async def test_refusals_all_look_the_same(estate: Estate) -> None:
-    bell = Bell(estate, administrator(ADA), allowed=())
+    webhook_tester = WebhookTester(estate, administrator(ADA), allowed=())
     hosts = [*INSIDE, "unknown.example", "127.0.0.1:1", "2130706433", "[::1]", "127.1"]
 
-    attempts = [await bell.attempt(await hook(estate, f"http://{host}/")) for host in hosts]
+    attempts = [await webhook_tester.attempt(await hook(estate, f"http://{host}/")) for host in hosts]
 
     assert attempts == [{"status": None, "error": REFUSED, "answer": None}] * len(hosts)
 
 
 async def test_it_rejects_one_that_cannot_be_signed(
-    estate: Estate, receiver: Receiver, hooked: TemplateId, bell: Bell
+    estate: Estate, webhook_receiver: FakeWebhookReceiver, webhook_template: TemplateId, webhook_tester: WebhookTester
 ) -> None:
     async with estate.databases.worker.across_tenants() as tx:
-        await webhook_secrets.forget(tx, ESTATE, hooked)
+        await webhook_secrets.forget(tx, ESTATE, webhook_template)
 
     with pytest.raises(Conflict) as refused:
-        await bell(hooked)
+        await webhook_tester(webhook_template)
 
     assert refused.value.code == "stateDoesNotAllow"
-    assert receiver.received == []
+    assert webhook_receiver.received == []
 
 
 @pytest.mark.parametrize("template_id", [PROJECT_GROUP, OTHER_GROUP, TemplateId(UUID(int=1))])
-async def test_it_rejects_templates_without_a_webhook(bell: Bell, template_id: TemplateId) -> None:
+async def test_it_rejects_templates_without_a_webhook(webhook_tester: WebhookTester, template_id: TemplateId) -> None:
     with pytest.raises(NotFound):
-        await bell(template_id)
+        await webhook_tester(template_id)
 
 
-async def test_it_rejects_who_does_not_administer_it(estate: Estate, receiver: Receiver, hooked: TemplateId) -> None:
+async def test_it_rejects_who_does_not_administer_it(
+    estate: Estate, webhook_receiver: FakeWebhookReceiver, webhook_template: TemplateId
+) -> None:
     for caller in (administrator(BEN), application("Collab.Manage.ReadWrite.All")):
         with pytest.raises(Forbidden):
-            await Bell(estate, caller)(hooked)
+            await WebhookTester(estate, caller)(webhook_template)
     with pytest.raises(NotFound):
-        await Bell(estate, administrator(ADA), MAIL)(hooked)
+        await WebhookTester(estate, administrator(ADA), MAIL)(webhook_template)
 
-    assert receiver.received == []
+    assert webhook_receiver.received == []
 
 
 @pytest.mark.parametrize("stranger", STRANGERS)
 async def test_the_second_tenant_calls_nobody(
-    estate: Estate, receiver: Receiver, hooked: TemplateId, stranger: Caller
+    estate: Estate, webhook_receiver: FakeWebhookReceiver, webhook_template: TemplateId, stranger: Caller
 ) -> None:
     await estate.rows(ZOE_ADMINISTERS, OTHER_HOUSE, [ZOE])
 
     with pytest.raises(NotFound):
-        await Bell(estate, stranger)(hooked)
+        await WebhookTester(estate, stranger)(webhook_template)
 
-    assert receiver.received == []
+    assert webhook_receiver.received == []
     assert await estate.rows(AUDIT) == []

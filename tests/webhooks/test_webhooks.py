@@ -21,7 +21,7 @@ ONES = list(BODIES)
 
 
 @pytest.fixture(params=ONES)
-async def one(api: httpx2.AsyncClient, request: pytest.FixtureRequest) -> str:
+async def template_path(api: httpx2.AsyncClient, request: pytest.FixtureRequest) -> str:
     """The path of a template with a webhook, in each area."""
     path = str(request.param)
     list_ = f"{path.rsplit('/', 2)[0]}/"
@@ -30,13 +30,13 @@ async def one(api: httpx2.AsyncClient, request: pytest.FixtureRequest) -> str:
     return path
 
 
-async def test_it_works(api: httpx2.AsyncClient, one: str) -> None:
-    answer = await api.post(f"{one}webhook/rotate/", headers=ADMINISTRATOR)
+async def test_it_works(api: httpx2.AsyncClient, template_path: str) -> None:
+    answer = await api.post(f"{template_path}webhook/rotate/", headers=ADMINISTRATOR)
 
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "no-store"
     assert answer.json() == {
-        "templateId": one.split("/")[-2],
+        "templateId": template_path.split("/")[-2],
         "hasSecret": True,
         "previousSecretUntil": "2026-11-21T09:30:00.000Z",
         "secret": SECRET,
@@ -44,11 +44,11 @@ async def test_it_works(api: httpx2.AsyncClient, one: str) -> None:
 
 
 async def test_a_replay_is_told_and_shows_no_secret(
-    api: httpx2.AsyncClient, http_fixture: HttpFixture, one: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, template_path: str
 ) -> None:
     http_fixture.webhooks.replayed = True
 
-    answer = await api.post(f"{one}webhook/rotate/", headers=ADMINISTRATOR | {"idempotency-key": "k"})
+    answer = await api.post(f"{template_path}webhook/rotate/", headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert answer.headers["idempotency-replayed"] == "true"
     assert "secret" not in answer.json()
@@ -56,10 +56,10 @@ async def test_a_replay_is_told_and_shows_no_secret(
 
 
 async def test_it_takes_a_comment_and_nothing_else(
-    api: httpx2.AsyncClient, http_fixture: HttpFixture, one: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, template_path: str
 ) -> None:
-    said = await api.post(f"{one}webhook/rotate/", json={"comment": "Yearly"}, headers=ADMINISTRATOR)
-    sent = await api.post(f"{one}webhook/rotate/", json={"secret": SECRET}, headers=ADMINISTRATOR)
+    said = await api.post(f"{template_path}webhook/rotate/", json={"comment": "Yearly"}, headers=ADMINISTRATOR)
+    sent = await api.post(f"{template_path}webhook/rotate/", json={"secret": SECRET}, headers=ADMINISTRATOR)
 
     assert said.status_code == 200
     assert [each.comment for each in http_fixture.webhooks.acts] == ["Yearly"]
@@ -102,9 +102,9 @@ async def test_each_area_has_permissions_of_its_own(api: httpx2.AsyncClient, pat
 
 
 async def test_a_test_call_is_answered_with_what_came_back(
-    api: httpx2.AsyncClient, http_fixture: HttpFixture, one: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, template_path: str
 ) -> None:
-    answer = await api.post(f"{one}webhook/test/", headers=ADMINISTRATOR | {"idempotency-key": "k"})
+    answer = await api.post(f"{template_path}webhook/test/", headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
     assert answer.json() == {
@@ -119,12 +119,12 @@ async def test_a_test_call_is_answered_with_what_came_back(
 
 
 async def test_a_call_that_fails_is_no_failure_of_ours(
-    api: httpx2.AsyncClient, http_fixture: HttpFixture, one: str
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, template_path: str
 ) -> None:
     failed = replace(ATTEMPT, status=None, error="There was no answer.", answer=None)
     http_fixture.webhooks.attempt = failed
 
-    answer = await api.post(f"{one}webhook/test/", headers=ADMINISTRATOR)
+    answer = await api.post(f"{template_path}webhook/test/", headers=ADMINISTRATOR)
 
     assert answer.status_code == 200
     assert (answer.json()["status"], answer.json()["error"]) == (None, "There was no answer.")

@@ -12,7 +12,7 @@ from tests.embedded.identity.estate import KEYRING
 
 
 @pytest.fixture
-async def away() -> AsyncIterator[IdentityKeys]:
+async def unreachable_keys() -> AsyncIterator[IdentityKeys]:
     """Keys of an unreachable database."""
     database = await open_database("postgresql://nobody@127.0.0.1:1/nowhere", most=1, name="test")
     yield IdentityKeys(database)
@@ -29,9 +29,9 @@ async def test_it_works(databases: Databases) -> None:
     "work", [IdentityKeys.count, lambda keys: keys.reseal(KEYRING)], ids=["counted", "sealed anew"]
 )
 async def test_a_database_that_is_away_is_told_as_everywhere(
-    away: IdentityKeys, work: Callable[[IdentityKeys], Awaitable[object]]
+    unreachable_keys: IdentityKeys, work: Callable[[IdentityKeys], Awaitable[object]]
 ) -> None:
     with pytest.raises(Unavailable) as caught:
-        await work(away)
+        await work(unreachable_keys)
 
     assert caught.value.code == "databaseUnavailable"

@@ -53,7 +53,7 @@ def faults(checkups: Sequence[HealthCheck]) -> list[str]:
 
 
 @pytest.fixture
-async def furnished(databases: Databases) -> Databases:
+async def example_databases(databases: Databases) -> Databases:
     """A database with the example estate."""
     await open_estate(databases)
     return databases
@@ -65,11 +65,11 @@ def keyring(tmp_path: Path) -> Keyring:
     return load_keyring(tmp_path / "keys")
 
 
-async def test_it_works(furnished: Databases, tmp_path: Path, keyring: Keyring) -> None:
-    async with connected(furnished.addresses.worker) as connection:
+async def test_it_works(example_databases: Databases, tmp_path: Path, keyring: Keyring) -> None:
+    async with connected(example_databases.addresses.worker) as connection:
         await connection.execute(PUT_SECRET, ESTATE, PROJECT_GROUP, keyring.seal(b"whsec_", "somewhere"))
 
-    found = await examine(settings_of(furnished, tmp_path, smtp_url="smtps://mail.example"), nobody)
+    found = await examine(settings_of(example_databases, tmp_path, smtp_url="smtps://mail.example"), nobody)
 
     assert [each for each in found if each.state is not OK] == [
         HealthCheck(
@@ -85,10 +85,10 @@ async def test_it_works(furnished: Databases, tmp_path: Path, keyring: Keyring) 
     assert named(found, "service")[0][1].startswith("It does not run")
 
 
-async def test_one_role_that_cannot_sign_in_hides_nothing_else(furnished: Databases, tmp_path: Path) -> None:
+async def test_one_role_that_cannot_sign_in_hides_nothing_else(example_databases: Databases, tmp_path: Path) -> None:
     address = f"postgresql://nobody:hidden@127.0.0.1:{free_port()}/chamberlain"
 
-    found = await examine(settings_of(furnished, tmp_path, database_worker_url=address), nobody)
+    found = await examine(settings_of(example_databases, tmp_path, database_worker_url=address), nobody)
 
     assert faults(found) == ["database"]
     ((_, said),) = [each for each in named(found, "database") if each[0] is FAULT]
@@ -99,12 +99,12 @@ async def test_one_role_that_cannot_sign_in_hides_nothing_else(furnished: Databa
 
 
 async def test_it_handles_an_address_whose_certificate_is_missing(
-    furnished: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    example_databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     address = "postgresql://role:hidden@127.0.0.1:1/chamberlain?sslmode=verify-full"
 
-    found = await examine(settings_of(furnished, tmp_path, database_url=address), nobody)
+    found = await examine(settings_of(example_databases, tmp_path, database_url=address), nobody)
 
     ((_, said),) = [each for each in named(found, "database") if each[0] is FAULT]
     assert said.startswith("The database cannot be reached by CHAMBERLAIN_DATABASE_URL: root certificate file ")
@@ -133,12 +133,12 @@ async def test_it_handles_an_address_whose_certificate_is_missing(
     ],
 )
 async def test_it_finds_what_somebody_did_to_the_database(
-    furnished: Databases, tmp_path: Path, statement: str, name: str, says: str
+    example_databases: Databases, tmp_path: Path, statement: str, name: str, says: str
 ) -> None:
-    async with connected(furnished.addresses.owner) as connection:
+    async with connected(example_databases.addresses.owner) as connection:
         await connection.execute(statement)
 
-    found = await examine(settings_of(furnished, tmp_path), nobody)
+    found = await examine(settings_of(example_databases, tmp_path), nobody)
 
     assert faults(found) == [name]
     assert any(state is FAULT and says in seen for state, seen in named(found, name))
@@ -155,19 +155,21 @@ async def test_a_database_without_anything_is_told_as_such(databases: Databases,
 
 
 @pytest.mark.parametrize("role", ["owner", "worker"])
-async def test_it_rejects_a_role_that_sees_every_tenant(furnished: Databases, tmp_path: Path, role: str) -> None:
-    address = getattr(furnished.addresses, role)
+async def test_it_rejects_a_role_that_sees_every_tenant(
+    example_databases: Databases, tmp_path: Path, role: str
+) -> None:
+    address = getattr(example_databases.addresses, role)
 
-    found = await examine(settings_of(furnished, tmp_path, database_url=address), nobody)
+    found = await examine(settings_of(example_databases, tmp_path, database_url=address), nobody)
 
     assert "roles" in faults(found)
     assert any(f"chamberlain_{role}, which answers calls" in seen for _, seen in named(found, "roles"))
 
 
-async def test_it_finds_a_key_that_is_missing(furnished: Databases, tmp_path: Path, keyring: Keyring) -> None:
+async def test_it_finds_a_key_that_is_missing(example_databases: Databases, tmp_path: Path, keyring: Keyring) -> None:
     lost = Keyring("lost", {"lost": bytes(32)})
     before = Keyring("before", {"before": bytes(32)})
-    async with connected(furnished.addresses.worker) as connection:
+    async with connected(example_databases.addresses.worker) as connection:
         await connection.execute(PUT_SECRET, ESTATE, PROJECT_GROUP, keyring.seal(b"whsec_", "somewhere"))
         await connection.execute(
             "UPDATE chamberlain.webhook_secret SET previous_secret = $1, previous_until = now()",
@@ -178,7 +180,7 @@ async def test_it_finds_a_key_that_is_missing(furnished: Databases, tmp_path: Pa
             lost.seal(b"key", "somewhere"),
         )
 
-    found = await examine(settings_of(furnished, tmp_path), nobody)
+    found = await examine(settings_of(example_databases, tmp_path), nobody)
 
     ((_, said),) = [each for each in named(found, "keys") if each[0] is FAULT]
     assert '"before", "lost"' in said
@@ -201,12 +203,12 @@ async def test_every_column_that_is_sealed_is_looked_at(databases: Databases) ->
 
 
 async def test_it_finds_keys_that_others_can_read_and_makes_none(
-    furnished: Databases, tmp_path: Path, keyring: Keyring
+    example_databases: Databases, tmp_path: Path, keyring: Keyring
 ) -> None:
     (tmp_path / "keys").chmod(0o640)
 
-    found = await examine(settings_of(furnished, tmp_path), nobody)
-    without = await examine(settings_of(furnished, tmp_path / "none"), nobody)
+    found = await examine(settings_of(example_databases, tmp_path), nobody)
+    without = await examine(settings_of(example_databases, tmp_path / "none"), nobody)
 
     assert keyring.first
     assert (WARNING, f"Others than its owner can use {tmp_path / 'keys'} (mode 640).") in named(found, "keys")
@@ -214,10 +216,10 @@ async def test_it_finds_keys_that_others_can_read_and_makes_none(
     assert not (tmp_path / "none").exists()
 
 
-async def test_it_rejects_a_keys_file_that_is_none(furnished: Databases, tmp_path: Path) -> None:
+async def test_it_rejects_a_keys_file_that_is_none(example_databases: Databases, tmp_path: Path) -> None:
     (tmp_path / "keys").write_text("k1 secret\n")
 
-    found = await examine(settings_of(furnished, tmp_path), nobody)
+    found = await examine(settings_of(example_databases, tmp_path), nobody)
 
     (checkup,) = [each for each in found if each.name == "keys" and each.state is FAULT]
     assert checkup.cure is not None
@@ -249,8 +251,8 @@ async def test_it_asks_every_issuer(databases: Databases, tmp_path: Path) -> Non
     assert "neither https nor on this machine" in said["http://issuer.example"][1]
 
 
-async def test_the_issuer_of_the_service_is_asked_while_it_runs(furnished: Databases, tmp_path: Path) -> None:
-    found = await examine(settings_of(furnished, tmp_path), somebody)
+async def test_the_issuer_of_the_service_is_asked_while_it_runs(example_databases: Databases, tmp_path: Path) -> None:
+    found = await examine(settings_of(example_databases, tmp_path), somebody)
 
     assert named(found, "service")[0][0] is OK
     assert [state for state, _ in named(found, "issuers")] == [FAULT]
@@ -261,11 +263,11 @@ async def test_the_issuer_of_the_service_is_asked_while_it_runs(furnished: Datab
     "content", ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
 )
 async def test_a_certificate_that_was_cut_off_hides_nothing_else(
-    furnished: Databases, tmp_path: Path, content: str
+    example_databases: Databases, tmp_path: Path, content: str
 ) -> None:
     (tmp_path / "ca.pem").write_text(content)
 
-    found = await examine(settings_of(furnished, tmp_path), somebody)
+    found = await examine(settings_of(example_databases, tmp_path), somebody)
 
     assert named(found, "certificate")[0][0] is FAULT
     assert [state for state, _ in named(found, "issuers")] == [FAULT]
@@ -297,11 +299,11 @@ async def test_it_tells_of_webhooks_that_are_disabled_or_cannot_be_called(databa
     assert not any("hidden" in f"{each.seen}{each.cure}" for each in found)
 
 
-async def test_it_tells_of_held_jobs_and_of_faults_on_purpose(furnished: Databases, tmp_path: Path) -> None:
-    async with connected(furnished.addresses.worker) as connection:
+async def test_it_tells_of_held_jobs_and_of_faults_on_purpose(example_databases: Databases, tmp_path: Path) -> None:
+    async with connected(example_databases.addresses.worker) as connection:
         await connection.execute(HOLD, ESTATE)
 
-    found = await examine(settings_of(furnished, tmp_path, fault_unavailable="50/51"), nobody)
+    found = await examine(settings_of(example_databases, tmp_path, fault_unavailable="50/51"), nobody)
 
     assert (WARNING, "1 job waits for a person.") in named(found, "queue")
     assert (WARNING, "It makes difficulties on purpose, as settings ask for.") in named(found, "directory")
@@ -346,9 +348,9 @@ async def test_secrets_that_others_can_read_are_told(tmp_path: Path) -> None:
     assert named(found, "certificate")[0][0] is FAULT
 
 
-async def test_a_look_cannot_write(furnished: Databases) -> None:
+async def test_a_look_cannot_write(example_databases: Databases) -> None:
     with pytest.raises(Unavailable) as raised:
-        async with looking(furnished.worker) as tx:
+        async with looking(example_databases.worker) as tx:
             await tx.execute("DELETE FROM chamberlain.job")
 
     assert isinstance(raised.value.__cause__, asyncpg.ReadOnlySQLTransactionError)

@@ -26,7 +26,7 @@ TRACE = TraceId("4bf92f3577b34da6a3ce929d0e0e4736")
 ONE, OTHER = RequestId(UUID(int=1)), RequestId(UUID(int=2))
 
 
-class Troubled(Directory):
+class FailingDirectory(Directory):
     """A directory that refuses every second group, and then does not answer at all."""
 
     @property
@@ -47,7 +47,7 @@ class Troubled(Directory):
         raise NotImplementedError
 
 
-class Watched:
+class TracingFixture:
     """Spans, and where they are kept."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Watched:
         provider = TracerProvider(id_generator=ids, shutdown_on_exit=False)
         provider.add_span_processor(SimpleSpanProcessor(self.kept))
         self.spans = Spans(provider, ids)
-        self.directory = TracedDirectory(Troubled(), self.spans)
+        self.directory = TracedDirectory(FailingDirectory(), self.spans)
 
     def named(self, name: str) -> list[ReadableSpan]:
         return [span for span in self.kept.get_finished_spans() if span.name == name]
@@ -71,17 +71,17 @@ def claim(*trace_ids: str) -> Claim:
 
 
 async def test_it_works() -> None:
-    watched = Watched()
+    tracing = TracingFixture()
 
     async def provision(_: Claim) -> None:
         works = [Work(work(request_id=each).wanted, (Step.CREATE_GROUP, Step.ADD_OWNERS)) for each in (ONE, OTHER)]
-        await watched.directory.ensure(works)
+        await tracing.directory.ensure(works)
 
-    await traced_handlers({JobKind.GROUP_PROVISION: provision}, watched.spans)[JobKind.GROUP_PROVISION](
+    await traced_handlers({JobKind.GROUP_PROVISION: provision}, tracing.spans)[JobKind.GROUP_PROVISION](
         claim(TRACE, TRACE)
     )
 
-    well, refused = watched.named("directory ensure groups")
+    well, refused = tracing.named("directory ensure groups")
     assert well.status.status_code is StatusCode.UNSET
     assert refused.status.status_code is StatusCode.ERROR
     assert dict(refused.attributes or {}) == {
@@ -91,38 +91,38 @@ async def test_it_works() -> None:
         "error.type": "userUnknown",
     }
     # The job itself has come to its end: its request has failed, and that is no fault of the run.
-    assert [span.status.status_code for span in watched.named("job groupProvision")] == [StatusCode.UNSET] * 2
-    parents = {span.parent.span_id for span in watched.named("job groupProvision") if span.parent is not None}
+    assert [span.status.status_code for span in tracing.named("job groupProvision")] == [StatusCode.UNSET] * 2
+    parents = {span.parent.span_id for span in tracing.named("job groupProvision") if span.parent is not None}
     assert parents == {request_span_id(TRACE, each) for each in (ONE, OTHER)}
-    assert "Ada" not in "".join(span.to_json() for span in watched.kept.get_finished_spans())
+    assert "Ada" not in "".join(span.to_json() for span in tracing.kept.get_finished_spans())
 
 
 async def test_it_handles_a_run_that_does_not_come_to_its_end() -> None:
-    watched = Watched()
+    tracing = TracingFixture()
 
     async def provision(_: Claim) -> None:
-        await watched.directory.observe([GroupReference(TENANT, "chamberlain_group", ONE)])
+        await tracing.directory.observe([GroupReference(TENANT, "chamberlain_group", ONE)])
 
-    handlers = traced_handlers({JobKind.GROUP_PROVISION: provision}, watched.spans)
+    handlers = traced_handlers({JobKind.GROUP_PROVISION: provision}, tracing.spans)
     with pytest.raises(TryAgain):
         await handlers[JobKind.GROUP_PROVISION](claim(TRACE))
 
-    (asked,), (job,) = watched.named("directory observe groups"), watched.named("job groupProvision")
+    (asked,), (job,) = tracing.named("directory observe groups"), tracing.named("job groupProvision")
     assert (asked.status.status_code, job.status.status_code) == (StatusCode.ERROR, StatusCode.ERROR)
     assert "Ada" not in asked.to_json() + job.to_json()
 
 
 async def test_it_handles_jobs_without_a_trace_and_errands() -> None:
-    watched = Watched()
+    tracing = TracingFixture()
     runs: list[Claim] = []
 
     async def run(given: Claim) -> None:
         runs.append(given)
 
-    handlers = traced_handlers({JobKind.GROUP_PROVISION: run, JobKind.AUDIT_SEAL: run}, watched.spans)
+    handlers = traced_handlers({JobKind.GROUP_PROVISION: run, JobKind.AUDIT_SEAL: run}, tracing.spans)
     await handlers[JobKind.GROUP_PROVISION](claim("", "0" * 32))
 
     assert len(runs) == 1
-    assert watched.kept.get_finished_spans() == ()
+    assert tracing.kept.get_finished_spans() == ()
     # A handler without a span stays as it is.
     assert handlers[JobKind.AUDIT_SEAL] is run

@@ -41,7 +41,7 @@ def unknown(begin: float, end: float) -> Call:
 
 
 @dataclass
-class Round:
+class RecordedHistory:
     """A history with the state at the end, to be changed by a test."""
 
     history: History
@@ -70,7 +70,7 @@ class Round:
 
 
 @pytest.fixture
-def sound() -> Round:
+def valid_history() -> RecordedHistory:
     """Four requests with each way to end, and a group with three values of which one call is unknown."""
     approved = Level("approved", ((DARA, "approved"),))
     history = History(
@@ -138,67 +138,67 @@ def sound() -> Round:
     ]
     audit = [AuditRow(number, *act) for number, act in enumerate(acts)]
     audit += [AuditRow(100 + number, "group.assign", subject="staff") for number in range(3)]
-    made = Round(history, requests, {"staff": "d"}, feed, audit)
+    made = RecordedHistory(history, requests, {"staff": "d"}, feed, audit)
     made.read("one", "other")
     return made
 
 
-def test_it_finds_nothing_in_a_sound_history(sound: Round) -> None:
-    assert sound.found() == set()
+def test_it_finds_nothing_in_a_sound_history(valid_history: RecordedHistory) -> None:
+    assert valid_history.found() == set()
 
 
-Break = Callable[[Round], None]
+Break = Callable[[RecordedHistory], None]
 
 
-def lose_request(made: Round) -> None:
+def lose_request(made: RecordedHistory) -> None:
     made.requests.pop(0)
 
 
-def duplicate_request(made: Round) -> None:
+def duplicate_request(made: RecordedHistory) -> None:
     made.requests.append(FinalRequest("again", "Done", "succeeded", groups=1))
 
 
-def make_refused_request(made: Round) -> None:
+def make_refused_request(made: RecordedHistory) -> None:
     made.requests.append(FinalRequest("refused", "Refused", "succeeded", groups=1))
 
 
-def make_request_of_nobody(made: Round) -> None:
+def make_request_of_nobody(made: RecordedHistory) -> None:
     made.requests.append(FinalRequest("x", "Never asked for", "succeeded", groups=1))
 
 
-def leave_request_unfinished(made: Round) -> None:
+def leave_request_unfinished(made: RecordedHistory) -> None:
     made.change(DONE, state="waiting")
 
 
-def answer_a_key_twice(made: Round) -> None:
+def answer_a_key_twice(made: RecordedHistory) -> None:
     made.history.submissions.append(Submission(ok(3, 4), "Done", "k1", "another", replayed=True))
 
 
-def accept_a_key_twice(made: Round) -> None:
+def accept_a_key_twice(made: RecordedHistory) -> None:
     made.history.submissions += [Submission(ok(3, 4), "Approved", "k2", APPROVED)]
 
 
-def make_two_requests_of_a_key(made: Round) -> None:
+def make_two_requests_of_a_key(made: RecordedHistory) -> None:
     made.requests.append(FinalRequest("other", "Done other", "succeeded", groups=1))
 
 
-def lose_group(made: Round) -> None:
+def lose_group(made: RecordedHistory) -> None:
     made.change(DONE, groups=0)
 
 
-def make_two_groups(made: Round) -> None:
+def make_two_groups(made: RecordedHistory) -> None:
     made.change(DONE, groups=2)
 
 
-def make_two_groups_of_a_cancelled_request(made: Round) -> None:
+def make_two_groups_of_a_cancelled_request(made: RecordedHistory) -> None:
     made.change(CANCELLED, groups=2)
 
 
-def write_twice_from_one_value(made: Round) -> None:
+def write_twice_from_one_value(made: RecordedHistory) -> None:
     made.history.assignments.append(Assignment(ok(3, 4), "staff", "b", "z"))
 
 
-def lose_last_assignment(made: Round) -> None:
+def lose_last_assignment(made: RecordedHistory) -> None:
     made.assigned["staff"] = "c"
     made.feed.pop()
     made.audit.pop()
@@ -206,172 +206,172 @@ def lose_last_assignment(made: Round) -> None:
     made.read("one")
 
 
-def assign_a_refused_value(made: Round) -> None:
+def assign_a_refused_value(made: RecordedHistory) -> None:
     made.assigned["staff"] = "x"
 
 
-def read_a_value_that_is_gone(made: Round) -> None:
+def read_a_value_that_is_gone(made: RecordedHistory) -> None:
     made.history.readings.append(Reading(ok(11, 12), "staff", "y"))
 
 
-def read_an_old_value(made: Round) -> None:
+def read_an_old_value(made: RecordedHistory) -> None:
     made.history.readings.append(Reading(ok(10, 11), "staff", "b"))
 
 
-def read_a_value_before_it_was_written(made: Round) -> None:
+def read_a_value_before_it_was_written(made: RecordedHistory) -> None:
     made.history.readings.append(Reading(ok(0, 1), "staff", "b"))
 
 
-def write_out_of_order(made: Round) -> None:
+def write_out_of_order(made: RecordedHistory) -> None:
     made.history.assignments[0] = replace(made.history.assignments[0], call=ok(9.5, 9.6))
 
 
-def refuse_a_current_value(made: Round) -> None:
+def refuse_a_current_value(made: RecordedHistory) -> None:
     made.history.assignments.append(Assignment(refused(13, 14), "staff", "d", "w", is_stale=True))
 
 
-def lose_decision(made: Round) -> None:
+def lose_decision(made: RecordedHistory) -> None:
     made.change(REJECTED, levels=(Level("approved"), Level("rejected", ((ELI, "rejected"),))))
 
 
-def record_decision_of_nobody(made: Round) -> None:
+def record_decision_of_nobody(made: RecordedHistory) -> None:
     made.change(APPROVED, levels=(Level("approved", ((BEN, "approved"),)), Level("approved", ((ELI, "approved"),))))
 
 
-def count_a_level_twice(made: Round) -> None:
+def count_a_level_twice(made: RecordedHistory) -> None:
     made.history.decisions[1] = Decision(ok(2, 3), APPROVED, BEN, Verb.APPROVE, "d2")
     both = Level("approved", ((DARA, "approved"), (BEN, "approved")))
     made.change(APPROVED, levels=(both, Level("approved", ((ELI, "approved"),))))
 
 
-def count_a_person_twice(made: Round) -> None:
+def count_a_person_twice(made: RecordedHistory) -> None:
     made.change(APPROVED, levels=(Level("approved", ((ELI, "approved"),)), Level("approved", ((ELI, "approved"),))))
 
 
-def decide_after_rejection(made: Round) -> None:
+def decide_after_rejection(made: RecordedHistory) -> None:
     made.history.decisions.append(Decision(ok(7, 8), REJECTED, BEN, Verb.APPROVE, "late"))
 
 
-def approve_after_last_level(made: Round) -> None:
+def approve_after_last_level(made: RecordedHistory) -> None:
     made.history.decisions.append(Decision(ok(7, 8), APPROVED, BEN, Verb.APPROVE, "late"))
 
 
-def cancel_after_rejection(made: Round) -> None:
+def cancel_after_rejection(made: RecordedHistory) -> None:
     made.history.decisions.append(Decision(ok(7, 8), REJECTED, ADA, Verb.CANCEL, "late"))
 
 
-def fulfil_cancelled_request(made: Round) -> None:
+def fulfil_cancelled_request(made: RecordedHistory) -> None:
     levels = (Level("approved"), Level("approved"))
     made.change(CANCELLED, state="succeeded", groups=1, levels=levels)
 
 
-def fulfil_rejected_request(made: Round) -> None:
+def fulfil_rejected_request(made: RecordedHistory) -> None:
     made.change(REJECTED, state="succeeded", groups=1)
 
 
-def cancel_without_a_call(made: Round) -> None:
+def cancel_without_a_call(made: RecordedHistory) -> None:
     made.history.decisions.pop()
 
 
-def fulfil_without_approval(made: Round) -> None:
+def fulfil_without_approval(made: RecordedHistory) -> None:
     made.change(APPROVED, levels=(Level("approved", ((DARA, "approved"),)), Level("pending")))
 
 
-def reject_without_a_record(made: Round) -> None:
+def reject_without_a_record(made: RecordedHistory) -> None:
     made.change(DONE, state="rejected", groups=0)
 
 
-def skip_an_event(made: Round) -> None:
+def skip_an_event(made: RecordedHistory) -> None:
     made.history.pages[1] = replace(made.history.pages[1], events=made.history.pages[1].events[:1])
 
 
-def lose_a_read_event(made: Round) -> None:
+def lose_a_read_event(made: RecordedHistory) -> None:
     made.feed.pop(4)
 
 
-def repeat_an_event_for_a_reader(made: Round) -> None:
+def repeat_an_event_for_a_reader(made: RecordedHistory) -> None:
     first = made.history.pages[0]
     made.history.pages[0] = replace(first, events=first.events * 2)
 
 
-def repeat_an_event_in_the_feed(made: Round) -> None:
+def repeat_an_event_in_the_feed(made: RecordedHistory) -> None:
     made.feed.append(made.feed[0])
 
 
-def move_an_event(made: Round) -> None:
+def move_an_event(made: RecordedHistory) -> None:
     made.feed[3], made.feed[7] = made.feed[7], made.feed[3]
 
 
-def put_an_event_before_what_was_read(made: Round) -> None:
+def put_an_event_before_what_was_read(made: RecordedHistory) -> None:
     made.history.pages.append(replace(made.history.pages[0], events=(made.feed[7],), is_repeat=True))
 
 
-def omit_event_of_end(made: Round) -> None:
+def omit_event_of_end(made: RecordedHistory) -> None:
     made.feed.pop(3)
     made.read("one")
 
 
-def omit_event_of_level(made: Round) -> None:
+def omit_event_of_level(made: RecordedHistory) -> None:
     made.feed.pop(5)
     made.read("one")
 
 
-def omit_event_of_assignment(made: Round) -> None:
+def omit_event_of_assignment(made: RecordedHistory) -> None:
     made.feed.pop(10)
     made.read("one")
 
 
-def tell_two_ends(made: Round) -> None:
+def tell_two_ends(made: RecordedHistory) -> None:
     made.feed.append(Event("e13", "group.created", REJECTED))
     made.read("one")
 
 
-def tell_of_an_unknown_request(made: Round) -> None:
+def tell_of_an_unknown_request(made: RecordedHistory) -> None:
     made.feed.append(Event("e13", "group.created", "nobody's"))
     made.read("one")
 
 
-def tell_of_a_refused_assignment(made: Round) -> None:
+def tell_of_a_refused_assignment(made: RecordedHistory) -> None:
     made.feed.append(Event("e13", "group.assignmentChanged", "effects 4", "staff", "a", "x"))
     made.read("one")
 
 
-def tell_end_before_level(made: Round) -> None:
+def tell_end_before_level(made: RecordedHistory) -> None:
     made.feed[5], made.feed[9] = made.feed[9], made.feed[5]
     made.read("one")
 
 
-def tell_of_a_block_after_the_opening(made: Round) -> None:
+def tell_of_a_block_after_the_opening(made: RecordedHistory) -> None:
     made.feed.insert(6, Event("e13", "request.approvalRequired", REJECTED, level=1, is_blocked=True))
     made.read("one")
 
 
-def tell_assignments_out_of_order(made: Round) -> None:
+def tell_assignments_out_of_order(made: RecordedHistory) -> None:
     made.feed[10], made.feed[11] = made.feed[11], made.feed[10]
     made.read("one")
 
 
-def omit_audit_row_of_request(made: Round) -> None:
+def omit_audit_row_of_request(made: RecordedHistory) -> None:
     made.audit.pop(0)
 
 
-def omit_audit_row_of_decision(made: Round) -> None:
+def omit_audit_row_of_decision(made: RecordedHistory) -> None:
     made.audit.pop(4)
 
 
-def audit_a_cancellation_twice(made: Round) -> None:
+def audit_a_cancellation_twice(made: RecordedHistory) -> None:
     made.audit.append(replace(made.audit[8], sequence=50))
 
 
-def omit_audit_row_of_assignment(made: Round) -> None:
+def omit_audit_row_of_assignment(made: RecordedHistory) -> None:
     made.audit.pop()
 
 
-def audit_a_lost_request(made: Round) -> None:
+def audit_a_lost_request(made: RecordedHistory) -> None:
     made.audit.append(AuditRow(50, "group.create", "lost", ADA))
 
 
-def number_two_audit_rows_alike(made: Round) -> None:
+def number_two_audit_rows_alike(made: RecordedHistory) -> None:
     made.audit[1] = replace(made.audit[1], sequence=made.audit[0].sequence)
 
 
@@ -429,10 +429,10 @@ BREAKS: Sequence[tuple[Rule, Sequence[Break]]] = [
     ("rule", "break_it"),
     [pytest.param(rule, each, id=each.__name__) for rule, breaks in BREAKS for each in breaks],
 )
-def test_it_finds(sound: Round, rule: Rule, break_it: Break) -> None:
-    break_it(sound)
+def test_it_finds(valid_history: RecordedHistory, rule: Rule, break_it: Break) -> None:
+    break_it(valid_history)
 
-    assert rule in sound.found()
+    assert rule in valid_history.found()
 
 
 def test_every_rule_is_broken_by_a_test() -> None:
@@ -440,28 +440,31 @@ def test_every_rule_is_broken_by_a_test() -> None:
 
 
 @pytest.mark.parametrize("took_effect", [True, False])
-def test_an_unknown_call_may_take_effect_or_not(sound: Round, *, took_effect: bool) -> None:
+def test_an_unknown_call_may_take_effect_or_not(valid_history: RecordedHistory, *, took_effect: bool) -> None:
     if took_effect:
-        sound.requests.append(FinalRequest("found", "Lost on the way", "succeeded", groups=1))
-        sound.feed += [
+        valid_history.requests.append(FinalRequest("found", "Lost on the way", "succeeded", groups=1))
+        valid_history.feed += [
             Event("e13", "group.created", "found"),
             Event("e14", "group.assignmentChanged", "effects 4", "staff", "d", "y"),
         ]
-        sound.audit += [AuditRow(50, "group.create", "found", ADA), AuditRow(51, "group.assign", subject="staff")]
-        sound.assigned["staff"] = "y"
-        sound.read("one")
+        valid_history.audit += [
+            AuditRow(50, "group.create", "found", ADA),
+            AuditRow(51, "group.assign", subject="staff"),
+        ]
+        valid_history.assigned["staff"] = "y"
+        valid_history.read("one")
 
-    assert sound.found() == set()
-
-
-def test_a_level_may_be_blocked_before_it_opens(sound: Round) -> None:
-    sound.feed.insert(0, Event("e13", "request.approvalRequired", REJECTED, level=1, is_blocked=True))
-    sound.read("one")
-
-    assert sound.found() == set()
+    assert valid_history.found() == set()
 
 
-def test_two_writes_at_once_may_come_in_either_order(sound: Round) -> None:
-    sound.history.readings = [Reading(ok(2.5, 2.6), "staff", "a"), Reading(ok(2.2, 2.3), "staff", "a")]
+def test_a_level_may_be_blocked_before_it_opens(valid_history: RecordedHistory) -> None:
+    valid_history.feed.insert(0, Event("e13", "request.approvalRequired", REJECTED, level=1, is_blocked=True))
+    valid_history.read("one")
 
-    assert sound.found() == set()
+    assert valid_history.found() == set()
+
+
+def test_two_writes_at_once_may_come_in_either_order(valid_history: RecordedHistory) -> None:
+    valid_history.history.readings = [Reading(ok(2.5, 2.6), "staff", "a"), Reading(ok(2.2, 2.3), "staff", "a")]
+
+    assert valid_history.found() == set()

@@ -82,7 +82,7 @@ CALLERS = {
 
 
 @dataclass
-class Door:
+class AssignmentClient:
     """A client of an API with an estate behind it."""
 
     guest_rules: GuestFixture
@@ -108,7 +108,7 @@ def configuration() -> Configuration:
 
 
 @pytest.fixture
-async def door(databases: Databases) -> AsyncIterator[Door]:
+async def assignment_client(databases: Databases) -> AsyncIterator[AssignmentClient]:
     guest_rules = guest_fixture(await open_estate(databases, configuration()))
 
     async def verify(authorization: str | None) -> Caller:
@@ -119,7 +119,7 @@ async def door(databases: Databases) -> AsyncIterator[Door]:
     services = [guest_rules.assignments, guest_rules.findings, *http_fixture.services()]
     transport = httpx2.ASGITransport(app=create_app(http, services))
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
-        yield Door(guest_rules, client)
+        yield AssignmentClient(guest_rules, client)
 
 
 def body_of(template: str, policy: str) -> dict[str, object]:
@@ -145,28 +145,30 @@ def ids_of(record: dict[str, object]) -> dict[str, object]:
 
 @pytest.mark.parametrize("subject", PATHS)
 @pytest.mark.parametrize("caller", ["delegated administrator", "Manage", "Config"])
-async def test_it_works_for_every_value_of_both_fields(door: Door, caller: str, subject: str) -> None:
+async def test_it_works_for_every_value_of_both_fields(
+    assignment_client: AssignmentClient, caller: str, subject: str
+) -> None:
     now: dict[str, object] = {"templateId": None, "policyId": None}
     changes = 0
     for template, policy in COMBINATIONS:
         body, faults = body_of(template, policy), faults_of(template, policy)
 
-        answer = await door.patch(caller, subject, body)
+        answer = await assignment_client.patch(caller, subject, body)
 
         told = answer.json()
         case = (template, policy, told)
         if faults:
             assert answer.status_code == (400 if OF_FORM.intersection(faults.values()) else 422), case
             assert {each["pointer"]: each["code"] for each in told["errors"]} == faults, case
-            assert ids_of((await door.get(PATHS[subject])).json()) == now, case
+            assert ids_of((await assignment_client.get(PATHS[subject])).json()) == now, case
         else:
             assert answer.status_code == 200, case
             changes += after(now, body) != now
             now = after(now, body)
             assert ids_of(told) == now, case
-            assert answer.headers["etag"] == (await door.get(PATHS[subject])).headers["etag"]
-            assert (await door.get(PATHS[subject])).json() == told, case
-    traces = await door.guest_rules.traces()
+            assert answer.headers["etag"] == (await assignment_client.get(PATHS[subject])).headers["etag"]
+            assert (await assignment_client.get(PATHS[subject])).json() == told, case
+    traces = await assignment_client.guest_rules.traces()
     assert changes > 5
     # Each change has one of each, and nothing else has any.
     assert [sum(each[0] == kind for each in traces) for kind in ("request", "job", "audit", "event")] == [changes] * 4
@@ -185,21 +187,23 @@ async def test_it_works_for_every_value_of_both_fields(door: Door, caller: str, 
         ("other tenant", 404, "notFound"),
     ],
 )
-async def test_it_rejects_every_other_caller(door: Door, caller: str, status: int, code: str, subject: str) -> None:
+async def test_it_rejects_every_other_caller(
+    assignment_client: AssignmentClient, caller: str, status: int, code: str, subject: str
+) -> None:
     for template, policy in COMBINATIONS:
-        answer = await door.patch(caller, subject, body_of(template, policy))
+        answer = await assignment_client.patch(caller, subject, body_of(template, policy))
 
         # A caller without permission is refused before any fault of the body.
         malformed = OF_FORM.intersection(faults_of(template, policy).values()) and status == 404
         expected = (400, "invalidBody") if malformed else (status, code)
         assert (answer.status_code, answer.json()["code"]) == expected, (template, policy)
-    assert await door.guest_rules.traces() == []
-    read = await door.get(PATHS[subject], caller)
+    assert await assignment_client.guest_rules.traces() == []
+    read = await assignment_client.get(PATHS[subject], caller)
     assert (read.status_code, read.json()["code"]) == (status, code)
 
 
-async def test_a_new_assignment_is_answered_as_the_page_shows(door: Door) -> None:
-    answer = await door.patch("delegated administrator", "group", {"templateId": str(NO_GUESTS)})
+async def test_a_new_assignment_is_answered_as_the_page_shows(assignment_client: AssignmentClient) -> None:
+    answer = await assignment_client.patch("delegated administrator", "group", {"templateId": str(NO_GUESTS)})
 
     told = answer.json()
     assert answer.headers["cache-control"] == "no-store"
@@ -227,8 +231,8 @@ async def test_a_new_assignment_is_answered_as_the_page_shows(door: Door) -> Non
     }
 
 
-async def test_a_site_is_answered_with_its_own_members(door: Door) -> None:
-    told = (await door.patch("Manage", "site", {"policyId": str(NINETY_DAYS)})).json()
+async def test_a_site_is_answered_with_its_own_members(assignment_client: AssignmentClient) -> None:
+    told = (await assignment_client.patch("Manage", "site", {"policyId": str(NINETY_DAYS)})).json()
 
     assert told["id"] == told["securityGroupId"] == str(HANDBOOK)
     assert (told["siteUrl"], told["sharingCapability"]) == ("https://sites.estate.example/handbook", "existingGuests")
@@ -237,48 +241,50 @@ async def test_a_site_is_answered_with_its_own_members(door: Door) -> None:
     assert not {"isTeam", "memberShipType", "mail", "requestId"} & told.keys()
 
 
-async def test_it_rejects_a_stale_version(door: Door) -> None:
-    first = await door.patch("Manage", "group", {"policyId": str(NINETY_DAYS)})
-    await door.patch("Manage", "group", {"templateId": str(NO_GUESTS)})
+async def test_it_rejects_a_stale_version(assignment_client: AssignmentClient) -> None:
+    first = await assignment_client.patch("Manage", "group", {"policyId": str(NINETY_DAYS)})
+    await assignment_client.patch("Manage", "group", {"templateId": str(NO_GUESTS)})
 
-    stale = await door.patch("Manage", "group", {"templateId": ZERO}, if_match=first.headers["etag"])
+    stale = await assignment_client.patch("Manage", "group", {"templateId": ZERO}, if_match=first.headers["etag"])
     # Before what is sent is looked at: a stale change is not worth it.
-    and_bad = await door.patch("Manage", "group", {"templateId": UNKNOWN}, if_match=first.headers["etag"])
-    unmoved = await door.patch("Manage", "group", {}, if_match=first.headers["etag"])
-    current = (await door.get(PATHS["group"])).headers["etag"]
-    good = await door.patch("Manage", "group", {"templateId": ZERO}, if_match=f'"x", {current}')
+    and_bad = await assignment_client.patch("Manage", "group", {"templateId": UNKNOWN}, if_match=first.headers["etag"])
+    unmoved = await assignment_client.patch("Manage", "group", {}, if_match=first.headers["etag"])
+    current = (await assignment_client.get(PATHS["group"])).headers["etag"]
+    good = await assignment_client.patch("Manage", "group", {"templateId": ZERO}, if_match=f'"x", {current}')
 
     assert [each.status_code for each in (stale, and_bad, unmoved, good)] == [412, 412, 412, 200]
     assert stale.json()["code"] == "etagStale"
     assert good.headers["etag"] == first.headers["etag"]
 
 
-async def test_each_kind_is_found_at_its_own_path_alone(door: Door) -> None:
+async def test_each_kind_is_found_at_its_own_path_alone(assignment_client: AssignmentClient) -> None:
     paths = {
         f"/admin/collab/v1/manage/groups/{HANDBOOK}/": f"/admin/collab/v1/manage/spo/{HANDBOOK}/",
         f"/admin/collab/v1/manage/spo/{ALL_STAFF}/": f"/admin/collab/v1/manage/groups/{ALL_STAFF}/",
     }
     for wrong, right in paths.items():
         for answer in (
-            await door.get(wrong),
-            await door.client.patch(wrong, json={}, headers={"authorization": "Bearer Manage"}),
+            await assignment_client.get(wrong),
+            await assignment_client.client.patch(wrong, json={}, headers={"authorization": "Bearer Manage"}),
         ):
             assert answer.status_code == 404
             assert right in answer.json()["detail"]
     for path in ("groups", "spo"):
-        answer = await door.get(f"/admin/collab/v1/manage/{path}/{UNKNOWN}/")
+        answer = await assignment_client.get(f"/admin/collab/v1/manage/{path}/{UNKNOWN}/")
         assert (answer.status_code, answer.json()["code"]) == (404, "notFound")
 
 
-async def test_lists_show_what_is_assigned(door: Door) -> None:
-    await door.guest_rules.discover()
-    await door.patch("Manage", "group", {"templateId": str(NO_GUESTS)})
+async def test_lists_show_what_is_assigned(assignment_client: AssignmentClient) -> None:
+    await assignment_client.guest_rules.discover()
+    await assignment_client.patch("Manage", "group", {"templateId": str(NO_GUESTS)})
 
-    groups = (await door.get("/admin/collab/v1/manage/groups/")).json()
-    sites = (await door.get("/admin/collab/v1/manage/spo/?limit=1")).json()
-    more = (await door.get(f"/admin/collab/v1/manage/spo/?limit=1&cursor={sites['nextCursor']}")).json()
-    assigned = (await door.get(f"/admin/collab/v1/manage/groups/?assigned=true&templateId={NO_GUESTS}&q=all")).json()
-    none = (await door.get("/admin/collab/v1/manage/spo/?assigned=true")).json()
+    groups = (await assignment_client.get("/admin/collab/v1/manage/groups/")).json()
+    sites = (await assignment_client.get("/admin/collab/v1/manage/spo/?limit=1")).json()
+    more = (await assignment_client.get(f"/admin/collab/v1/manage/spo/?limit=1&cursor={sites['nextCursor']}")).json()
+    assigned = (
+        await assignment_client.get(f"/admin/collab/v1/manage/groups/?assigned=true&templateId={NO_GUESTS}&q=all")
+    ).json()
+    none = (await assignment_client.get("/admin/collab/v1/manage/spo/?assigned=true")).json()
 
     assert [each["displayName"] for each in groups["items"]] == ["All staff"]
     assert [each["displayName"] for each in (*sites["items"], *more["items"])] == ["Handbook", "Suppliers"]
@@ -291,20 +297,20 @@ async def test_lists_show_what_is_assigned(door: Door) -> None:
     ("query", "code"),
     [("templateId=x", "invalidParameter"), ("assigned=yes", "invalidParameter"), ("cursor=x", "invalidCursor")],
 )
-async def test_it_rejects_filters_that_cannot_be(door: Door, query: str, code: str) -> None:
-    answer = await door.get(f"/admin/collab/v1/manage/groups/?{query}")
+async def test_it_rejects_filters_that_cannot_be(assignment_client: AssignmentClient, query: str, code: str) -> None:
+    answer = await assignment_client.get(f"/admin/collab/v1/manage/groups/?{query}")
 
     assert (answer.status_code, answer.json()["code"]) == (400, code)
 
 
-async def test_findings_are_listed(door: Door) -> None:
-    await door.patch("delegated administrator", "group", {"templateId": str(NO_GUESTS)})
-    await door.guest_rules.work()
+async def test_findings_are_listed(assignment_client: AssignmentClient) -> None:
+    await assignment_client.patch("delegated administrator", "group", {"templateId": str(NO_GUESTS)})
+    await assignment_client.guest_rules.work()
 
-    everything = (await door.get("/admin/v1/findings/", "Config")).json()
-    of_group = (await door.get(f"/admin/v1/findings/?subjectId={ALL_STAFF}&state=open", "Config")).json()
-    of_site = (await door.get(f"/admin/v1/findings/?subjectId={HANDBOOK}", "Config")).json()
-    refused = await door.get("/admin/v1/findings/", "Manage")
+    everything = (await assignment_client.get("/admin/v1/findings/", "Config")).json()
+    of_group = (await assignment_client.get(f"/admin/v1/findings/?subjectId={ALL_STAFF}&state=open", "Config")).json()
+    of_site = (await assignment_client.get(f"/admin/v1/findings/?subjectId={HANDBOOK}", "Config")).json()
+    refused = await assignment_client.get("/admin/v1/findings/", "Manage")
 
     (finding,) = everything["items"]
     assert finding["subject"] == {"type": "group", "id": str(ALL_STAFF), "displayName": "All staff"}

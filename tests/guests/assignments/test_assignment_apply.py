@@ -104,7 +104,7 @@ async def test_a_group_gets_what_its_template_assigns(databases: Databases) -> N
 async def test_the_step_that_is_worked_on_is_shown(guest_rules: GuestFixture) -> None:
     await guest_rules.assign(templateId=str(NO_GUESTS))
     with pytest.raises(InjectedCrash):
-        await replace(guest_rules.assignment_jobs, guests=CrashAfterSteps(guest_rules.guests, 0)).apply(
+        await replace(guest_rules.assignment_jobs, guests=CrashAfterStepsGuests(guest_rules.guests, 0)).apply(
             await guest_rules.estate.claim()
         )
 
@@ -256,7 +256,7 @@ async def test_running_it_twice_is_boring(guest_rules: GuestFixture) -> None:
 
 
 @dataclass
-class BusyGuests(Guests):
+class ConcurrentAssignmentGuests(Guests):
     """A guests port during whose work another assignment is made, just when the first has shown."""
 
     guest_rules: GuestFixture
@@ -282,7 +282,7 @@ class BusyGuests(Guests):
 
 async def test_a_change_that_arrives_while_it_runs_is_not_lost(guest_rules: GuestFixture) -> None:
     await guest_rules.assign(templateId=str(NO_GUESTS))
-    busy = replace(guest_rules.assignment_jobs, guests=BusyGuests(guest_rules, guest_rules.guests))
+    busy = replace(guest_rules.assignment_jobs, guests=ConcurrentAssignmentGuests(guest_rules, guest_rules.guests))
 
     await busy.apply(await guest_rules.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
     states = await guest_rules.estate.rows("SELECT state FROM chamberlain.request ORDER BY created_at")
@@ -299,7 +299,7 @@ async def test_a_change_that_arrives_while_it_runs_is_not_lost(guest_rules: Gues
 
 
 @dataclass
-class CrashAfterSteps(Guests):
+class CrashAfterStepsGuests(Guests):
     """A directory behind which the process is killed, just after it has taken the first so many steps."""
 
     guests: Guests
@@ -335,7 +335,7 @@ async def test_a_worker_that_is_killed_anywhere_leaves_no_half_effect(guest_rule
     await let_it_remove(guest_rules)
     await guest_rules.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
     await guest_rules.assign(templateId=str(NO_GUESTS))
-    crashing = replace(guest_rules.assignment_jobs, guests=CrashAfterSteps(guest_rules.guests, steps))
+    crashing = replace(guest_rules.assignment_jobs, guests=CrashAfterStepsGuests(guest_rules.guests, steps))
     with pytest.raises(InjectedCrash):
         await crashing.apply(await guest_rules.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
 
@@ -395,7 +395,7 @@ async def test_what_is_told_of_a_guest_when_the_worker_was_killed_and_the_templa
     await let_it_remove(guest_rules)
     await guest_rules.assign(templateId=str(NO_GUESTS))
     with pytest.raises(InjectedCrash):
-        await replace(guest_rules.assignment_jobs, guests=CrashAfterSteps(guest_rules.guests, steps)).apply(
+        await replace(guest_rules.assignment_jobs, guests=CrashAfterStepsGuests(guest_rules.guests, steps)).apply(
             await guest_rules.estate.claim()
         )
     await guest_rules.assign(templateId=ZERO)
@@ -478,7 +478,7 @@ async def test_a_guest_whom_an_earlier_request_is_just_removing_cannot_be_kept_a
     earlier = await guest_rules.estate.claim()
     await guest_rules.assign(policyId=str(NINETY_DAYS))
     with pytest.raises(InjectedCrash):
-        await replace(guest_rules.assignment_jobs, guests=CrashAfterSteps(guest_rules.guests, 0)).apply(earlier)
+        await replace(guest_rules.assignment_jobs, guests=CrashAfterStepsGuests(guest_rules.guests, 0)).apply(earlier)
     (finding,) = await guest_rules.found()
 
     with pytest.raises(Conflict) as refused:
@@ -491,7 +491,7 @@ async def test_a_guest_who_is_just_being_removed_cannot_be_kept_any_more(guest_r
     await let_it_remove(guest_rules)
     await guest_rules.assign(templateId=str(NO_GUESTS))
     with pytest.raises(InjectedCrash):
-        await replace(guest_rules.assignment_jobs, guests=CrashAfterSteps(guest_rules.guests, 0)).apply(
+        await replace(guest_rules.assignment_jobs, guests=CrashAfterStepsGuests(guest_rules.guests, 0)).apply(
             await guest_rules.estate.claim()
         )
     (finding,) = await guest_rules.found()

@@ -366,7 +366,7 @@ async def test_an_id_of_another_tenant_is_not_to_be_assigned(guest_rules: GuestF
     assert [fault.code for fault in refusal.value.faults] == ["templateUnknown", "policyUnknown"]
 
 
-class SilentSubjects(Subjects):
+class UnavailableSubjects(Subjects):
     """A directory that does not answer."""
 
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
@@ -375,7 +375,7 @@ class SilentSubjects(Subjects):
 
 
 async def test_it_says_so_when_the_directory_cannot_be_asked_for_an_unknown_group(guest_rules: GuestFixture) -> None:
-    guest_rules.assignments = replace(guest_rules.assignments, directory=SilentSubjects())
+    guest_rules.assignments = replace(guest_rules.assignments, directory=UnavailableSubjects())
 
     with pytest.raises(Unavailable) as refusal:
         await guest_rules.assign(templateId=str(NO_GUESTS))
@@ -460,7 +460,7 @@ async def test_those_who_wait_for_a_held_group_together_are_told_so_together(gue
     assert (await impatient.assign(templateId=str(PARTNERS))).assignment.template_id == PARTNERS
 
 
-class PatientDatabase(Database):
+class LockTimeoutCounter(Database):
     """Counts the statements that have given up waiting for locked rows."""
 
     def __init__(self, pool: WatchfulPool) -> None:
@@ -485,7 +485,7 @@ async def test_nobody_waits_for_a_template_or_policy_that_somebody_is_removing(
     for group in (HANDBOOK, SUPPLIERS):
         await guest_rules.record(group, SubjectType.SITE)
     await guest_rules.record()
-    database = PatientDatabase(guest_rules.assignments.database.pool)
+    database = LockTimeoutCounter(guest_rules.assignments.database.pool)
     assigner = Assigner(database)
     guest_rules = replace(guest_rules, assignments=replace(guest_rules.assignments, assigner=assigner))
     held: dict[str, TemplateId | PolicyId] = {"templateId": PARTNERS, "policyId": NINETY_DAYS}
@@ -530,7 +530,7 @@ async def test_nobody_is_looked_for_when_nobody_can_write(guest_rules: GuestFixt
     groups = {ALL_STAFF: SubjectType.GROUP, HANDBOOK: SubjectType.SITE, SUPPLIERS: SubjectType.SITE}
     for group, kind in groups.items():
         await guest_rules.record(group, kind)
-    database = PatientDatabase(guest_rules.assignments.database.pool)
+    database = LockTimeoutCounter(guest_rules.assignments.database.pool)
     assigner = Assigner(database, timeout=timedelta(0))
     impatient = replace(guest_rules, assignments=replace(guest_rules.assignments, assigner=assigner))
 

@@ -151,7 +151,7 @@ async def test_what_somebody_assigns_before_the_group_is_ready_stays_and_is_mark
     assert (await guest_rules.estate.record(accepted.request_id)).warnings == ()
 
 
-class Drafter(Assigner):
+class RecordingAssigner(Assigner):
     """Keeps the draft for another caller to write."""
 
     draft: AssignmentDraft
@@ -164,7 +164,7 @@ class Drafter(Assigner):
 async def test_a_worker_that_meets_somebody_who_holds_what_it_needs_comes_again(guest_rules: GuestFixture) -> None:
     """It is no bug of the job, which would be held for a person."""
     worker = guest_rules.estate.databases.worker
-    drafter = Drafter(guest_rules.estate.databases.application)
+    drafter = RecordingAssigner(guest_rules.estate.databases.application)
     guest_rules.assignments = replace(guest_rules.assignments, assigner=drafter)
     await guest_rules.assign(templateId=str(PARTNERS))
     async with worker.across_tenants() as other:

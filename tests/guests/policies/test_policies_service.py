@@ -31,7 +31,7 @@ AUDIT = "SELECT action, payload FROM chamberlain.audit WHERE trace_id = $1 ORDER
 
 
 @dataclass
-class Clerk:
+class PolicyFixture:
     """An administrator of guest policies."""
 
     estate: Estate
@@ -71,9 +71,9 @@ def body(members: Mapping[str, object]) -> bytes:
 
 
 @pytest.fixture
-def clerk(estate: Estate) -> Clerk:
+def policy_fixture(estate: Estate) -> PolicyFixture:
     """The administrator of the example estate."""
-    return Clerk(estate, administrator(ADA))
+    return PolicyFixture(estate, administrator(ADA))
 
 
 # Any: values on record are of every kind.
@@ -83,9 +83,9 @@ async def audited(estate: Estate) -> list[tuple[str, Any, Any]]:
     return [(action, told["before"], told["after"]) for action, told in rows if told["actor"]["type"] != "system"]
 
 
-async def test_it_works(estate: Estate, clerk: Clerk) -> None:
-    made = await clerk.create()
-    record = await clerk.read(made)
+async def test_it_works(estate: Estate, policy_fixture: PolicyFixture) -> None:
+    made = await policy_fixture.create()
+    record = await policy_fixture.read(made)
 
     assert (record.stored.head.id, record.stored.head.name, record.etag) == (made, "30 days", '"1"')
     assert record.created_by.display_name == "Ada Achterberg"
@@ -93,11 +93,13 @@ async def test_it_works(estate: Estate, clerk: Clerk) -> None:
     assert (action, before, after["expiry"], "id" in after) == ("policy.create", None, EXPIRY, False)
 
 
-async def test_a_replaced_one_is_on_record_with_what_changed_only(estate: Estate, clerk: Clerk) -> None:
-    made = await clerk.create()
+async def test_a_replaced_one_is_on_record_with_what_changed_only(
+    estate: Estate, policy_fixture: PolicyFixture
+) -> None:
+    made = await policy_fixture.create()
 
-    after = await clerk.replace(made, {"name": "Thirty days", "active": False})
-    again = await clerk.replace(made, {"name": "Thirty days", "active": False})
+    after = await policy_fixture.replace(made, {"name": "Thirty days", "active": False})
+    again = await policy_fixture.replace(made, {"name": "Thirty days", "active": False})
 
     assert (after.etag, again.etag, after.stored.head.active) == ('"2"', '"2"', False)
     assert (await audited(estate))[1:] == [
@@ -105,19 +107,19 @@ async def test_a_replaced_one_is_on_record_with_what_changed_only(estate: Estate
     ]
 
 
-async def test_a_deleted_one_is_gone_and_on_record(estate: Estate, clerk: Clerk) -> None:
-    made = await clerk.create()
+async def test_a_deleted_one_is_gone_and_on_record(estate: Estate, policy_fixture: PolicyFixture) -> None:
+    made = await policy_fixture.create()
 
-    await clerk.delete(made)
+    await policy_fixture.delete(made)
 
-    for attempt in (clerk.read(made), clerk.delete(made), clerk.replace(made)):
+    for attempt in (policy_fixture.read(made), policy_fixture.delete(made), policy_fixture.replace(made)):
         with pytest.raises(NotFound):
             await attempt
     (_, (action, before, after)) = await audited(estate)
     assert (action, before["expiry"], after) == ("policy.delete", EXPIRY, None)
 
 
-async def test_it_rejects_days_that_do_not_go_together(estate: Estate, clerk: Clerk) -> None:
+async def test_it_rejects_days_that_do_not_go_together(estate: Estate, policy_fixture: PolicyFixture) -> None:
     wrong: dict[str, object] = {
         "expiry": {"afterDays": 7, "reminderDays": [14, 1], "action": "remove"},
         "review": {
@@ -129,7 +131,7 @@ async def test_it_rejects_days_that_do_not_go_together(estate: Estate, clerk: Cl
         },
     }
 
-    for attempt in (clerk.create(wrong), clerk.replace(NINETY_DAYS, wrong)):
+    for attempt in (policy_fixture.create(wrong), policy_fixture.replace(NINETY_DAYS, wrong)):
         with pytest.raises(NotPossible) as refused:
             await attempt
         assert [(fault.pointer, fault.code) for fault in refused.value.faults] == [
@@ -140,17 +142,19 @@ async def test_it_rejects_days_that_do_not_go_together(estate: Estate, clerk: Cl
     assert await audited(estate) == []
 
 
-async def test_it_rejects_a_version_that_is_not_the_one(clerk: Clerk) -> None:
-    seen = Edit(frozenset({(await clerk.read(NINETY_DAYS)).etag}), TRACE)
-    await clerk.replace(NINETY_DAYS, edit=seen)
+async def test_it_rejects_a_version_that_is_not_the_one(policy_fixture: PolicyFixture) -> None:
+    seen = Edit(frozenset({(await policy_fixture.read(NINETY_DAYS)).etag}), TRACE)
+    await policy_fixture.replace(NINETY_DAYS, edit=seen)
 
     with pytest.raises(Stale):
-        await clerk.replace(NINETY_DAYS, {"name": "Another"}, seen)
+        await policy_fixture.replace(NINETY_DAYS, {"name": "Another"}, seen)
     with pytest.raises(Stale):
-        await clerk.delete(NINETY_DAYS, seen)
+        await policy_fixture.delete(NINETY_DAYS, seen)
 
 
-async def test_it_rejects_to_delete_one_that_is_assigned_and_lets_it_be_inactive(estate: Estate, clerk: Clerk) -> None:
+async def test_it_rejects_to_delete_one_that_is_assigned_and_lets_it_be_inactive(
+    estate: Estate, policy_fixture: PolicyFixture
+) -> None:
     await estate.rows(
         "INSERT INTO chamberlain.subject (tenant_id, subject_id, type, display_name, name_key, is_team, "
         "member_ship_type, observed_at, policy_id) VALUES ($1, $2, 'group', 'A', 'a', false, 0, now(), $3) RETURNING 1",
@@ -160,25 +164,25 @@ async def test_it_rejects_to_delete_one_that_is_assigned_and_lets_it_be_inactive
     )
 
     with pytest.raises(Conflict) as refused:
-        await clerk.delete(NINETY_DAYS)
-    await clerk.replace(NINETY_DAYS, {"active": False})
+        await policy_fixture.delete(NINETY_DAYS)
+    await policy_fixture.replace(NINETY_DAYS, {"active": False})
 
     assert refused.value.code == "inUse"
-    assert not (await clerk.read(NINETY_DAYS)).stored.head.active
+    assert not (await policy_fixture.read(NINETY_DAYS)).stored.head.active
     assert await estate.rows("SELECT 1 FROM chamberlain.subject WHERE policy_id = $1", NINETY_DAYS)
 
 
-async def test_it_rejects_to_delete_one_that_a_template_names(estate: Estate, clerk: Clerk) -> None:
+async def test_it_rejects_to_delete_one_that_a_template_names(estate: Estate, policy_fixture: PolicyFixture) -> None:
     naming = await TemplateFixture(estate, administrator(ADA), COLLAB).create({"guestPolicyId": str(NINETY_DAYS)})
 
     with pytest.raises(Conflict) as refused:
-        await clerk.delete(NINETY_DAYS)
+        await policy_fixture.delete(NINETY_DAYS)
 
     assert (refused.value.code, refused.value.conflicting_id) == ("inUse", str(naming))
 
 
 async def test_it_rejects_ids_of_another_tenant(estate: Estate) -> None:
-    theirs = Clerk(estate, application("Collab.Config.ReadWrite.All", OTHER_HOUSE))
+    theirs = PolicyFixture(estate, application("Collab.Config.ReadWrite.All", OTHER_HOUSE))
 
     assert (await theirs.page()).items == []
     for attempt in (theirs.read(NINETY_DAYS), theirs.replace(NINETY_DAYS), theirs.delete(NINETY_DAYS)):
@@ -196,14 +200,14 @@ async def test_it_rejects_ids_of_another_tenant(estate: Estate) -> None:
     ],
 )
 async def test_it_rejects_who_may_not(estate: Estate, caller: Caller, code: str) -> None:
-    clerk = Clerk(estate, caller)
+    policy_fixture = PolicyFixture(estate, caller)
 
     for attempt in (
-        clerk.create(),
-        clerk.page(),
-        clerk.read(NINETY_DAYS),
-        clerk.replace(NINETY_DAYS),
-        clerk.delete(NINETY_DAYS),
+        policy_fixture.create(),
+        policy_fixture.page(),
+        policy_fixture.read(NINETY_DAYS),
+        policy_fixture.replace(NINETY_DAYS),
+        policy_fixture.delete(NINETY_DAYS),
     ):
         with pytest.raises(Forbidden) as refused:
             await attempt
@@ -211,18 +215,18 @@ async def test_it_rejects_who_may_not(estate: Estate, caller: Caller, code: str)
 
 
 async def test_the_same_key_makes_one(estate: Estate) -> None:
-    clerk = Clerk(estate, application("Collab.Config.ReadWrite.All"))
+    policy_fixture = PolicyFixture(estate, application("Collab.Config.ReadWrite.All"))
 
-    assert await clerk.create(key="k") == await clerk.create(key="k")
-    assert len((await clerk.page()).items) == 3
+    assert await policy_fixture.create(key="k") == await policy_fixture.create(key="k")
+    assert len((await policy_fixture.page()).items) == 3
 
 
-async def test_lists_come_in_pages_newest_first(clerk: Clerk) -> None:
-    made = [await clerk.create({"name": f"Policy {number}"}) for number in range(3)]
+async def test_lists_come_in_pages_newest_first(policy_fixture: PolicyFixture) -> None:
+    made = [await policy_fixture.create({"name": f"Policy {number}"}) for number in range(3)]
 
-    first = await clerk.page(PageWanted(2, None))
-    second = await clerk.page(PageWanted(2, first.next))
+    first = await policy_fixture.page(PageWanted(2, None))
+    second = await policy_fixture.page(PageWanted(2, first.next))
 
     assert [each.stored.head.id for each in (*first.items, *second.items)][:3] == made[::-1]
     assert second.next is not None
-    assert (await clerk.page(PageWanted(2, second.next))).next is None
+    assert (await policy_fixture.page(PageWanted(2, second.next))).next is None

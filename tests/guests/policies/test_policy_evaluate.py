@@ -331,7 +331,7 @@ async def test_it_handles_a_policy_that_is_taken_off_between_two_portions(runs: 
             case _:
                 await runs.put_policy(NINETY_DAYS, expiry={"afterDays": 60, "action": "remove"})
 
-    stopping = StoppingGuests(runs.guest_rules.guests.guests, stop=stop)
+    stopping = CallbackGuests(runs.guest_rules.guests.guests, stop=stop)
     runs.set_day(9)
     await replace(runs.guest_rules.evaluate, guests=stopping, max_actions=2).evaluate(await runs.claim())
     waits = await waits_of(runs)
@@ -347,7 +347,7 @@ async def test_it_handles_a_policy_that_is_taken_off_between_two_portions(runs: 
 
 
 @dataclass
-class StoppingGuests(FaultyGuests):
+class CallbackGuests(FaultyGuests):
     """The port, with an action that runs while it works."""
 
     stop: Callable[[], Awaitable[None]] | None = None

@@ -48,7 +48,7 @@ Verb = Callable[[Database], Awaitable[object]]
 
 
 @dataclass
-class TrustingGuests(FaultyGuests):
+class StaleGuests(FaultyGuests):
     """A directory that shows what it has shown before, as if nothing had happened since."""
 
     shown: ObservedSubject | None = None
@@ -58,7 +58,7 @@ class TrustingGuests(FaultyGuests):
 
 
 @dataclass
-class Reviewed:
+class OpenReview:
     """A group of its own with one guest, whose review has opened on day 30; now it is another day."""
 
     runs: Runs
@@ -80,7 +80,7 @@ class Reviewed:
 
     async def evaluate(self, database: Database) -> None:
         guest_rules = self.runs.guest_rules
-        guests = TrustingGuests(guest_rules.guests.guests, shown=self.shown)
+        guests = StaleGuests(guest_rules.guests.guests, shown=self.shown)
         await PolicyJobs(database, guests, guest_rules.evaluate.new_id, self.estate.read_time).evaluate(self.claim)
 
     async def erase(self, database: Database) -> None:
@@ -117,7 +117,7 @@ class Reviewed:
         await self.runs.guest_rules.evaluate.evaluate(await self.runs.claim())
 
 
-async def open_review(guest_rules: GuestFixture, day: float, *, ran_on: Sequence[float] = (0, 30)) -> Reviewed:
+async def open_review(guest_rules: GuestFixture, day: float, *, ran_on: Sequence[float] = (0, 30)) -> OpenReview:
     runs = await new_group(guest_rules)
     [guest] = await make_guests(runs, 1)
     await runs.join([guest])
@@ -127,7 +127,7 @@ async def open_review(guest_rules: GuestFixture, day: float, *, ran_on: Sequence
     [[finding_id, _]] = await guest_rules.estate.rows(FINDING, runs.group_id)
     assert isinstance(finding_id, UUID)
     runs.set_day(day)
-    return Reviewed(runs, guest, finding_id, await runs.claim(), await guest_rules.shown(runs.group_id))
+    return OpenReview(runs, guest, finding_id, await runs.claim(), await guest_rules.shown(runs.group_id))
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ async def guest_rules(estate: Estate) -> GuestFixture:
 
 
 async def run_with_pause(
-    reviewed: Reviewed, pause_point: PausePoint, first: tuple[Database, Verb], second: tuple[Database, Verb]
+    reviewed: OpenReview, pause_point: PausePoint, first: tuple[Database, Verb], second: tuple[Database, Verb]
 ) -> list[object]:
     """Run both; the first pauses at the pause point."""
     return await run_concurrently(
@@ -151,7 +151,7 @@ async def run_with_pause(
 
 
 # A run meets each of these; and each of these, stopped in the middle, meets a run.
-Case = Callable[[Reviewed], Verb]
+Case = Callable[[OpenReview], Verb]
 WORKERS: Sequence[tuple[str, Case]] = [
     ("erase", lambda reviewed: reviewed.erase),
     ("reopen", lambda reviewed: reviewed.reopen),
@@ -184,7 +184,7 @@ async def test_there_is_no_deadlock(guest_rules: GuestFixture, other: Case, *, i
     pytest.fail("It has more statements than that.")
 
 
-async def prepare(reviewed: Reviewed, verb: Verb) -> None:
+async def prepare(reviewed: OpenReview, verb: Verb) -> None:
     """Let there be something to do for the other one."""
     if verb == reviewed.reopen:
         await reviewed.accept(reviewed.estate.databases.application)
@@ -270,7 +270,7 @@ async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(
     pytest.fail("It has more statements than that.")
 
 
-async def shown(reviewed: Reviewed) -> tuple[object, ...]:
+async def shown(reviewed: OpenReview) -> tuple[object, ...]:
     """The state of the finding, the round of the clock, and whether it has acted."""
     [[_, state]] = await reviewed.estate.rows(FINDING, reviewed.runs.group_id)
     [[round_, has_acted]] = await reviewed.estate.rows(CLOCKS, reviewed.runs.group_id)

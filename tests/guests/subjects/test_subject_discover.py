@@ -162,7 +162,7 @@ async def test_what_was_assigned_is_on_record_when_a_new_scan_does_not_meet_the_
     await change(guest_rules, "DELETE FROM directory.groups WHERE id = $1", ALL_STAFF)
     later(guest_rules.estate, minutes=1)
     guest_rules.subject_jobs = replace(
-        guest_rules.subject_jobs, guests=ForgetfulGuests(guest_rules.guests, forgets=True)
+        guest_rules.subject_jobs, guests=ExpiredCursorGuests(guest_rules.guests, forgets=True)
     )
 
     await guest_rules.discover()
@@ -190,7 +190,7 @@ async def unfinished(guest_rules: GuestFixture) -> bool:
 
 
 @dataclass
-class ForgetfulGuests(Guests):
+class ExpiredCursorGuests(Guests):
     """A directory that does not know a place in its changes any more, once; and that counts its scans."""
 
     guests: Guests
@@ -216,7 +216,7 @@ class ForgetfulGuests(Guests):
 
 
 async def test_a_place_that_the_directory_has_forgotten_means_a_new_scan(guest_rules: GuestFixture) -> None:
-    forgetful = ForgetfulGuests(guest_rules.guests)
+    forgetful = ExpiredCursorGuests(guest_rules.guests)
     guest_rules.subject_jobs = replace(guest_rules.subject_jobs, guests=forgetful)
     await guest_rules.discover()
     ghost = GroupId(uuid4())
@@ -251,7 +251,7 @@ async def test_a_group_that_a_scan_has_missed_by_a_clock_is_kept(guest_rules: Gu
     await change(
         guest_rules, "UPDATE chamberlain.subject SET observed_at = $1", guest_rules.estate.moment - timedelta(days=1)
     )
-    blind = BlindGuests(guest_rules.guests)
+    blind = EmptyGuests(guest_rules.guests)
     guest_rules.subject_jobs = replace(guest_rules.subject_jobs, guests=blind)
 
     await guest_rules.discover()
@@ -260,7 +260,7 @@ async def test_a_group_that_a_scan_has_missed_by_a_clock_is_kept(guest_rules: Gu
 
 
 @dataclass
-class BlindGuests(Guests):
+class EmptyGuests(Guests):
     """A directory whose list of everything is empty."""
 
     guests: Guests

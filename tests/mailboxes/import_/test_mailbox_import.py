@@ -43,7 +43,7 @@ class Ended(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ImportFixture:
     """A folder with a file to import, and its service.
 
     Names begin with the word of the desk, so that tests do not meet.
@@ -135,52 +135,55 @@ class Desk:
 
 
 @pytest.fixture
-def desk(service: Service, tmp_path: Path) -> Desk:
-    return Desk(service, tmp_path)
+def import_fixture(service: Service, tmp_path: Path) -> ImportFixture:
+    return ImportFixture(service, tmp_path)
 
 
-def test_it_works(desk: Desk) -> None:
-    desk.write(3, template="Room", tags="quiet;window")
+def test_it_works(import_fixture: ImportFixture) -> None:
+    import_fixture.write(3, template="Room", tags="quiet;window")
 
-    first = desk.run("--wait")
-    second = desk.run()
+    first = import_fixture.run("--wait")
+    second = import_fixture.run()
 
     assert (first.returncode, first.stdout) == (0, "")
     assert "3 rows: 3 active." in first.stderr
     assert (second.returncode, second.stdout) == (0, "")
     assert "3 rows: 3 there already." in second.stderr
-    assert [(row["line"], row["name"], row["outcome"]) for row in desk.report()] == [
-        (str(number + 2), desk.name(number), "present") for number in range(3)
+    assert [(row["line"], row["name"], row["outcome"]) for row in import_fixture.report()] == [
+        (str(number + 2), import_fixture.name(number), "present") for number in range(3)
     ]
-    assert [item["provisioningState"] for item in desk.items()] == ["active"] * 3
-    assert all(item["tags"] == ["quiet", "window"] for item in desk.items())
+    assert [item["provisioningState"] for item in import_fixture.items()] == ["active"] * 3
+    assert all(item["tags"] == ["quiet", "window"] for item in import_fixture.items())
 
 
-def test_a_rehearsal_shows_the_plan_and_does_nothing(desk: Desk) -> None:
-    desk.write(2)
+def test_a_rehearsal_shows_the_plan_and_does_nothing(import_fixture: ImportFixture) -> None:
+    import_fixture.write(2)
 
-    done = desk.run("--dry-run")
-    printed = desk.run("--dry-run", "--json")
+    done = import_fixture.run("--dry-run")
+    printed = import_fixture.run("--dry-run", "--json")
 
     assert done.returncode == 0
     line, name, address, template, approval, steps, _ = done.stdout.splitlines()[0].split("\t")
-    assert (line, name, template, approval) == ("2", desk.name(0), "Room", "no")
-    assert address == f"{desk.name(0)}@rooms.estate.example"
+    assert (line, name, template, approval) == ("2", import_fixture.name(0), "Room", "no")
+    assert address == f"{import_fixture.name(0)}@rooms.estate.example"
     assert steps.startswith("createMailbox, ")
     assert "2 rows: 0 done by an earlier run; of 2 looked at, 0 would be refused and 0 need approval." in done.stderr
-    assert [json.loads(each)["name"] for each in printed.stdout.splitlines()] == [desk.name(0), desk.name(1)]
-    assert desk.items() == []
-    assert [each.name for each in desk.folder.iterdir()] == ["rooms.csv"]
+    assert [json.loads(each)["name"] for each in printed.stdout.splitlines()] == [
+        import_fixture.name(0),
+        import_fixture.name(1),
+    ]
+    assert import_fixture.items() == []
+    assert [each.name for each in import_fixture.folder.iterdir()] == ["rooms.csv"]
 
 
-def test_a_rehearsal_tells_what_would_be_refused(desk: Desk) -> None:
-    desk.write(1)
-    desk.run()
-    desk.journal.unlink()
-    with desk.file.open("a") as file:
-        file.write(f"{desk.word}-shared,Shared,,\n{desk.word}-b,B,1,HQ\n")
+def test_a_rehearsal_tells_what_would_be_refused(import_fixture: ImportFixture) -> None:
+    import_fixture.write(1)
+    import_fixture.run()
+    import_fixture.journal.unlink()
+    with import_fixture.file.open("a") as file:
+        file.write(f"{import_fixture.word}-shared,Shared,,\n{import_fixture.word}-b,B,1,HQ\n")
 
-    done = desk.run("--dry-run", "--json")
+    done = import_fixture.run("--dry-run", "--json")
 
     first, second, third = (json.loads(each)["refused"] for each in done.stdout.splitlines())
     assert done.returncode == 1
@@ -189,129 +192,136 @@ def test_a_rehearsal_tells_what_would_be_refused(desk: Desk) -> None:
     assert third == ""
 
 
-def test_it_rejects_a_file_with_faults_and_sends_nothing(desk: Desk) -> None:
-    desk.file.write_text(f"name,displayName,hideFromGal,capacity,template\n{desk.name(0)},A,true,x,\n")
+def test_it_rejects_a_file_with_faults_and_sends_nothing(import_fixture: ImportFixture) -> None:
+    import_fixture.file.write_text(
+        f"name,displayName,hideFromGal,capacity,template\n{import_fixture.name(0)},A,true,x,\n"
+    )
 
-    done = desk.run()
+    done = import_fixture.run()
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"{desk.file}, line 1, hideFromGal: A mailbox has no such property. Did you mean hideFromGAL?" in done.stderr
-    assert f"{desk.file}, line 2, capacity: 'x' is no whole number." in done.stderr
+    assert (
+        f"{import_fixture.file}, line 1, hideFromGal: A mailbox has no such property. Did you mean hideFromGAL?"
+        in done.stderr
+    )
+    assert f"{import_fixture.file}, line 2, capacity: 'x' is no whole number." in done.stderr
     assert done.stderr.endswith("Nothing was sent.\n")
-    assert desk.items() == []
+    assert import_fixture.items() == []
 
 
-def test_it_rejects_a_template_that_is_none(desk: Desk) -> None:
-    desk.write(1, template="Ballroom")
+def test_it_rejects_a_template_that_is_none(import_fixture: ImportFixture) -> None:
+    import_fixture.write(1, template="Ballroom")
 
-    unknown, option = desk.run(), desk.run("--template", "Ballroom")
+    unknown, option = import_fixture.run(), import_fixture.run("--template", "Ballroom")
 
     assert unknown.returncode == 1
     assert "line 2, template: There is no template 'Ballroom'" in unknown.stderr
     assert option.returncode == 2
 
 
-def test_a_row_that_is_refused_stops_no_other(desk: Desk) -> None:
-    desk.file.write_text(
+def test_a_row_that_is_refused_stops_no_other(import_fixture: ImportFixture) -> None:
+    import_fixture.file.write_text(
         "name,displayName,capacity,officeLocation,autoMapping\n"
-        f"{desk.name(0)},=A,4,HQ,\n{desk.name(1)},B,4,HQ,true\n{desk.name(2)},C,4,HQ,\n"
+        f"{import_fixture.name(0)},=A,4,HQ,\n{import_fixture.name(1)},B,4,HQ,true\n{import_fixture.name(2)},C,4,HQ,\n"
     )
-    first = desk.run()
+    first = import_fixture.run()
     # Another row has a name that is taken.
-    text = desk.file.read_text()
-    desk.file.write_text(text.replace(",C,4,", ",C,5,"))
-    second = desk.run()
+    text = import_fixture.file.read_text()
+    import_fixture.file.write_text(text.replace(",C,4,", ",C,5,"))
+    second = import_fixture.run()
 
     assert (first.returncode, second.returncode) == (1, 1)
-    assert f"line 3, {desk.name(1)}: refused." in first.stderr
+    assert f"line 3, {import_fixture.name(1)}: refused." in first.stderr
     assert "3 rows: 2 accepted, 1 refused." in first.stderr
-    present, refused, conflict = desk.report()
+    present, refused, conflict = import_fixture.report()
     assert (present["outcome"], refused["outcome"], conflict["outcome"]) == ("present", "refused", "conflict")
     assert refused["detail"].startswith("templateId: The body speaks officeLocation for a room and autoMapping for")
     assert conflict["code"] == "nameTaken"
-    assert conflict["id"] in {item["id"] for item in desk.items()}
-    assert len(desk.items()) == 2
+    assert conflict["id"] in {item["id"] for item in import_fixture.items()}
+    assert len(import_fixture.items()) == 2
 
 
-def test_the_report_is_what_one_asks_for(desk: Desk) -> None:
-    desk.write(2)
+def test_the_report_is_what_one_asks_for(import_fixture: ImportFixture) -> None:
+    import_fixture.write(2)
 
-    printed = desk.run("--json")
-    written = desk.run("--report", str(desk.folder / "what.ndjson"))
+    printed = import_fixture.run("--json")
+    written = import_fixture.run("--report", str(import_fixture.folder / "what.ndjson"))
 
     assert [json.loads(line)["outcome"] for line in printed.stdout.splitlines()] == ["accepted", "accepted"]
-    assert not (desk.folder / "rooms.csv.report.csv").exists()
-    lines = (desk.folder / "what.ndjson").read_text().splitlines()
+    assert not (import_fixture.folder / "rooms.csv.report.csv").exists()
+    lines = (import_fixture.folder / "what.ndjson").read_text().splitlines()
     assert [json.loads(line)["outcome"] for line in lines] == ["present", "present"]
     assert written.stdout == ""
 
 
 @pytest.mark.parametrize("option", ["--report", "--journal"])
-def test_it_rejects_to_write_over_the_file(desk: Desk, option: str) -> None:
-    desk.write(1)
-    before = desk.file.read_bytes()
+def test_it_rejects_to_write_over_the_file(import_fixture: ImportFixture, option: str) -> None:
+    import_fixture.write(1)
+    before = import_fixture.file.read_bytes()
 
-    done = desk.run(option, str(desk.folder / ".." / desk.folder.name / "rooms.csv"))
+    done = import_fixture.run(option, str(import_fixture.folder / ".." / import_fixture.folder.name / "rooms.csv"))
 
     assert done.returncode == 2
     assert "are three files" in done.stderr
-    assert desk.file.read_bytes() == before
+    assert import_fixture.file.read_bytes() == before
 
 
-def test_what_was_killed_goes_on(desk: Desk) -> None:
-    desk.write(80)
+def test_what_was_killed_goes_on(import_fixture: ImportFixture) -> None:
+    import_fixture.write(80)
 
-    desk.killed_after(20)
-    before = desk.on_record()
-    again = desk.run()
+    import_fixture.killed_after(20)
+    before = import_fixture.on_record()
+    again = import_fixture.run()
 
     assert 20 <= before < 80
     assert again.returncode == 0, again.stderr
-    assert desk.names() == {desk.name(number): 1 for number in range(80)}
-    assert desk.outcomes()["present"] >= before
+    assert import_fixture.names() == {import_fixture.name(number): 1 for number in range(80)}
+    assert import_fixture.outcomes()["present"] >= before
 
 
-def test_what_was_killed_goes_on_without_its_journal_and_when_keys_are_forgotten(desk: Desk) -> None:
-    desk.write(60)
+def test_what_was_killed_goes_on_without_its_journal_and_when_keys_are_forgotten(import_fixture: ImportFixture) -> None:
+    import_fixture.write(60)
 
-    desk.killed_after(10)
-    desk.journal.unlink()
-    desk.killed_after(20)
-    desk.journal.unlink()
-    desk.forget_keys()
-    last = desk.run()
+    import_fixture.killed_after(10)
+    import_fixture.journal.unlink()
+    import_fixture.killed_after(20)
+    import_fixture.journal.unlink()
+    import_fixture.forget_keys()
+    last = import_fixture.run()
 
     assert last.returncode == 0, last.stderr
-    assert set(desk.outcomes()) <= {"accepted", "present"}
-    assert desk.outcomes()["present"] >= 20
-    assert desk.names() == {desk.name(number): 1 for number in range(60)}
+    assert set(import_fixture.outcomes()) <= {"accepted", "present"}
+    assert import_fixture.outcomes()["present"] >= 20
+    assert import_fixture.names() == {import_fixture.name(number): 1 for number in range(60)}
 
 
-def test_ctrl_c_lets_what_is_under_way_end_and_the_same_command_goes_on(desk: Desk) -> None:
-    desk.write(200)
+def test_ctrl_c_lets_what_is_under_way_end_and_the_same_command_goes_on(import_fixture: ImportFixture) -> None:
+    import_fixture.write(200)
 
-    process = desk.start()
-    wait_until(lambda: desk.on_record() >= 20 or process.poll() is not None, 60)
+    process = import_fixture.start()
+    wait_until(lambda: import_fixture.on_record() >= 20 or process.poll() is not None, 60)
     process.send_signal(signal.SIGINT)
     code = process.wait(timeout=60)
-    stopped = desk.outcomes()
-    done = desk.on_record()
-    again = desk.run()
+    stopped = import_fixture.outcomes()
+    done = import_fixture.on_record()
+    again = import_fixture.run()
 
     assert code == 130
     assert stopped["accepted"] == done
     assert stopped["notSent"] == 200 - done > 0
     assert again.returncode == 0, again.stderr
-    assert desk.names() == {desk.name(number): 1 for number in range(200)}
+    assert import_fixture.names() == {import_fixture.name(number): 1 for number in range(200)}
 
 
 @pytest.mark.parametrize("token", ["none", "x.y.z"])
-def test_a_token_that_is_refused_ends_it_and_the_same_command_goes_on(desk: Desk, token: str) -> None:
-    desk.write(2)
+def test_a_token_that_is_refused_ends_it_and_the_same_command_goes_on(
+    import_fixture: ImportFixture, token: str
+) -> None:
+    import_fixture.write(2)
 
-    refused = desk.run(CHAMBERLAIN_TOKEN=token)
-    outcomes = desk.outcomes()
-    again = desk.run()
+    refused = import_fixture.run(CHAMBERLAIN_TOKEN=token)
+    outcomes = import_fixture.outcomes()
+    again = import_fixture.run()
 
     assert refused.returncode == 3
     assert outcomes == {"notSent": 2}
@@ -319,27 +329,27 @@ def test_a_token_that_is_refused_ends_it_and_the_same_command_goes_on(desk: Desk
     assert again.returncode == 0
 
 
-def test_a_token_that_ends_on_the_way_ends_it_and_another_one_goes_on(desk: Desk) -> None:
-    desk.write(40)
+def test_a_token_that_ends_on_the_way_ends_it_and_another_one_goes_on(import_fixture: ImportFixture) -> None:
+    import_fixture.write(40)
     with scripted(*[ACCEPTED] * 10, problem(401, "tokenExpired")) as server:
-        ended = desk.run("--server", server.url)
-        outcomes = desk.outcomes()
+        ended = import_fixture.run("--server", server.url)
+        outcomes = import_fixture.outcomes()
         server.replies[:] = [ACCEPTED]
         server.seen.clear()
-        again = desk.run("--server", server.url)
+        again = import_fixture.run("--server", server.url)
 
     assert ended.returncode == 3
     assert outcomes == {"accepted": 10, "notSent": 30}
     assert again.returncode == 0
-    assert desk.outcomes() == {"present": 10, "accepted": 30}
+    assert import_fixture.outcomes() == {"present": 10, "accepted": 30}
     assert len({call.headers["idempotency-key"] for call in server.seen}) == len(server.seen) == 30
 
 
-def test_it_waits_as_long_as_the_service_asks(desk: Desk) -> None:
-    desk.write(20)
+def test_it_waits_as_long_as_the_service_asks(import_fixture: ImportFixture) -> None:
+    import_fixture.write(20)
     with scripted(ACCEPTED, problem(429, "rateExceeded", retry_after="1"), ACCEPTED) as server:
         begin = time.monotonic()
-        done = desk.run("--server", server.url)
+        done = import_fixture.run("--server", server.url)
         took = time.monotonic() - begin
 
     assert done.returncode == 0, done.stderr
@@ -347,26 +357,26 @@ def test_it_waits_as_long_as_the_service_asks(desk: Desk) -> None:
     assert len(server.seen) == 21
 
 
-def test_it_works_for_somebody_who_is_signed_in(ada: Shell, desk: Desk) -> None:
-    desk.write(2)
+def test_it_works_for_somebody_who_is_signed_in(ada: Shell, import_fixture: ImportFixture) -> None:
+    import_fixture.write(2)
 
-    done = ada.run("mailbox", "import", str(desk.file))
+    done = ada.run("mailbox", "import", str(import_fixture.file))
 
     assert done.code == 0, done.err
-    assert desk.names() == {desk.name(number): 1 for number in range(2)}
+    assert import_fixture.names() == {import_fixture.name(number): 1 for number in range(2)}
 
 
-def test_it_rejects_who_is_not_signed_in(desk: Desk) -> None:
-    desk.write(1)
+def test_it_rejects_who_is_not_signed_in(import_fixture: ImportFixture) -> None:
+    import_fixture.write(1)
 
-    done = desk.run(CHAMBERLAIN_TOKEN="")
+    done = import_fixture.run(CHAMBERLAIN_TOKEN="")
 
     assert done.returncode == 3
     assert "chamberlain login" in done.stderr
 
 
 @pytest.fixture(scope="module")
-def house() -> Iterator[Service]:
+def import_service() -> Iterator[Service]:
     """A service for what takes a while, and is killed."""
     with restarted_service() as running:
         yield running
@@ -374,62 +384,62 @@ def house() -> Iterator[Service]:
 
 @pytest.mark.heavy
 @pytest.mark.timeout(600)
-def test_five_thousand_rooms_killed_half_way_are_five_thousand_rooms(house: Service, tmp_path: Path) -> None:
-    desk = Desk(house, tmp_path)
-    desk.write(5_000)
+def test_five_thousand_rooms_killed_half_way_are_five_thousand_rooms(import_service: Service, tmp_path: Path) -> None:
+    import_fixture = ImportFixture(import_service, tmp_path)
+    import_fixture.write(5_000)
 
-    desk.killed_after(2_500)
-    before = desk.on_record()
-    again = desk.run("--wait")
+    import_fixture.killed_after(2_500)
+    before = import_fixture.on_record()
+    again = import_fixture.run("--wait")
 
     assert 2_500 <= before < 5_000
     assert again.returncode == 0, again.stderr
     assert "5000 rows: 5000 active." in again.stderr
-    assert desk.names() == {desk.name(number): 1 for number in range(5_000)}
+    assert import_fixture.names() == {import_fixture.name(number): 1 for number in range(5_000)}
     in_directory = look_up(
-        house.embedded_addresses.worker,
+        import_service.embedded_addresses.worker,
         "SELECT count(DISTINCT name) || ' of ' || count(*) FROM directory.mailboxes WHERE name LIKE $1",
-        f"{desk.word}-%",
+        f"{import_fixture.word}-%",
     )
     assert in_directory == "5000 of 5000"
 
 
 @pytest.mark.heavy
 @pytest.mark.timeout(300)
-def test_it_is_killed_three_times_and_loses_its_journal_in_between(house: Service, tmp_path: Path) -> None:
-    desk = Desk(house, tmp_path)
-    desk.write(600)
+def test_it_is_killed_three_times_and_loses_its_journal_in_between(import_service: Service, tmp_path: Path) -> None:
+    import_fixture = ImportFixture(import_service, tmp_path)
+    import_fixture.write(600)
 
-    desk.killed_after(100)
-    desk.killed_after(250)
-    desk.journal.unlink()
-    desk.killed_after(200)
+    import_fixture.killed_after(100)
+    import_fixture.killed_after(250)
+    import_fixture.journal.unlink()
+    import_fixture.killed_after(200)
     # A kill that cuts the last line.
-    with desk.journal.open("ab") as file:
+    with import_fixture.journal.open("ab") as file:
         file.write(b'{"key":"mailbox-import-')
-    last = desk.run()
+    last = import_fixture.run()
 
     assert last.returncode == 0, last.stderr
-    assert desk.names() == {desk.name(number): 1 for number in range(600)}
+    assert import_fixture.names() == {import_fixture.name(number): 1 for number in range(600)}
 
 
 @pytest.mark.heavy
 @pytest.mark.timeout(300)
 def test_a_service_that_is_killed_and_comes_back_is_waited_for(tmp_path: Path) -> None:
     with restarted_service() as service:
-        desk = Desk(service, tmp_path)
-        desk.write(400)
-        process = desk.start()
-        wait_until(lambda: desk.on_record() >= 100 or process.poll() is not None, 60)
+        import_fixture = ImportFixture(service, tmp_path)
+        import_fixture.write(400)
+        process = import_fixture.start()
+        wait_until(lambda: import_fixture.on_record() >= 100 or process.poll() is not None, 60)
         service.kill()
         again = start_service(service.data_dir, port=service.port)
         try:
             again.wait_until_ready()
             code = process.wait(timeout=120)
             again.tokens.update(service.tokens)
-            names = Desk(again, tmp_path, desk.word).names()
+            names = ImportFixture(again, tmp_path, import_fixture.word).names()
         finally:
             again.stop()
 
     assert code == 0
-    assert names == {desk.name(number): 1 for number in range(400)}
+    assert names == {import_fixture.name(number): 1 for number in range(400)}

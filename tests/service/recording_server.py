@@ -25,7 +25,7 @@ class Span:
 
 
 @dataclass(slots=True)
-class TraceCollector:
+class RecordingServer:
     """A collector that stores the bodies and headers of all calls."""
 
     port: int
@@ -46,13 +46,13 @@ class TraceCollector:
 
 
 @contextmanager
-def run_trace_collector(status: int = 200) -> Iterator[TraceCollector]:
+def run_recording_server(status: int = 200) -> Iterator[RecordingServer]:
     """One that answers every POST with this status, for as long as the block runs."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            receiver.headers.append({name.lower(): value for name, value in self.headers.items()})
-            receiver.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+            recorded.headers.append({name.lower(): value for name, value in self.headers.items()})
+            recorded.bodies.append(self.rfile.read(int(self.headers["content-length"])))
             self.send_response(status)
             self.send_header("content-length", "0")
             self.end_headers()
@@ -61,11 +61,11 @@ def run_trace_collector(status: int = 200) -> Iterator[TraceCollector]:
             """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    receiver = TraceCollector(server.server_address[1])
+    recorded = RecordingServer(server.server_address[1])
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield receiver
+        yield recorded
     finally:
         server.shutdown()
         thread.join()
