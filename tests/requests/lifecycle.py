@@ -196,6 +196,12 @@ class Lifecycle(RuleBasedStateMachine):
             self.model.faults[named] = fault
             self.estate.directory.faults[named] = FAULTS[fault]
 
+    @rule(name=ALL_NAMES)
+    def fail_for_good(self, name: str) -> None:
+        """Let the directory refuse a name for good, and run all jobs. Few other examples end in a failure."""
+        self.change_fault(name=name, fault=DirectoryFault.PERMANENT)
+        self.run_workers()
+
     @rule(has_outage=SELDOM)
     def change_outage(self, has_outage: bool) -> None:  # noqa: FBT001 - drawn by name
         """Let the whole directory be away, or answer again."""

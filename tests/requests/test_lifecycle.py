@@ -9,7 +9,7 @@ from tests.requests.lifecycle import lifecycle
 
 # The same examples in every run; `python3 dev.py prove lifecycle` draws others, and more of them.
 BUDGET = settings(
-    max_examples=20,
+    max_examples=40,
     stateful_step_count=40,
     derandomize=True,
     database=None,
