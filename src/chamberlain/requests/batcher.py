@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import timedelta
-from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 from uuid import UUID
 
 import asyncpg
@@ -20,7 +20,6 @@ from chamberlain.core.errors import BodyInvalid, Conflict, Fault, Unavailable
 from chamberlain.core.ids import RequestId
 from chamberlain.database.batching import Batcher
 from chamberlain.database.transactions import Connection, Database, Overtaken, Record, repeat_if_stale
-from chamberlain.directory.models import MailAddress
 from chamberlain.requests.models import (
     AddressTaken,
     Again,
@@ -36,62 +35,20 @@ from chamberlain.requests.models import (
     blocked_by,
 )
 
-Item = TypeVar("Item")
-
-
-class Column(NamedTuple, Generic[Item]):
-    """An array argument of accept_requests, and its value for one item."""
-
-    name: str
-    value: Callable[[Item], object]
-
-
-# Drafts of one caller and template have the same origin, which is sent once: half of the columns.
-ORIGIN_COLUMNS: Final[tuple[Column[Draft], ...]] = (
-    Column("tenant_ids", lambda draft: draft.change.tenant_id),
-    Column("tenant_revisions", lambda draft: draft.tenant_revision),
-    Column("kinds", lambda draft: draft.kind),
-    Column("states", lambda draft: draft.state),
-    Column("template_ids", lambda draft: draft.template_id),
-    Column("template_revisions", lambda draft: draft.template_revision),
-    Column("template_names", lambda draft: draft.template_name),
-    Column("approvals_required", lambda draft: draft.approval_required),
-    Column("people_checked", lambda draft: draft.people_checked),
-    Column("steps", lambda draft: _json(draft.steps)),
-    Column("client_ids", lambda draft: draft.change.client_id),
-    Column("actor_types", lambda draft: draft.change.actor.type),
-    Column("actor_ids", lambda draft: draft.change.actor.id),
-    Column("actor_names", lambda draft: draft.change.actor.display_name),
-    Column("job_kinds", lambda draft: draft.job),
-    Column("audit_actions", lambda draft: draft.change.action),
-    Column("approvals", lambda draft: _json(draft.approvals) if draft.approvals else None),
-    Column("blocked", lambda draft: blocked_by(draft.approvals)),
-    Column("warnings", lambda draft: _json(draft.warnings) if draft.warnings else None),
-    Column("template_sources", lambda draft: draft.mailbox.template_source if draft.mailbox else None),
+# The array arguments of accept_requests. Each function below returns one element of each array, in this order. Drafts
+# of one caller and template have the same origin, which is sent once: half of the columns.
+ORIGIN_COLUMNS: Final = (
+    *("tenant_ids", "tenant_revisions", "kinds", "states", "template_ids", "template_revisions", "template_names"),
+    *("approvals_required", "people_checked", "steps", "client_ids", "actor_types", "actor_ids", "actor_names"),
+    *("job_kinds", "audit_actions", "approvals", "blocked", "warnings", "template_sources"),
 )
-DRAFT_COLUMNS: Final[tuple[Column[Draft], ...]] = (
-    Column("request_ids", lambda draft: draft.request_id),
-    Column("digests", lambda draft: draft.idempotency.digest if draft.idempotency else None),
-    Column("event_ids", lambda draft: draft.change.event.id if draft.change.event else None),
-    Column("display_names", lambda draft: draft.display_name),
-    Column("mail_nicknames", lambda draft: draft.addresses[0].mail_nickname if draft.addresses else None),
-    Column("addresses", lambda draft: draft.addresses[0].mail if draft.addresses else None),
-    Column("second_nicknames", lambda draft: second.mail_nickname if (second := _second_address(draft)) else None),
-    Column("second_addresses", lambda draft: second.mail if (second := _second_address(draft)) else None),
-    Column("bodies", lambda draft: draft.body.decode()),
-    Column("trace_ids", lambda draft: draft.change.trace_id),
-    Column("keys", lambda draft: draft.idempotency.key if draft.idempotency else None),
-    Column("audit_payloads", lambda draft: audit_payload(draft.change)),
-    Column("event_types", lambda draft: draft.change.event.type if draft.change.event else None),
-    Column("event_data", lambda draft: event_data(draft.change.event) if draft.change.event else None),
+DRAFT_COLUMNS: Final = (
+    *("request_ids", "digests", "event_ids", "display_names", "mail_nicknames", "addresses"),
+    *("second_nicknames", "second_addresses", "bodies", "trace_ids", "keys"),
+    *("audit_payloads", "event_types", "event_data"),
 )
-MAILBOX_COLUMNS: Final[tuple[Column[MailboxDraft], ...]] = (
-    Column("mailbox_ids", lambda mailbox: mailbox.id),
-    Column("mailbox_names", lambda mailbox: mailbox.order.name),
-    Column("mailbox_name_keys", lambda mailbox: mailbox.name_key),
-    Column("mailbox_aliases", lambda mailbox: mailbox.alias),
-    Column("mailbox_readers", lambda mailbox: f"{{{','.join(map(str, sorted(mailbox.readers)))}}}"),
-    Column("mailbox_contents", lambda mailbox: mailbox.content.decode()),
+MAILBOX_COLUMNS: Final = (
+    *("mailbox_ids", "mailbox_names", "mailbox_name_keys", "mailbox_aliases", "mailbox_readers", "mailbox_contents"),
 )
 
 _encode = msgspec.json.Encoder().encode
@@ -102,13 +59,7 @@ def accept_statement(held_addresses: str | None) -> str:
 
     `held_addresses` is the function in the same database that finds addresses in use in the directory.
     """
-    names = [
-        *(column.name for column in ORIGIN_COLUMNS),
-        "origins",
-        *(column.name for column in DRAFT_COLUMNS),
-        "mailbox_items",
-        *(column.name for column in MAILBOX_COLUMNS),
-    ]
+    names = [*ORIGIN_COLUMNS, "origins", *DRAFT_COLUMNS, "mailbox_items", *MAILBOX_COLUMNS]
     arguments = [f"{name} => ${number}" for number, name in enumerate(names, start=1)]
     if held_addresses is not None:
         tenants, addresses, places = (f"${len(names) + each}" for each in (1, 2, 3))
@@ -122,36 +73,87 @@ def accept_statement(held_addresses: str | None) -> str:
 def columns_of(drafts: Sequence[Draft]) -> list[Sequence[object]]:
     """Build the arguments of accept_requests, in the order of the statement."""
     origins: dict[tuple[object, ...], int] = {}
-    numbers = [
-        origins.setdefault(tuple([column.value(draft) for column in ORIGIN_COLUMNS]), len(origins) + 1)
-        for draft in drafts
-    ]
+    numbers = [origins.setdefault(_origin(draft), len(origins) + 1) for draft in drafts]
     items = [(item, draft.mailbox) for item, draft in enumerate(drafts, start=1) if draft.mailbox]
-    mailboxes = [mailbox for _, mailbox in items]
     return [
         *zip(*origins, strict=True),
         numbers,
-        *(_array(column, drafts) for column in DRAFT_COLUMNS),
+        *_arrays(DRAFT_COLUMNS, [_row(draft) for draft in drafts]),
         [item for item, _ in items],
-        *(_array(column, mailboxes) for column in MAILBOX_COLUMNS),
+        *_arrays(MAILBOX_COLUMNS, [_mailbox_row(mailbox) for _, mailbox in items]),
     ]
 
 
-def _array(column: Column[Item], items: Sequence[Item]) -> Sequence[object]:
-    """Build one array.
+def _origin(draft: Draft) -> tuple[object, ...]:
+    change = draft.change
+    return (
+        change.tenant_id,
+        draft.tenant_revision,
+        draft.kind,
+        draft.state,
+        draft.template_id,
+        draft.template_revision,
+        draft.template_name,
+        draft.approval_required,
+        draft.people_checked,
+        _json(draft.steps),
+        change.client_id,
+        change.actor.type,
+        change.actor.id,
+        change.actor.display_name,
+        draft.job,
+        change.action,
+        _json(draft.approvals) if draft.approvals else None,
+        blocked_by(draft.approvals),
+        _json(draft.warnings) if draft.warnings else None,
+        draft.mailbox.template_source if draft.mailbox else None,
+    )
+
+
+def _row(draft: Draft) -> tuple[object, ...]:
+    key, event = draft.idempotency, draft.change.event
+    first = draft.addresses[0] if draft.addresses else None
+    second = draft.addresses[1] if len(draft.addresses) > 1 and not draft.ask_addresses else None
+    return (
+        draft.request_id,
+        key.digest if key else None,
+        event.id if event else None,
+        draft.display_name,
+        first.mail_nickname if first else None,
+        first.mail if first else None,
+        second.mail_nickname if second else None,
+        second.mail if second else None,
+        draft.body.decode(),
+        draft.change.trace_id,
+        key.key if key else None,
+        audit_payload(draft.change),
+        event.type if event else None,
+        event_data(event) if event else None,
+    )
+
+
+def _mailbox_row(mailbox: MailboxDraft) -> tuple[object, ...]:
+    return (
+        mailbox.id,
+        mailbox.order.name,
+        mailbox.name_key,
+        mailbox.alias,
+        f"{{{','.join(map(str, sorted(mailbox.readers)))}}}",
+        mailbox.content.decode(),
+    )
+
+
+def _arrays(columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
+    """Build the array of each column.
 
     The function reads missing elements as null, so an array of nulls is sent empty.
     """
-    values = [column.value(item) for item in items]
-    return values if any(values) else ()
+    arrays = zip(*rows, strict=True) if rows else [()] * len(columns)
+    return [values if any(values) else () for values in arrays]
 
 
 def _json(value: object) -> str:
     return _encode(value).decode()
-
-
-def _second_address(draft: Draft) -> MailAddress | None:
-    return draft.addresses[1] if len(draft.addresses) > 1 and not draft.ask_addresses else None
 
 
 def directory_question(drafts: Sequence[Draft]) -> list[Sequence[object]]:
