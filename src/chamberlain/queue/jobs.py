@@ -12,19 +12,7 @@ from chamberlain.core.ids import JobId, TenantId, TraceId
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Record, Transaction
 from chamberlain.queries import load_queries
-from chamberlain.queue.models import (
-    MOST_COUNTED,
-    NOBODY,
-    Claim,
-    HeldJob,
-    Job,
-    JobKind,
-    Lane,
-    LaneDepth,
-    Postponed,
-    QueueDepth,
-    job_id_of,
-)
+from chamberlain.queue import models
 
 SQL = load_queries(__name__)
 CLAIM = SQL["claim"]
@@ -42,7 +30,7 @@ DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
     FOR UPDATE SKIP LOCKED
 ))
 """  # noqa: S608 - kinds are ours.
-    for kind in JobKind
+    for kind in models.JobKind
 }
 
 
@@ -50,7 +38,7 @@ NEWER = {
     kind: f"""
 SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = '{kind}' AND subject = $2 AND job_id > $3 LIMIT 1
 """
-    for kind in JobKind
+    for kind in models.JobKind
 }
 
 GIVE_BACK = SQL["give_back"]
@@ -99,29 +87,29 @@ SELECT (SELECT count(*) FROM (SELECT waiting.run_at {_DUE.format(most="$1")} LIM
 """  # noqa: S608 - text of ours alone.
 
 
-async def queue(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId) -> None:
+async def queue(tx: Transaction, kind: models.JobKind, subject: UUID, trace_id: TraceId) -> None:
     """Queue a job of the tenant, to run after the commit."""
     await tx.execute(QUEUE, tx.tenant_id, kind, subject, trace_id)
 
 
-async def queue_at(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId, *, at: datetime) -> None:
+async def queue_at(tx: Transaction, kind: models.JobKind, subject: UUID, trace_id: TraceId, *, at: datetime) -> None:
     """Queue a job of the tenant for a later time."""
     await tx.execute(SQL["queue_at"], tx.tenant_id, kind, subject, trace_id, at)
 
 
-async def queue_the_one(tx: Transaction, kind: JobKind, trace_id: TraceId) -> None:
+async def queue_the_one(tx: Transaction, kind: models.JobKind, trace_id: TraceId) -> None:
     """Queue the only job of its kind, unless it exists.
 
     It belongs to no tenant.
     """
     # Serialize processes that start together, so that each sees the job of the other.
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('job ' || $1, 0))", kind)
-    await tx.execute(SQL["queue_the_one"], NOBODY, kind, trace_id)
+    await tx.execute(SQL["queue_the_one"], models.NOBODY, kind, trace_id)
 
 
 async def claim(
-    tx: Transaction, lease_id: UUID, *, kinds: Iterable[JobKind], most: int, lease: timedelta, tenant_limit: int
-) -> Sequence[Job]:
+    tx: Transaction, lease_id: UUID, *, kinds: Iterable[models.JobKind], most: int, lease: timedelta, tenant_limit: int
+) -> Sequence[models.Job]:
     """Claim up to `most` due jobs of these kinds under `lease_id`.
 
     A tenant never has more than about `tenant_limit` leased.
@@ -130,7 +118,7 @@ async def claim(
     return [job_of(row) for row in rows]
 
 
-async def renew(tx: Transaction, claims: Sequence[Claim], lease: timedelta) -> None:
+async def renew(tx: Transaction, claims: Sequence[models.Claim], lease: timedelta) -> None:
     """Renew leases."""
     await tx.execute(RENEW, *_claimed(claims), lease)
 
@@ -144,12 +132,12 @@ async def complete(tx: Transaction, lease_id: UUID, job_ids: Sequence[JobId]) ->
     return frozenset(JobId(row["job_id"]) for row in rows)
 
 
-async def withdraw(tx: Transaction, kind: JobKind, subject: UUID) -> None:
+async def withdraw(tx: Transaction, kind: models.JobKind, subject: UUID) -> None:
     """Remove a job of the tenant, unless it is running."""
     await tx.execute(WITHDRAW[kind], tx.tenant_id, subject)
 
 
-async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postponed]) -> frozenset[JobId]:
+async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[models.Postponed]) -> frozenset[JobId]:
     """Postpone jobs.
 
     Returns those whose lease was still held.
@@ -160,36 +148,36 @@ async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postpone
     return frozenset(JobId(row["job_id"]) for row in rows)
 
 
-async def has_newer(tx: Transaction, job: Job) -> bool:
+async def has_newer(tx: Transaction, job: models.Job) -> bool:
     """Return whether a later job has the same subject."""
     return await tx.fetch_row(NEWER[job.kind], job.tenant_id, job.subject, job.id) is not None
 
 
-async def give_back(tx: Transaction, claims: Sequence[Claim]) -> int:
+async def give_back(tx: Transaction, claims: Sequence[models.Claim]) -> int:
     """Give leases back, and return the number of jobs."""
     return len(await tx.fetch(GIVE_BACK, *_claimed(claims)))
 
 
-async def measure(tx: Transaction, *, most: int = MOST_COUNTED) -> QueueDepth:
+async def measure(tx: Transaction, *, most: int = models.MOST_COUNTED) -> models.QueueDepth:
     """Measure the backlog without idle jobs.
 
     At most `most` jobs are counted.
     """
     await tx.execute(PLANNING)
     (row,) = await tx.fetch(MEASURE, most)
-    return QueueDepth(row["due"], row["held"], row["oldest"])
+    return models.QueueDepth(row["due"], row["held"], row["oldest"])
 
 
-def _claimed(claims: Sequence[Claim]) -> tuple[list[UUID], list[JobId]]:
+def _claimed(claims: Sequence[models.Claim]) -> tuple[list[UUID], list[JobId]]:
     return [claim.lease_id for claim in claims], [job.id for claim in claims for job in claim.jobs]
 
 
-def job_of(row: Record) -> Job:
+def job_of(row: Record) -> models.Job:
     """Decode a job."""
-    return Job(
+    return models.Job(
         id=JobId(row["job_id"]),
         tenant_id=TenantId(row["tenant_id"]),
-        kind=JobKind(row["kind"]),
+        kind=models.JobKind(row["kind"]),
         subject=row["subject"],
         trace_id=TraceId(row["trace_id"]),
         attempts=row["attempts"],
@@ -226,10 +214,10 @@ async def hold(tx: Transaction, lease_id: UUID, job_id: JobId, reason: str) -> b
     return await tx.fetch_row(SQL["hold"], lease_id, job_id, reason) is not None
 
 
-async def find_page(tx: Transaction, page: PageWanted) -> Page[HeldJob]:
+async def find_page(tx: Transaction, page: PageWanted) -> Page[models.HeldJob]:
     """Find a page of the tenant's held jobs, newest first."""
     after = page.after
-    number = after and job_id_of(after.id)
+    number = after and models.job_id_of(after.id)
     rows = await tx.fetch(HELD, tx.tenant_id, after and after.created_at, number, page.limit + 1)
     found = [_held(row) for row in rows[: page.limit]]
     if len(rows) <= page.limit:
@@ -237,12 +225,12 @@ async def find_page(tx: Transaction, page: PageWanted) -> Page[HeldJob]:
     return Page(found, Position(found[-1].queued_at, found[-1].public_id))
 
 
-async def find_all(tx: Transaction) -> Sequence[HeldJob]:
+async def find_all(tx: Transaction) -> Sequence[models.HeldJob]:
     """Find the held jobs of all tenants, oldest first."""
     return [_held(row) for row in await tx.fetch(SQL["held_of_all"])]
 
 
-async def release(tx: Transaction, job_id: JobId) -> HeldJob | None:
+async def release(tx: Transaction, job_id: JobId) -> models.HeldJob | None:
     """Release a held job of the tenant.
 
     Returns it as it was held, or None if there is no such job.
@@ -251,19 +239,19 @@ async def release(tx: Transaction, job_id: JobId) -> HeldJob | None:
     return _held(row) if row else None
 
 
-async def release_of_any(tx: Transaction, job_id: JobId) -> HeldJob | None:
+async def release_of_any(tx: Transaction, job_id: JobId) -> models.HeldJob | None:
     """Release a held job of any tenant, for the command line."""
     row = await tx.fetch_row(SQL["release"], job_id, None)
     return _held(row) if row else None
 
 
-async def release_of(tx: Transaction, kind: JobKind, subject: UUID) -> None:
+async def release_of(tx: Transaction, kind: models.JobKind, subject: UUID) -> None:
     """Release the tenant's job with this subject, if it is held."""
     await tx.execute(SQL["release_of"], tx.tenant_id, kind, subject)
 
 
-def _held(row: Record) -> HeldJob:
-    return HeldJob(
+def _held(row: Record) -> models.HeldJob:
+    return models.HeldJob(
         id=JobId(row["job_id"]),
         tenant_id=TenantId(row["tenant_id"]),
         kind=row["kind"],
@@ -356,13 +344,13 @@ async def claim_from_lanes(
     tx: Transaction,
     lease_id: UUID,
     *,
-    kinds: Iterable[JobKind],
+    kinds: Iterable[models.JobKind],
     most: int,
     of_one: int,
     lease: timedelta,
-    named: Collection[Lane],
+    named: Collection[models.Lane],
     only_named: bool,
-) -> Sequence[tuple[Lane, Job]]:
+) -> Sequence[tuple[models.Lane, models.Job]]:
     """Claim up to `most` due jobs of lanes under `lease_id`.
 
     Only the named lanes are claimed, or all others. A lane never has more than about `of_one` leased.
@@ -372,11 +360,11 @@ async def claim_from_lanes(
     return [((job_of(row).tenant_id, row["lane"]), job_of(row)) for row in rows]
 
 
-async def measure_lanes(tx: Transaction, *, most: int = MOST_COUNTED) -> LaneDepth:
+async def measure_lanes(tx: Transaction, *, most: int = models.MOST_COUNTED) -> models.LaneDepth:
     """Measure the backlog of lanes without idle jobs.
 
     At most `most` jobs are counted.
     """
     await tx.execute(PLANNING)
     (row,) = await tx.fetch(MEASURE_LANES, most)
-    return LaneDepth(row["due"], row["oldest"])
+    return models.LaneDepth(row["due"], row["oldest"])

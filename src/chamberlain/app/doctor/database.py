@@ -15,16 +15,7 @@ from chamberlain.app.databases import (
     embedded_outage,
     migration_sets,
 )
-from chamberlain.app.doctor import store
-from chamberlain.app.doctor.checks import (
-    judge_clock,
-    judge_connections,
-    judge_process_clock,
-    judge_queue,
-    judge_retention,
-    judge_version,
-    look,
-)
+from chamberlain.app.doctor import checks, store
 from chamberlain.app.doctor.store import APPLICATION, WORKER, BadText, bad_texts, judge_role, judge_row_security
 from chamberlain.core.errors import DatabaseUnavailable
 from chamberlain.core.health import HealthCheck, fault, healthy, warning
@@ -180,27 +171,27 @@ async def look_at_server(opened: Opened) -> Sequence[HealthCheck]:
         return judge_migrations(state, is_embedded=opened.is_embedded)
 
     return [
-        *await look("database", anybody, _server),
-        *await look("clock", opened.worker, _clocks),
-        *await look("migrations", anybody, migrations),
-        *await look("roles", opened.application, _application),
-        *await look("roles", opened.worker, _worker),
-        *await look("row-level security", anybody, _row_security),
+        *await checks.look("database", anybody, _server),
+        *await checks.look("clock", opened.worker, _clocks),
+        *await checks.look("migrations", anybody, migrations),
+        *await checks.look("roles", opened.application, _application),
+        *await checks.look("roles", opened.worker, _worker),
+        *await checks.look("row-level security", anybody, _row_security),
     ]
 
 
 async def _server(tx: Transaction) -> Sequence[HealthCheck]:
     state = await store.server_state(tx)
     return [
-        judge_version(state.version),
-        judge_clock(state.now - local_now()),
-        judge_connections(state.used_connections, state.most_connections, needed=_NEEDED),
+        checks.judge_version(state.version),
+        checks.judge_clock(state.now - local_now()),
+        checks.judge_connections(state.used_connections, state.most_connections, needed=_NEEDED),
     ]
 
 
 async def _clocks(tx: Transaction) -> Sequence[HealthCheck]:
-    reports = [judge_process_clock(each) for each in await clock.reports(tx)]
-    return [*reports, judge_retention(await clock.read(tx))]
+    reports = [checks.judge_process_clock(each) for each in await clock.reports(tx)]
+    return [*reports, checks.judge_retention(await clock.read(tx))]
 
 
 async def _application(tx: Transaction) -> Sequence[HealthCheck]:
@@ -220,10 +211,10 @@ async def look_at_queue(opened: Opened) -> Sequence[HealthCheck]:
 
     async def read(tx: Transaction) -> Sequence[HealthCheck]:
         depth = await queue_jobs.measure(tx)
-        queue = judge_queue(depth.due, depth.oldest, is_stopped=opened.was_stopped)
+        queue = checks.judge_queue(depth.due, depth.oldest, is_stopped=opened.was_stopped)
         return [queue, *_held(depth.held)]
 
-    return await look("queue", opened.worker, read)
+    return await checks.look("queue", opened.worker, read)
 
 
 def _held(count: int) -> Sequence[HealthCheck]:
@@ -243,7 +234,7 @@ async def look_at_texts(opened: Opened) -> Sequence[HealthCheck]:
     async def read(tx: Transaction) -> Sequence[HealthCheck]:
         return judge_texts(await bad_texts(tx))
 
-    return await look("texts", opened.worker, read)
+    return await checks.look("texts", opened.worker, read)
 
 
 def judge_texts(found: Sequence[BadText]) -> Sequence[HealthCheck]:

@@ -11,22 +11,9 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from chamberlain.app.tracing.spans import BATCH_SIZE, TENANT_ID, Attributes, Spans, ending
 from chamberlain.core.errors import OutsideFault, Rejected
 from chamberlain.core.ids import TenantId
+from chamberlain.directory import port
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.directory.port import (
-    ActOutcome,
-    Capabilities,
-    Directory,
-    GuestAct,
-    GuestOutcome,
-    Guests,
-    GuestWork,
-    MailboxOutcome,
-    MailboxWork,
-    Outcome,
-    SubjectChanges,
-    Work,
-)
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 from chamberlain.queue.models import OF_REQUESTS, Claim, Job, JobKind
 from chamberlain.queue.worker import Handler
@@ -102,15 +89,15 @@ def _set_outcome(span: Span | None, done: Sequence[str], fault: OutsideFault | N
         span.set_status(Status(StatusCode.ERROR))
 
 
-class TracedDirectory(Directory):
+class TracedDirectory(port.Directory):
     """A directory with spans around its calls."""
 
-    def __init__(self, directory: Directory, spans: Spans) -> None:
+    def __init__(self, directory: port.Directory, spans: Spans) -> None:
         self._directory = directory
         self._spans = spans
 
     @property
-    def capabilities(self) -> Capabilities:
+    def capabilities(self) -> port.Capabilities:
         """Return the capabilities of the directory."""
         return self._directory.capabilities
 
@@ -119,7 +106,7 @@ class TracedDirectory(Directory):
         with _directory_spans(self._spans, "observe groups", {each.request_id: () for each in references}):
             return await self._directory.observe(references)
 
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+    async def ensure(self, works: Sequence[port.Work]) -> Sequence[port.Outcome]:
         """Ensure groups."""
         steps: _Steps = {each.wanted.request_id: each.steps for each in works}
         with _directory_spans(self._spans, "ensure groups", steps) as spans:
@@ -133,7 +120,7 @@ class TracedDirectory(Directory):
         with _directory_spans(self._spans, "observe mailboxes", {each.request_id: () for each in references}):
             return await self._directory.observe_mailboxes(references)
 
-    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
+    async def ensure_mailboxes(self, works: Sequence[port.MailboxWork]) -> Sequence[port.MailboxOutcome]:
         """Ensure mailboxes."""
         steps: _Steps = {each.wanted.request_id: each.steps for each in works}
         with _directory_spans(self._spans, "ensure mailboxes", steps) as spans:
@@ -143,13 +130,13 @@ class TracedDirectory(Directory):
             return outcomes
 
 
-class TracedGuests(Guests):
+class TracedGuests(port.Guests):
     """A directory of guest rules with spans around its calls.
 
     Its work names groups, not requests.
     """
 
-    def __init__(self, guests: Guests, spans: Spans) -> None:
+    def __init__(self, guests: port.Guests, spans: Spans) -> None:
         self._guests = guests
         self._spans = spans
 
@@ -158,15 +145,15 @@ class TracedGuests(Guests):
         with _directory_spans(self._spans, "observe guest rules", None):
             return await self._guests.observe(references)
 
-    async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
+    async def ensure(self, works: Sequence[port.GuestWork]) -> Sequence[port.GuestOutcome]:
         """Ensure guest rules."""
         with _directory_spans(self._spans, "ensure guest rules", None):
             return await self._guests.ensure(works)
 
-    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+    async def act(self, acts: Sequence[port.GuestAct]) -> Sequence[port.ActOutcome]:
         """Perform guest actions."""
         return await self._guests.act(acts)
 
-    async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
+    async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> port.SubjectChanges:
         """List groups and sites, or their changes since a cursor."""
         return await self._guests.changes(tenant_id, extension, cursor)

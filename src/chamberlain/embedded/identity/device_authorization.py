@@ -12,20 +12,10 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from chamberlain.embedded.identity import refresh_tokens
+from chamberlain.embedded.identity import errors, refresh_tokens
 from chamberlain.embedded.identity.client_authentication import identify
 from chamberlain.embedded.identity.clients import Account, RegisteredClient
 from chamberlain.embedded.identity.database import Connection, transaction
-from chamberlain.embedded.identity.errors import (
-    AuthorizationPending,
-    DeviceDenied,
-    ExpiredToken,
-    InvalidGrant,
-    InvalidRequest,
-    OAuthError,
-    SlowDown,
-    TemporarilyUnavailable,
-)
 from chamberlain.embedded.identity.hashing import digest_of, new_secret
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.request_body import read_form
@@ -83,7 +73,7 @@ async def issue_device_code(platform: IdentityPlatform, request: Request) -> Res
         now = platform.now()
         await connection.execute(REMOVE_ENDED, tenant_id, now - _KEPT_FOR)
         if await connection.fetchval(SQL["waiting"], tenant_id, now, MOST_WAITING) >= MOST_WAITING:
-            raise TemporarilyUnavailable("Too many devices wait for a sign-in. Try again in a few minutes.")
+            raise errors.TemporarilyUnavailable("Too many devices wait for a sign-in. Try again in a few minutes.")
         device_code, user_code = await _issue(connection, client, scope, now)
     address, shown = f"{platform.base_url}/device", format_user_code(user_code)
     return JSONResponse(
@@ -105,11 +95,11 @@ async def grant_for_device_code(
     """Redeem an allowed device code once (RFC 8628, 3.4 and 3.5)."""
     client = await identify(platform, tenant_id, request, form)
     if "device_code" not in form:
-        raise InvalidRequest("Send device_code of the response of the devicecode endpoint.")
+        raise errors.InvalidRequest("Send device_code of the response of the devicecode endpoint.")
     async with transaction(platform.pool, tenant_id) as connection:
         # An error is returned, because raising it here would roll back the time of the poll.
         outcome = await _poll(connection, client, digest_of(form["device_code"]), platform.now())
-    if isinstance(outcome, OAuthError):
+    if isinstance(outcome, errors.OAuthError):
         raise outcome
     return await user_token_response(platform, client, outcome)
 
@@ -189,25 +179,25 @@ async def _issue(connection: Connection, client: RegisteredClient, scope: str, n
 
 async def _poll(
     connection: Connection, client: RegisteredClient, digest: bytes, now: datetime
-) -> UserGrant | OAuthError:
+) -> UserGrant | errors.OAuthError:
     row = await connection.fetchrow(SQL["use_device_code"], client.tenant_id, digest, client.id, now)
     if row is not None:
         family_id = refresh_tokens.new_family_id()
         return await refresh_tokens.redeem(connection, client, row, family_id=family_id, now=now)
     row = await connection.fetchrow(SQL["read_device_code"], client.tenant_id, digest, client.id)
     if row is None or row["state"] == "used":
-        return InvalidGrant("The device_code is unknown, was used before, or is of another application.")
+        return errors.InvalidGrant("The device_code is unknown, was used before, or is of another application.")
     if row["ends_at"] <= now:
-        return ExpiredToken("The code expired before the sign-in. Request a new code.")
+        return errors.ExpiredToken("The code expired before the sign-in. Request a new code.")
     if row["state"] == "denied":
-        return DeviceDenied("The user denied the sign-in.")
+        return errors.DeviceDenied("The user denied the sign-in.")
     interval, polled_at = timedelta(seconds=row["interval_seconds"]), row["polled_at"]
     too_fast = polled_at is not None and now < polled_at + interval - _TOLERANCE
     seconds = row["interval_seconds"] + (_SLOWER_BY_SECONDS if too_fast else 0)
     await connection.execute(SQL["polled"], client.tenant_id, digest, now, min(seconds, _SLOWEST_SECONDS))
     if too_fast:
-        return SlowDown(f"Poll every {seconds} seconds, not more often.")
-    return AuthorizationPending("The user has not signed in yet. Try again after the interval.")
+        return errors.SlowDown(f"Poll every {seconds} seconds, not more often.")
+    return errors.AuthorizationPending("The user has not signed in yet. Try again after the interval.")
 
 
 async def _decide(

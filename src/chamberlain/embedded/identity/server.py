@@ -7,18 +7,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from chamberlain.embedded.identity import errors
 from chamberlain.embedded.identity.authorization_endpoint import post_authorize, show_authorize, submit_sign_in
 from chamberlain.embedded.identity.device_authorization import issue_device_code
 from chamberlain.embedded.identity.device_pages import show_device, submit_device
 from chamberlain.embedded.identity.discovery import show_discovery, show_keys
-from chamberlain.embedded.identity.errors import (
-    IdentityUnreachable,
-    InvalidClient,
-    OAuthError,
-    PageError,
-    TemporarilyUnavailable,
-    TooManyAttempts,
-)
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.local_tokens import issue_local_token
 from chamberlain.embedded.identity.rendering import FOLDER, render
@@ -75,10 +68,12 @@ def _handler(platform: IdentityPlatform, endpoint: Endpoint) -> Handler:
     async def handle(request: Request) -> Response:
         try:
             return await endpoint(platform, request)
-        except OAuthError as error:
+        except errors.OAuthError as error:
             return _error_response(error)
-        except IdentityUnreachable:
-            return _error_response(TemporarilyUnavailable("The database is unreachable. Send the request again."))
+        except errors.IdentityUnreachable:
+            return _error_response(
+                errors.TemporarilyUnavailable("The database is unreachable. Send the request again.")
+            )
 
     return handle
 
@@ -92,12 +87,12 @@ def _no_store(handler: Handler) -> Handler:
     return handle
 
 
-def _error_response(error: OAuthError) -> Response:
+def _error_response(error: errors.OAuthError) -> Response:
     body = {"error": error.error, "error_description": error.description}
     headers: dict[str, str] = {}
-    if isinstance(error, InvalidClient) and error.by_header:
+    if isinstance(error, errors.InvalidClient) and error.by_header:
         headers["WWW-Authenticate"] = 'Basic realm="identity"'
-    if isinstance(error, TemporarilyUnavailable):
+    if isinstance(error, errors.TemporarilyUnavailable):
         headers["Retry-After"] = "1"
     return JSONResponse(body, status_code=error.status, headers=headers)
 
@@ -106,22 +101,22 @@ def _page_handler(platform: IdentityPlatform, show: Page) -> Handler:
     async def handle(request: Request) -> Response:
         try:
             return await show(await Browser.from_request(platform, request))
-        except PageError as error:
+        except errors.PageError as error:
             return _error_page(platform, error.status, error.title, error.text, address=error.address)
-        except TooManyAttempts as error:
+        except errors.TooManyAttempts as error:
             return _throttled_page(platform, error)
-        except OAuthError as error:
-            is_temporary = isinstance(error, TemporarilyUnavailable)
-            title = "Temporarily unavailable" if is_temporary else PageError.title
+        except errors.OAuthError as error:
+            is_temporary = isinstance(error, errors.TemporarilyUnavailable)
+            title = "Temporarily unavailable" if is_temporary else errors.PageError.title
             return _error_page(platform, error.status, title, error.description)
-        except IdentityUnreachable:
+        except errors.IdentityUnreachable:
             text = "The database is unreachable. Reload the page in a moment."
             return _error_page(platform, 503, "Temporarily unavailable", text)
 
     return handle
 
 
-def _throttled_page(platform: IdentityPlatform, error: TooManyAttempts) -> Response:
+def _throttled_page(platform: IdentityPlatform, error: errors.TooManyAttempts) -> Response:
     seconds = max(1, ceil((error.until - platform.now()).total_seconds()))
     minutes = ceil(seconds / 60)
     text = f"This attempt was not checked. Try again in {minutes} {'minute' if minutes == 1 else 'minutes'}."

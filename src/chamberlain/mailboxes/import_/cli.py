@@ -7,15 +7,8 @@ from pathlib import Path
 from chamberlain.cli.arguments import is_id
 from chamberlain.cli.calls import Area, Call
 from chamberlain.cli.errors import ExitCode, Misused, ended
+from chamberlain.mailboxes.import_ import columns
 from chamberlain.mailboxes.import_.checkpoint import Journal, JournalUnusable
-from chamberlain.mailboxes.import_.columns import (
-    MOST_BYTES,
-    FileFault,
-    MailboxRow,
-    read_rows,
-    read_table,
-    with_templates,
-)
 from chamberlain.mailboxes.import_.dry_run import rehearse
 from chamberlain.mailboxes.import_.results import ImportOptions, RowResult
 from chamberlain.mailboxes.import_.sender import Dispatch, KeyedRow, RowSender, connected, place_of, row_key
@@ -93,19 +86,21 @@ def _require_three_files(options: ImportOptions) -> None:
         raise Misused("The file, its --journal and its --report are three files: name another one.")
 
 
-def _read(path: Path) -> Sequence[MailboxRow]:
+def _read(path: Path) -> Sequence[columns.MailboxRow]:
     try:
         with path.open("rb") as file:
             # One byte more than may be read tells that there are too many.
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(columns.MOST_BYTES + 1)
     except OSError as error:
         raise Misused(f"{path} cannot be read ({error.strerror}).") from error
-    rows, faults = read_rows(read_table(data))
+    rows, faults = columns.read_rows(columns.read_table(data))
     _require_none(path, faults)
     return rows
 
 
-def _with_templates(call: Call, options: ImportOptions, rows: Sequence[MailboxRow]) -> Sequence[MailboxRow]:
+def _with_templates(
+    call: Call, options: ImportOptions, rows: Sequence[columns.MailboxRow]
+) -> Sequence[columns.MailboxRow]:
     named = any(row.template is not None for row in rows) or (options.template and not is_id(options.template))
     templates: dict[str, list[str]] = {}
     if named:
@@ -120,12 +115,12 @@ def _with_templates(call: Call, options: ImportOptions, rows: Sequence[MailboxRo
                 f"--template {default} is no name of exactly one template. `chamberlain template list` shows them."
             )
         (default,) = ids
-    found, faults = with_templates(rows, templates, default)
+    found, faults = columns.with_templates(rows, templates, default)
     _require_none(options.file, faults)
     return found
 
 
-def _require_none(path: Path, faults: Sequence[FileFault]) -> None:
+def _require_none(path: Path, faults: Sequence[columns.FileFault]) -> None:
     if not faults:
         return
     more = [f"There are {len(faults) - _MOST_TOLD} faults more."] if len(faults) > _MOST_TOLD else []
@@ -133,6 +128,6 @@ def _require_none(path: Path, faults: Sequence[FileFault]) -> None:
     raise ended(ExitCode.FAILED, *told, *more, "Nothing was sent.")
 
 
-def _keyed(call: Call, rows: Sequence[MailboxRow]) -> Sequence[KeyedRow]:
+def _keyed(call: Call, rows: Sequence[columns.MailboxRow]) -> Sequence[KeyedRow]:
     place = place_of(call.server, call.token(Area.MAIL))
     return [KeyedRow(row, row_key(place, row.body)) for row in rows]

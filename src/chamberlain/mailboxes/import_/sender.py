@@ -18,24 +18,10 @@ import msgspec
 from chamberlain.cli.calls import Area, Call, is_loopback
 from chamberlain.mailboxes.import_.columns import MailboxRow, column_of
 from chamberlain.mailboxes.import_.results import Outcome, RowResult
+from chamberlain_client import errors
 from chamberlain_client.asynchronous.mailboxes import AsyncMailboxes
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.calls import build_get
-from chamberlain_client.errors import (
-    AnswerNotUnderstood,
-    BodyTooLarge,
-    ChamberlainError,
-    Conflict,
-    Forbidden,
-    LimitReached,
-    Malformed,
-    NotFound,
-    NotPossible,
-    Refused,
-    ServiceFault,
-    Unavailable,
-    Unreachable,
-)
 from chamberlain_client.models import ProvisioningState, RehearsedMailbox
 from chamberlain_client.operations import READ_MAILBOX, Server
 from chamberlain_client.timing import AsyncClock, Retries
@@ -279,7 +265,7 @@ class RowSender:
         row = keyed.row
         try:
             accepted = await AsyncMailboxes(self.transport).create(row.body, idempotency_key=keyed.key)
-        except ChamberlainError as error:
+        except errors.ChamberlainError as error:
             answer = busy(error) or await self._refused(row, error)
         else:
             answer = RowResult(
@@ -301,7 +287,7 @@ class RowSender:
         """Run a row as a dry run."""
         try:
             plan = await AsyncMailboxes(self.transport).create(row.body, dry_run=True)
-        except ChamberlainError as error:
+        except errors.ChamberlainError as error:
             answer = busy(error) or await self._refused(row, error)
             return Rehearsed(row, None, answer) if isinstance(answer, RowResult) else answer
         return Rehearsed(row, plan, None)
@@ -310,9 +296,9 @@ class RowSender:
         """Read the state of an accepted row; Later until it is finished."""
         try:
             mailbox = await AsyncMailboxes(self.transport).get(str(result.mailbox_id))
-        except NotFound as error:
+        except errors.NotFound as error:
             return replace(result, outcome=Outcome.FAILED, code=error.code, detail="It is not there any more.")
-        except ChamberlainError as error:
+        except errors.ChamberlainError as error:
             return busy_or_raise(error)
         if mailbox.provisioning_state == ProvisioningState.ACTIVE:
             return replace(result, outcome=Outcome.ACTIVE, detail=None)
@@ -322,15 +308,21 @@ class RowSender:
         detail = mailbox.provisioning_state if mailbox.error is None else mailbox.error.detail
         return replace(result, outcome=Outcome.FAILED, code=code, detail=str(detail))
 
-    async def _refused(self, row: MailboxRow, error: ChamberlainError) -> RowResult | Later | Busy:
+    async def _refused(self, row: MailboxRow, error: errors.ChamberlainError) -> RowResult | Later | Busy:
         match error:
-            case Conflict(code="idempotencyKeyInProgress"):
+            case errors.Conflict(code="idempotencyKeyInProgress"):
                 return Later(error.retry_after or 1.0)
-            case Conflict(code="nameTaken" | "addressTaken"):
+            case errors.Conflict(code="nameTaken" | "addressTaken"):
                 return await self._taken(row, error)
-            case Malformed() | NotPossible() | Conflict() | BodyTooLarge() | ServiceFault():
+            case (
+                errors.Malformed()
+                | errors.NotPossible()
+                | errors.Conflict()
+                | errors.BodyTooLarge()
+                | errors.ServiceFault()
+            ):
                 return RowResult(row.line, row.name, Outcome.REFUSED, code=error.code, detail=_told(row, error))
-            case Forbidden(code="templateNotAllowed"):
+            case errors.Forbidden(code="templateNotAllowed"):
                 return RowResult(row.line, row.name, Outcome.REFUSED, code=error.code, detail=error.detail)
             case _:
                 raise error
@@ -338,14 +330,14 @@ class RowSender:
     async def _unless_over(self, accepted: RowResult) -> RowResult | Later | Busy:
         try:
             mailbox = await AsyncMailboxes(self.transport).get(str(accepted.mailbox_id))
-        except ChamberlainError as error:
+        except errors.ChamberlainError as error:
             return busy_or_raise(error)
         if mailbox.provisioning_state not in _OVER:
             return accepted
         detail = f"It was asked for as in the row within the last seven days, and is {mailbox.provisioning_state}."
         return replace(accepted, outcome=Outcome.FAILED, detail=f"{detail} Change the row to ask again.")
 
-    async def _taken(self, row: MailboxRow, error: Refused) -> RowResult | Later | Busy:
+    async def _taken(self, row: MailboxRow, error: errors.Refused) -> RowResult | Later | Busy:
         """Check whether an earlier run has requested this very mailbox.
 
         Its checkpoint file and idempotency keys may be gone.
@@ -355,10 +347,10 @@ class RowSender:
             return taken
         try:
             record = await self._record(error.conflicting_id)
-        except NotFound:
+        except errors.NotFound:
             # The name belongs to another object, or to a mailbox that is gone.
             return replace(taken, mailbox_id=error.conflicting_id)
-        except ChamberlainError as trouble:
+        except errors.ChamberlainError as trouble:
             return busy_or_raise(trouble)
         if not is_as_asked(record, row.body):
             return replace(taken, mailbox_id=error.conflicting_id)
@@ -382,25 +374,25 @@ class RowSender:
         return msgspec.json.decode(answer.content, type=dict[str, object])
 
 
-def busy(error: ChamberlainError) -> Busy | None:
+def busy(error: errors.ChamberlainError) -> Busy | None:
     """Return the backoff of a temporary error; None for a permanent one."""
     match error:
-        case LimitReached() | Unavailable():
+        case errors.LimitReached() | errors.Unavailable():
             return Busy(error.retry_after or 1.0, error)
-        case Unreachable() | AnswerNotUnderstood(status=502 | 504):
+        case errors.Unreachable() | errors.AnswerNotUnderstood(status=502 | 504):
             return Busy(None, error)
         case _:
             return None
 
 
-def busy_or_raise(error: ChamberlainError) -> Busy:
+def busy_or_raise(error: errors.ChamberlainError) -> Busy:
     """The same where nothing else is expected."""
     if (found := busy(error)) is None:
         raise error
     return found
 
 
-def _told(row: MailboxRow, error: Refused) -> str:
+def _told(row: MailboxRow, error: errors.Refused) -> str:
     """Every fault with its column."""
     if not error.faults:
         return error.detail

@@ -12,21 +12,10 @@ from uuid import uuid5
 import msgspec
 
 from chamberlain.embedded.directory.database import Connection
+from chamberlain.embedded.directory.graph import paging
 from chamberlain.embedded.directory.graph.calls import Call, NotThere, Row, Shape, written_time
 from chamberlain.embedded.directory.graph.filters import GROUP_VOCABULARY, GROUPS, Equals, Path
 from chamberlain.embedded.directory.graph.options import Options, SortKey, check_select, context_of, read_options
-from chamberlain.embedded.directory.graph.paging import (
-    Listing,
-    Page,
-    Query,
-    count_entries,
-    fetch_page,
-    page_of,
-    read_place,
-    read_query,
-    require_eventual,
-    shape_of_page,
-)
 from chamberlain.embedded.directory.graph.users import default_shape
 from chamberlain.embedded.directory.groups import GroupQuery
 from chamberlain.queries import load_queries
@@ -51,7 +40,7 @@ _ONE_GROUP = f"SELECT {_COLUMNS} FROM {_SOURCE} AND g.id = $2"  # noqa: S608 - f
 
 _read_extensions = msgspec.json.Decoder(dict[str, dict[str, str]]).decode
 
-GROUP_LISTING = Listing(
+GROUP_LISTING = paging.Listing(
     kind="Group",
     columns=_COLUMNS,
     source=_SOURCE,
@@ -74,14 +63,9 @@ async def list_groups(call: Call) -> Shape:
     """
     options = read_options(call.query_string, known=_LIST_OPTIONS)
     check_select(options, _PROPERTIES, "group")
-    page = await _page(call, read_query(call, GROUP_LISTING, options))
+    page = await _page(call, paging.read_query(call, GROUP_LISTING, options))
     context = context_of(call.root, "groups", options)
-    return shape_of_page(call, page, context, lambda row: _selected(_shape(row), options))
-
-
-async def count_groups(call: Call) -> int:
-    """Count the groups that match the filter."""
-    return await count_entries(call, GROUP_LISTING)
+    return paging.shape_of_page(call, page, context, lambda row: _selected(_shape(row), options))
 
 
 async def get_group(call: Call) -> Shape:
@@ -94,15 +78,15 @@ async def get_group(call: Call) -> Shape:
     return {"@odata.context": context, **_selected(_shape(row), options)}
 
 
-async def _page(call: Call, query: Query) -> Page:
+async def _page(call: Call, query: paging.Query) -> paging.Page:
     is_plain = query.order is None and call.visible_until is None and not query.counts(call)
     match query.filter:
         case Equals(Path(str(extension), member), (str(value),)) if is_plain:
             after = None if query.after is None else query.after.id
             wanted = GroupQuery(call.tenant_id, extension, member, value, after, query.options.top + 1)
-            return page_of(call, query, await call.find_groups(wanted))
+            return paging.page_of(call, query, await call.find_groups(wanted))
         case _:
-            return await fetch_page(call, GROUP_LISTING, query)
+            return await paging.fetch_page(call, GROUP_LISTING, query)
 
 
 def _shape(row: Row) -> Shape:
@@ -225,7 +209,7 @@ _MEMBER_OPTIONS = frozenset({"$select", "$count", "$top", "$skiptoken"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Relation:
+class Relation:
     """The statements for the owners, or for the members, of a group."""
 
     page: str
@@ -241,45 +225,27 @@ LEFT JOIN directory.groups g ON g.tenant_id = $1 AND g.id = m.member_id
 WHERE m.tenant_id = $1 AND m.group_id = $2 AND ($3::uuid IS NULL OR m.member_id > $3)
 """
 _COUNT = "SELECT count(*) FROM directory.memberships m WHERE m.tenant_id = $1 AND m.group_id = $2"
-_OWNERS = _Relation(f"{_RELATED} AND m.is_owner ORDER BY m.member_id LIMIT $4", f"{_COUNT} AND m.is_owner")
-_MEMBERS = _Relation(f"{_RELATED} AND m.is_member ORDER BY m.member_id LIMIT $4", f"{_COUNT} AND m.is_member")
+OWNERS = Relation(f"{_RELATED} AND m.is_owner ORDER BY m.member_id LIMIT $4", f"{_COUNT} AND m.is_owner")
+MEMBERS = Relation(f"{_RELATED} AND m.is_member ORDER BY m.member_id LIMIT $4", f"{_COUNT} AND m.is_member")
 
 
-async def list_owners(call: Call) -> Shape:
-    """List the owners of the group."""
-    return await _list_related(call, _OWNERS)
-
-
-async def list_members(call: Call) -> Shape:
-    """List the direct members of the group."""
-    return await _list_related(call, _MEMBERS)
-
-
-async def count_owners(call: Call) -> int:
-    """Count the owners of the group."""
-    return await _count_related(call, _OWNERS)
-
-
-async def count_members(call: Call) -> int:
-    """Count the direct members of the group."""
-    return await _count_related(call, _MEMBERS)
-
-
-async def _list_related(call: Call, relation: _Relation) -> Shape:
+async def list_related(call: Call, relation: Relation) -> Shape:
+    """List the owners or the direct members of the group."""
     options = read_options(call.query_string, known=_MEMBER_OPTIONS)
-    query = Query(options, filter=None, order=None, after=read_place(call, options))
+    query = paging.Query(options, filter=None, order=None, after=paging.read_place(call, options))
     after = None if query.after is None else query.after.id
     async with _group(call) as connection:
         rows = await connection.fetch(relation.page, call.tenant_id, call.id, after, options.top + 1)
         count = await connection.fetchval(relation.count, call.tenant_id, call.id) if query.counts(call) else None
-    page = page_of(call, query, rows, count)
+    page = paging.page_of(call, query, rows, count)
     context = f"{call.root}/$metadata#directoryObjects"
-    return shape_of_page(call, page, context, lambda row: _selected_members(_member_shape(row), options.select))
+    return paging.shape_of_page(call, page, context, lambda row: _selected_members(_member_shape(row), options.select))
 
 
-async def _count_related(call: Call, relation: _Relation) -> int:
+async def count_related(call: Call, relation: Relation) -> int:
+    """Count the owners or the direct members of the group."""
     read_options(call.query_string)
-    require_eventual(call)
+    paging.require_eventual(call)
     async with _group(call) as connection:
         count: int = await connection.fetchval(relation.count, call.tenant_id, call.id)
     return count

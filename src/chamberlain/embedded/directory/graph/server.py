@@ -4,6 +4,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from math import ceil
 from uuid import UUID
 
@@ -13,29 +14,12 @@ from starlette.types import Receive, Scope, Send
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import BadQuery, Forbidden, Throttled, Unauthorized, Unreachable
 from chamberlain.embedded.directory.faults import Injection
+from chamberlain.embedded.directory.graph import groups, users
 from chamberlain.embedded.directory.graph.calls import Answer, Call, MethodNotAllowed, NotThere, written_time
-from chamberlain.embedded.directory.graph.groups import (
-    count_groups,
-    count_members,
-    count_owners,
-    get_group,
-    get_team,
-    list_channels,
-    list_groups,
-    list_members,
-    list_owners,
-    list_settings,
-)
+from chamberlain.embedded.directory.graph.paging import count_entries
 from chamberlain.embedded.directory.graph.places import get_place, list_rooms
 from chamberlain.embedded.directory.graph.schema_extensions import list_schema_extensions
 from chamberlain.embedded.directory.graph.sites import get_root_site, get_site
-from chamberlain.embedded.directory.graph.users import (
-    count_users,
-    get_mailbox_settings,
-    get_user,
-    list_licenses,
-    list_users,
-)
 from chamberlain.embedded.directory.groups import FindGroups
 
 Fault = Unauthorized | Forbidden | BadQuery | NotThere | MethodNotAllowed | Unreachable | Throttled
@@ -138,33 +122,34 @@ _ID = r"([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})"
 _ID_OR_ADDRESS = r"([^/\x00]{1,320})"
 # The first part of the namespace is optional; the vendor's programs omit it.
 _ROOM = r"(?:microsoft\.)?graph\.room"
-_ROUTES = (
-    _Route(re.compile(r"/v1\.0/groups"), list_groups, _READ_GROUPS),
-    _Route(re.compile(r"/v1\.0/groups/\$count"), count_groups, _READ_GROUPS),
-    _Route(re.compile(rf"/v1\.0/groups/{_ID}"), get_group, _READ_GROUPS),
-    _Route(re.compile(rf"/v1\.0/groups/{_ID}/owners"), list_owners, _READ_GROUPS),
-    _Route(re.compile(rf"/v1\.0/groups/{_ID}/owners/\$count"), count_owners, _READ_GROUPS),
-    _Route(re.compile(rf"/v1\.0/groups/{_ID}/members"), list_members, _READ_GROUPS),
-    _Route(re.compile(rf"/v1\.0/groups/{_ID}/members/\$count"), count_members, _READ_GROUPS),
-    _Route(re.compile(rf"/v1\.0/groups/{_ID}/settings"), list_settings, _READ_GROUPS),
-    _Route(re.compile(rf"/v1\.0/groups/{_ID}/sites/root"), get_root_site, _READ_SITES),
-    _Route(re.compile(rf"/v1\.0/groups/{_ID}/team"), get_team, _READ_GROUPS),
-    _Route(re.compile(rf"/v1\.0/groups/{_ID}/team/channels"), list_channels, _READ_GROUPS),
-    _Route(re.compile(rf"/v1\.0/teams/{_ID}"), get_team, _READ_GROUPS),
-    _Route(re.compile(rf"/v1\.0/teams/{_ID}/channels"), list_channels, _READ_GROUPS),
-    _Route(re.compile(r"/v1\.0/me"), get_user, None),
-    _Route(re.compile(r"/v1\.0/me/licenseDetails"), list_licenses, None),
-    _Route(re.compile(r"/v1\.0/me/mailboxSettings"), get_mailbox_settings, None),
-    _Route(re.compile(r"/v1\.0/users"), list_users, _READ_USERS),
-    _Route(re.compile(r"/v1\.0/users/\$count"), count_users, _READ_USERS),
-    _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}"), get_user, _READ_USERS),
-    _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}/licenseDetails"), list_licenses, _READ_USERS),
-    _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}/mailboxSettings"), get_mailbox_settings, _READ_SETTINGS),
-    _Route(re.compile(rf"/v1\.0/places/{_ROOM}"), list_rooms, _READ_PLACES),
-    _Route(re.compile(rf"/v1\.0/places/{_ID_OR_ADDRESS}(?:/{_ROOM})?"), get_place, _READ_PLACES),
-    _Route(re.compile(rf"/v1\.0/sites/{_ID_OR_ADDRESS}"), get_site, _READ_SITES),
-    _Route(re.compile(r"/v1\.0/schemaExtensions"), list_schema_extensions, _READ_GROUPS),
+_PATHS: tuple[tuple[str, Handler, frozenset[str] | None], ...] = (
+    ("groups", groups.list_groups, _READ_GROUPS),
+    (r"groups/\$count", partial(count_entries, listing=groups.GROUP_LISTING), _READ_GROUPS),
+    (rf"groups/{_ID}", groups.get_group, _READ_GROUPS),
+    (rf"groups/{_ID}/owners", partial(groups.list_related, relation=groups.OWNERS), _READ_GROUPS),
+    (rf"groups/{_ID}/owners/\$count", partial(groups.count_related, relation=groups.OWNERS), _READ_GROUPS),
+    (rf"groups/{_ID}/members", partial(groups.list_related, relation=groups.MEMBERS), _READ_GROUPS),
+    (rf"groups/{_ID}/members/\$count", partial(groups.count_related, relation=groups.MEMBERS), _READ_GROUPS),
+    (rf"groups/{_ID}/settings", groups.list_settings, _READ_GROUPS),
+    (rf"groups/{_ID}/sites/root", get_root_site, _READ_SITES),
+    (rf"groups/{_ID}/team", groups.get_team, _READ_GROUPS),
+    (rf"groups/{_ID}/team/channels", groups.list_channels, _READ_GROUPS),
+    (rf"teams/{_ID}", groups.get_team, _READ_GROUPS),
+    (rf"teams/{_ID}/channels", groups.list_channels, _READ_GROUPS),
+    ("me", users.get_user, None),
+    ("me/licenseDetails", users.list_licenses, None),
+    ("me/mailboxSettings", users.get_mailbox_settings, None),
+    ("users", users.list_users, _READ_USERS),
+    (r"users/\$count", partial(count_entries, listing=users.USER_LISTING), _READ_USERS),
+    (rf"users/{_ID_OR_ADDRESS}", users.get_user, _READ_USERS),
+    (rf"users/{_ID_OR_ADDRESS}/licenseDetails", users.list_licenses, _READ_USERS),
+    (rf"users/{_ID_OR_ADDRESS}/mailboxSettings", users.get_mailbox_settings, _READ_SETTINGS),
+    (rf"places/{_ROOM}", list_rooms, _READ_PLACES),
+    (rf"places/{_ID_OR_ADDRESS}(?:/{_ROOM})?", get_place, _READ_PLACES),
+    (rf"sites/{_ID_OR_ADDRESS}", get_site, _READ_SITES),
+    ("schemaExtensions", list_schema_extensions, _READ_GROUPS),
 )
+_ROUTES = tuple(_Route(re.compile(rf"/v1\.0/{path}"), handler, sufficient) for path, handler, sufficient in _PATHS)
 
 _ALLOW = (b"allow", ALLOWED)
 _JSON = (b"content-type", b"application/json;odata.metadata=minimal;charset=utf-8")

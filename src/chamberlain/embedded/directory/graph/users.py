@@ -13,7 +13,7 @@ from chamberlain.embedded.directory.database import Connection
 from chamberlain.embedded.directory.graph.calls import Call, Row, Shape, written_time
 from chamberlain.embedded.directory.graph.filters import USERS, Vocabulary
 from chamberlain.embedded.directory.graph.options import Options, SortKey, check_select, context_of, read_options
-from chamberlain.embedded.directory.graph.paging import Listing, count_entries, fetch_page, read_query, shape_of_page
+from chamberlain.embedded.directory.graph.paging import Listing, fetch_page, read_query, shape_of_page
 from chamberlain.embedded.directory.mailboxes import Contact, Place
 from chamberlain.queries import load_queries
 
@@ -68,11 +68,6 @@ async def list_users(call: Call) -> Shape:
     page = await fetch_page(call, USER_LISTING, read_query(call, USER_LISTING, options))
     context = context_of(call.root, "users", options)
     return shape_of_page(call, page, context, lambda row: _selected(_shape(row), options))
-
-
-async def count_users(call: Call) -> int:
-    """Count the users that match the filter."""
-    return await count_entries(call, USER_LISTING)
 
 
 async def get_user(call: Call) -> Shape:
