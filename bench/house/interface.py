@@ -268,7 +268,7 @@ def dotted_names_of(root: Path) -> Iterator[str]:
             value = constant(node)
             if isinstance(value, str) and 1 <= value.count(".") <= 2 and len(value) < 40:
                 parts = value.split(".")
-                is_name = parts[0] != "chamberlain" and parts[-1] != "html"
+                is_name = parts[0] != "chamberlain" and parts[-1] not in {"html", "sql"}
                 if is_name and all(part.isalpha() and part[0].islower() for part in parts):
                     yield value
 

@@ -1,12 +1,12 @@
-"""Change ten error codes of the wire, one at a time, and run the tests of the module that raises each.
+"""Change ten error codes of the wire, one at a time, and run the tests of the noun that raises each.
 
     python3 -m bench.house.mutated_codes [CHECKOUT]
 
-CHECKOUT has its own .venv. The script clones its last commit into a temporary folder. There it renames one code in one
-module, and gives the new code the title and status of the old one. A test catches the change only if it asserts the
-code that the module raises. At most three test files with the code run: first those that import the module, then those
-of its folder. The tests of the documentation, of the client and of whole services do not run. The exit code is 0 only
-if a test fails for each code.
+CHECKOUT has its own .venv. The script clones its last commit into a temporary folder. There it renames one code in the
+modules of one folder, and gives the new code the title and status of the old one. A test catches the change only if it
+asserts the code that the folder raises. At most three test files with the code run: first those that import a changed
+module, then those of the folder. The tests of the documentation, of the client and of whole services do not run. The
+exit code is 0 only if a test fails for each code.
 """
 
 import argparse
@@ -19,18 +19,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-# Each code, with the module that raises it.
+# Each code, with the folder that raises it.
 CODES: Mapping[str, str] = {
-    "notJson": "core/json.py",
-    "missingProperty": "core/validation.py",
-    "idempotencyKeyReused": "core/errors.py",
-    "databaseUnavailable": "core/errors.py",
-    "insufficientScope": "auth/permissions.py",
-    "etagStale": "auth/models.py",
-    "quotaExceeded": "tenants/models.py",
-    "templateOfOtherKind": "templates/models.py",
-    "addressTaken": "mailboxes/names.py",
-    "selfApproval": "guests/findings/rules.py",
+    "notJson": "core",
+    "missingProperty": "core",
+    "idempotencyKeyReused": "core",
+    "databaseUnavailable": "core",
+    "insufficientScope": "auth",
+    "etagStale": "auth",
+    "quotaExceeded": "tenants",
+    "templateOfOtherKind": "templates",
+    "addressTaken": "mailboxes",
+    "selfApproval": "guests/findings",
 }
 SERVICE = "src/chamberlain"
 TITLES = "http/problems.py"
@@ -49,15 +49,15 @@ def main() -> int:
     python = sys.executable if checkout is None else str(checkout.absolute() / ".venv/bin/python")
     missed = 0
     with clone_of(checkout or Path.cwd()) as copy:
-        tests = {code: tests_of(copy, code, module) for code, module in CODES.items()}
+        tests = {code: tests_of(copy, code, folder) for code, folder in CODES.items()}
         if failed := failed_test(copy, python, sorted({file for files in tests.values() for file in files})):
             raise SystemExit(f"{failed} fails without a change.")
-        for code, module in CODES.items():
-            with renamed(copy, code, module):
+        for code, folder in CODES.items():
+            with renamed(copy, code, folder):
                 failed = failed_test(copy, python, tests[code])
             missed += not failed
             outcome = f"caught by {failed}" if failed else f"NOT caught by {', '.join(tests[code]) or 'any test'}"
-            print(f"{code:22} {module:25} {outcome}", flush=True)
+            print(f"{code:22} {folder:15} {outcome}", flush=True)
     print(f"{len(CODES) - missed} of {len(CODES)} changed codes are caught.")
     return int(missed > 0)
 
@@ -70,25 +70,33 @@ def clone_of(checkout: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def tests_of(root: Path, code: str, module: str) -> Sequence[str]:
-    """List the test files with this code, those that import the module first."""
-    tests, folder = root / "tests", Path(module).parent
-    imported = "chamberlain." + module.removesuffix(".py").replace("/", ".")
+def modules_with(root: Path, code: str, folder: str) -> Sequence[Path]:
+    """List the modules of a folder that contain a code."""
+    found = [path for path in sorted((root / SERVICE / folder).glob("*.py")) if f'"{code}"' in path.read_text()]
+    assert found, f"{folder} does not raise {code}."
+    return found
+
+
+def tests_of(root: Path, code: str, folder: str) -> Sequence[str]:
+    """List the test files with this code, those that import a changed module first."""
+    package = f"chamberlain.{folder.replace('/', '.')}"
+    imports = [f"from {package}.{module.stem} import" for module in modules_with(root, code, folder)]
     ranked = []
-    for path in tests.rglob("test_*.py"):
-        file, text = path.relative_to(tests), path.read_text()
+    for path in (root / "tests").rglob("test_*.py"):
+        file, text = path.relative_to(root / "tests"), path.read_text()
         if f'"{code}"' in text and file.parts[0] not in EXCLUDED:
-            ranked.append((f"from {imported} import" not in text, file.parent != folder, f"tests/{file.as_posix()}"))
+            imports_none = not any(each in text for each in imports)
+            ranked.append((imports_none, file.parent != Path(folder), f"tests/{file.as_posix()}"))
     return [file for *_, file in sorted(ranked)[:MOST_FILES]]
 
 
 @contextmanager
-def renamed(root: Path, code: str, module: str) -> Iterator[None]:
-    """Rename a code in one module, and restore the sources afterwards."""
-    raising, titles = root / SERVICE / module, root / SERVICE / TITLES
-    originals = {path: path.read_text() for path in (raising, titles)}
-    assert f'"{code}"' in originals[raising], f"{module} does not raise {code}."
-    raising.write_text(originals[raising].replace(f'"{code}"', f'"{code}Changed"'))
+def renamed(root: Path, code: str, folder: str) -> Iterator[None]:
+    """Rename a code in the modules of a folder, and restore the sources afterwards."""
+    modules, titles = modules_with(root, code, folder), root / SERVICE / TITLES
+    originals = {path: path.read_text() for path in (*modules, titles)}
+    for module in modules:
+        module.write_text(originals[module].replace(f'"{code}"', f'"{code}Changed"'))
     titles.write_text(re.sub(rf'"{code}": (".*?")', rf'"{code}": \1, "{code}Changed": \1', originals[titles]))
     try:
         yield
