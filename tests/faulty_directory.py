@@ -7,7 +7,16 @@ from chamberlain.core.errors import OutsideFault, TryAgain
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
-from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, People, Work
+from chamberlain.directory.port import (
+    Capabilities,
+    Directory,
+    GroupOutcome,
+    GroupWork,
+    MailboxOutcome,
+    MailboxWork,
+    Outcome,
+    People,
+)
 
 
 @dataclass
@@ -37,7 +46,7 @@ class FaultyDirectory(Directory):
     # Report a database of its own.
     has_own_database: bool = False
     observed: list[GroupReference | MailboxReference] = field(default_factory=list)
-    ensured: list[Work] = field(default_factory=list)
+    ensured: list[GroupWork] = field(default_factory=list)
     ensured_mailboxes: list[MailboxWork] = field(default_factory=list)
 
     @property
@@ -49,7 +58,7 @@ class FaultyDirectory(Directory):
         self.observed.extend(references)
         return await self.directory.observe(references)
 
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+    async def ensure(self, works: Sequence[GroupWork]) -> Sequence[GroupOutcome]:
         if self.error is not None:
             raise self.error
         self.ensured.extend(works)
@@ -68,9 +77,7 @@ class FaultyDirectory(Directory):
             raise self.error
         self.ensured_mailboxes.extend(works)
         if self.acknowledges_only:
-            return [MailboxOutcome(None, work.steps, None) for work in works]
+            return [Outcome(None, work.steps, None) for work in works]
         well = [work for work in works if work.wanted.display_name not in self.faults]
         outcomes = dict(zip([id(work) for work in well], await self.directory.ensure_mailboxes(well), strict=True))
-        return [
-            outcomes.get(id(work)) or MailboxOutcome(None, (), self.faults[work.wanted.display_name]) for work in works
-        ]
+        return [outcomes.get(id(work)) or Outcome(None, (), self.faults[work.wanted.display_name]) for work in works]

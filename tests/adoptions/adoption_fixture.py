@@ -112,8 +112,8 @@ class AdoptionFixture:
     async def mailbox_before(self, work: MailboxWork) -> ObservedMailbox:
         """Create a mailbox outside of the service."""
         [outcome] = await self.estate.directory.ensure_mailboxes([elsewhere(work)])
-        assert outcome.mailbox is not None, outcome.fault
-        return outcome.mailbox
+        assert outcome.observed is not None, outcome.fault
+        return outcome.observed
 
     async def shown(self) -> dict[UUID, ObservedMailbox]:
         """All mailboxes of the directory with the marks that are ours."""
@@ -168,8 +168,8 @@ async def make_group(
         marks={"requestId": str(request_id)},
     )
     [outcome] = await estate.directory.ensure([Work(wanted, plan_group(wanted, people_checked=True))])
-    assert outcome.group is not None, outcome.fault
-    return outcome.group.id
+    assert outcome.observed is not None, outcome.fault
+    return outcome.observed.id
 
 
 def adoption_fixture(estate: Estate, *, page: int = 50) -> AdoptionFixture:

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from chamberlain.core.ids import RequestId, TenantId, UserId
 from chamberlain.directory.groups import GroupReference, MemberShipType, WantedGroup
-from chamberlain.directory.port import Work
+from chamberlain.directory.port import GroupWork, Work
 from chamberlain.directory.steps import Step
 from tests.directory.sample_directory import ADA, BEN, TENANT
 
@@ -26,7 +26,7 @@ class Changes(TypedDict, total=False):
     channels: tuple[str, ...] | None
 
 
-def work(**changes: Unpack[Changes]) -> Work:
+def work(**changes: Unpack[Changes]) -> GroupWork:
     """Return work for a new group with owner Ada and member Ben, with changes."""
     request_id = changes.get("request_id", RequestId(uuid4()))
     wanted = WantedGroup(
@@ -54,6 +54,6 @@ def work(**changes: Unpack[Changes]) -> Work:
     return Work(wanted, tuple(steps))
 
 
-def reference(one: Work) -> GroupReference:
+def reference(one: GroupWork) -> GroupReference:
     """Return the reference of the group."""
     return GroupReference(one.wanted.tenant_id, one.wanted.extension, one.wanted.request_id)

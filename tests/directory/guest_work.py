@@ -4,7 +4,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
-from chamberlain.directory.port import GuestOutcome, GuestWork
+from chamberlain.directory.port import GuestOutcome, GuestWork, Work
 from chamberlain.directory.subjects import (
     AddedBy,
     GuestRules,
@@ -58,7 +58,7 @@ def assign(
     """Return work with all steps for this assignment."""
     wanted = replace(assignment, tenant_id=tenant_id, id=group_id, remove_guests=remove)
     subject_type = SubjectType.SITE if group_id == HANDBOOK else SubjectType.GROUP
-    return GuestWork(wanted, plan_guest_rules(subject_type, template_changes=True))
+    return Work(wanted, plan_guest_rules(subject_type, template_changes=True))
 
 
 def reference(group_id: GroupId, tenant_id: TenantId = TENANT) -> SubjectReference:

@@ -18,7 +18,7 @@ from chamberlain.directory.mailboxes import (
     WantedMailbox,
     plan_mailbox,
 )
-from chamberlain.directory.port import MailboxWork
+from chamberlain.directory.port import MailboxWork, Work
 from tests.directory.sample_directory import ADA, BEN, CLEO, TENANT
 
 FIELDS = AddressFields(
@@ -81,7 +81,7 @@ def plain(**changes: Unpack[Changes]) -> MailboxWork:
         marks={"requestId": str(request_id)},
     )
     wanted = replace(wanted, **changes)
-    return MailboxWork(wanted, plan_mailbox(wanted, people_checked=True))
+    return Work(wanted, plan_mailbox(wanted, people_checked=True))
 
 
 def shared(**changes: Unpack[Changes]) -> MailboxWork:

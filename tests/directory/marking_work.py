@@ -23,12 +23,12 @@ async def made_before(adapter: Adapter, make: Make = plain) -> ObservedMailbox:
     """Create a mailbox and remove its mark."""
     work = make()
     [outcome] = await adapter.directory.ensure_mailboxes([work])
-    assert outcome.mailbox is not None
+    assert outcome.observed is not None
     type_ = ObjectType.MAILBOX
-    wanted = Marking(TENANT, type_, outcome.mailbox.id, MAILBOX_EXTENSION, work.wanted.request_id)
+    wanted = Marking(TENANT, type_, outcome.observed.id, MAILBOX_EXTENSION, work.wanted.request_id)
     assert await adapter.adoptions.unmark([wanted]) == [None]
     assert await adapter.directory.observe_mailboxes([reference(work)]) == [None]
-    return outcome.mailbox
+    return outcome.observed
 
 
 async def all_of(adoptions: Adoptions) -> dict[UUID, ObservedMailbox]:

@@ -16,6 +16,8 @@ from chamberlain.directory.port import (
     Adoptions,
     Capabilities,
     Directory,
+    GroupOutcome,
+    GroupWork,
     GuestAct,
     GuestOutcome,
     Guests,
@@ -24,10 +26,8 @@ from chamberlain.directory.port import (
     MailboxPage,
     MailboxWork,
     Marking,
-    Outcome,
     People,
     SubjectChanges,
-    Work,
 )
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 
@@ -36,7 +36,7 @@ MOST_TRIES = 100
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
-Ended = TypeVar("Ended", Outcome, MailboxOutcome, GuestOutcome, ActOutcome)
+Ended = TypeVar("Ended", GroupOutcome, MailboxOutcome, GuestOutcome, ActOutcome)
 
 
 @dataclass
@@ -88,7 +88,7 @@ class RetryingDirectory(Directory):
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
         return await retry(self.clock, lambda: self.directory.observe(references))
 
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+    async def ensure(self, works: Sequence[GroupWork]) -> Sequence[GroupOutcome]:
         return await retry_items(self.clock, works, self.directory.ensure, reasons=self.reasons)
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:

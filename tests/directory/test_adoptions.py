@@ -35,10 +35,10 @@ async def test_it_works(adapter: Adapter, make: Make) -> None:
 async def test_it_handles_a_group(adapter: Adapter) -> None:
     work = group_work.work()
     [outcome] = await adapter.directory.ensure([work])
-    assert outcome.group is not None
-    first = replace(marking(outcome.group.id, ObjectType.GROUP), request_id=work.wanted.request_id)
+    assert outcome.observed is not None
+    first = replace(marking(outcome.observed.id, ObjectType.GROUP), request_id=work.wanted.request_id)
     await adapter.adoptions.unmark([first])
-    again = marking(outcome.group.id, ObjectType.GROUP)
+    again = marking(outcome.observed.id, ObjectType.GROUP)
 
     assert await adapter.adoptions.mark([again]) == [None]
 
@@ -46,7 +46,7 @@ async def test_it_handles_a_group(adapter: Adapter) -> None:
     [nothing, after] = await adapter.directory.observe(references)
     assert nothing is None
     assert after is not None
-    assert replace(after, marks=outcome.group.marks) == outcome.group
+    assert replace(after, marks=outcome.observed.marks) == outcome.observed
 
 
 async def test_marking_is_idempotent(adapter: Adapter) -> None:
@@ -113,7 +113,7 @@ async def test_it_pages(adapter: Adapter) -> None:
 
     found = await all_of(adapter.adoptions)
 
-    assert {outcome.mailbox.id for outcome in outcomes if outcome.mailbox} <= found.keys()
+    assert {outcome.observed.id for outcome in outcomes if outcome.observed} <= found.keys()
 
 
 async def test_it_rejects_an_invalid_cursor(adapter: Adapter) -> None:

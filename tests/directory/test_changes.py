@@ -54,7 +54,7 @@ async def follow(
 
 async def make(adapter: Adapter, count: int) -> set[GroupId]:
     outcomes = await adapter.directory.ensure([group_work.work() for _ in range(count)])
-    return {outcome.group.id for outcome in outcomes if outcome.group is not None}
+    return {outcome.observed.id for outcome in outcomes if outcome.observed is not None}
 
 
 async def test_it_works(adapter: Adapter) -> None:

@@ -9,7 +9,7 @@ from chamberlain.directory.embedded.directory import FaultyDirectory
 from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.models import PeopleQuestion
-from chamberlain.directory.port import Outcome, Work
+from chamberlain.directory.port import GroupOutcome, Work
 from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.faults import (
     NOT_FOUND,
@@ -43,7 +43,7 @@ def time_to_next_outage(clock: Clock) -> None:
     clock.wait(2 * HOUR - (clock() - datetime(1970, 1, 1, tzinfo=UTC)) % (2 * HOUR))
 
 
-def wait_of(outcome: Outcome) -> TryAgain:
+def wait_of(outcome: GroupOutcome) -> TryAgain:
     assert isinstance(outcome.fault, TryAgain)
     return outcome.fault
 
@@ -84,8 +84,8 @@ async def test_it_waits_until_the_group_is_known(filled: Databases) -> None:
 
     assert hidden.done == again.done == (Step.CREATE_GROUP,)
     assert wait_of(hidden).reason == NOT_SHOWN
-    assert (hidden.group, again.group) == (None, None)
-    assert unknown.group is not None
+    assert (hidden.observed, again.observed) == (None, None)
+    assert unknown.observed is not None
     # Steps whose effect the group shows already are done.
     assert unknown.done == (Step.CREATE_GROUP, Step.ADD_OWNERS)
     assert wait_of(unknown).reason == NOT_FOUND
@@ -144,7 +144,7 @@ async def test_a_later_step_rejects_a_removed_object(filled: Databases) -> None:
     assert isinstance(outcome.fault, Rejected)
     assert outcome.fault.code == "userUnknown"
     assert outcome.done == (Step.CREATE_GROUP, Step.ADD_OWNERS)
-    assert outcome.group is not None
+    assert outcome.observed is not None
 
 
 async def test_visible_after_includes_the_fault_delays(filled: Databases) -> None:

@@ -10,7 +10,7 @@ from chamberlain.app.directory import make_guests
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.database.transactions import Database, open_database
 from chamberlain.directory.embedded.guests import EmbeddedGuests, FaultyGuests
-from chamberlain.directory.port import GuestOutcome, GuestWork
+from chamberlain.directory.port import GuestOutcome, Work
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import remaining_of_subject
 from chamberlain.embedded.directory import guests
@@ -62,7 +62,7 @@ async def test_it_works_step_by_step(filled: Databases) -> None:
     stepwise = guests_with(Faults(), filled, Clock())
 
     for number in range(1, len(one.steps) + 1):
-        await stepwise.ensure([GuestWork(one.wanted, one.steps[:number])])
+        await stepwise.ensure([Work(one.wanted, one.steps[:number])])
 
         [seen] = await stepwise.observe([reference(HANDBOOK)])
         assert remaining_of_subject(one.wanted, seen, one.steps) == one.steps[number:]

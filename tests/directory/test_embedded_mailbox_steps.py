@@ -5,7 +5,7 @@ from datetime import timedelta
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.directory.embedded.directory import FaultyDirectory
 from chamberlain.directory.mailboxes import remaining_of_mailbox
-from chamberlain.directory.port import MailboxOutcome, MailboxWork
+from chamberlain.directory.port import MailboxOutcome, Work
 from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.faults import MAILBOX_NOT_FOUND, MAILBOX_NOT_SHOWN, TOO_MANY, Faults, Injection
 from tests.databases import Databases
@@ -32,7 +32,7 @@ async def test_it_works_step_by_step(filled: Databases, make: Make) -> None:
     directory = directory_with(Faults(), filled, Clock())
 
     for number in range(1, len(one.steps) + 1):
-        await directory.ensure_mailboxes([MailboxWork(one.wanted, one.steps[:number])])
+        await directory.ensure_mailboxes([Work(one.wanted, one.steps[:number])])
 
         [seen] = await directory.observe_mailboxes([reference(one)])
         left = remaining_of_mailbox(one.wanted, seen, one.steps)
@@ -54,8 +54,8 @@ async def test_it_waits_until_the_mailbox_is_known(filled: Databases) -> None:
 
     assert hidden.done == again.done == unknown.done == (Step.CREATE_MAILBOX,)
     assert reason_of(hidden) == reason_of(again) == MAILBOX_NOT_SHOWN
-    assert (hidden.mailbox, again.mailbox) == (None, None)
-    assert unknown.mailbox is not None
+    assert (hidden.observed, again.observed) == (None, None)
+    assert unknown.observed is not None
     assert reason_of(unknown) == MAILBOX_NOT_FOUND
     assert (known.fault, known.done) == (None, one.steps)
 
@@ -85,4 +85,4 @@ async def test_a_later_step_rejects_a_removed_user(filled: Databases) -> None:
     assert isinstance(outcome.fault, Rejected)
     assert outcome.fault.code == "userUnknown"
     assert outcome.done == (Step.CREATE_MAILBOX, Step.SET_VISIBILITY)
-    assert outcome.mailbox is not None
+    assert outcome.observed is not None

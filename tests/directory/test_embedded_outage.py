@@ -73,8 +73,8 @@ async def test_reads_work_in_a_read_only_database(adapter: Adapter, filled: Data
 
     directory = directory_on(read_only)
 
-    assert await directory.observe([reference(one), reference(work())]) == [outcome.group, None]
-    assert await directory.observe_mailboxes([mailbox_work.reference(mailbox)]) == [made.mailbox]
+    assert await directory.observe([reference(one), reference(work())]) == [outcome.observed, None]
+    assert await directory.observe_mailboxes([mailbox_work.reference(mailbox)]) == [made.observed]
     await read_only.close()
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from chamberlain.core.errors import Rejected
 from chamberlain.directory.groups import MemberShipType
-from chamberlain.directory.port import Outcome, Work
+from chamberlain.directory.port import GroupOutcome, Work
 from chamberlain.directory.steps import Step
 from tests.directory.conftest import Adapter
 from tests.directory.group_work import reference, work
@@ -22,7 +22,7 @@ from tests.directory.sample_directory import (
 )
 
 
-def rejection(outcome: Outcome) -> Rejected:
+def rejection(outcome: GroupOutcome) -> Rejected:
     assert isinstance(outcome.fault, Rejected)
     return outcome.fault
 
@@ -34,7 +34,7 @@ async def test_it_works(adapter: Adapter) -> None:
 
     assert outcome.fault is None
     assert outcome.done == one.steps
-    group = outcome.group
+    group = outcome.observed
     assert group is not None
     assert (group.display_name, group.mail, group.mail_nickname) == (
         "Häfen & Kräne",
@@ -102,15 +102,15 @@ async def test_it_completes_a_group(adapter: Adapter) -> None:
     [outcome] = await adapter.directory.ensure([more])
 
     assert outcome.fault is None
-    assert before.group is not None
-    assert outcome.group == replace(
-        before.group,
+    assert before.observed is not None
+    assert outcome.observed == replace(
+        before.observed,
         owners=frozenset({ADA, CLEO}),
         members=frozenset({ADA, BEN, CLEO}),
         label_id=INTERNAL,
         channels=("General",),
     )
-    assert await adapter.directory.observe([reference(little)]) == [outcome.group]
+    assert await adapter.directory.observe([reference(little)]) == [outcome.observed]
 
 
 async def test_it_replaces_the_label(adapter: Adapter) -> None:
@@ -120,8 +120,8 @@ async def test_it_replaces_the_label(adapter: Adapter) -> None:
 
     [outcome] = await adapter.directory.ensure([other])
 
-    assert outcome.group is not None
-    assert (outcome.fault, outcome.group.label_id) == (None, CONFIDENTIAL)
+    assert outcome.observed is not None
+    assert (outcome.fault, outcome.observed.label_id) == (None, CONFIDENTIAL)
 
 
 async def test_only_one_step_renames_existing_groups(adapter: Adapter) -> None:
@@ -133,15 +133,15 @@ async def test_only_one_step_renames_existing_groups(adapter: Adapter) -> None:
     [left_alone] = await adapter.directory.ensure([replace(one, wanted=renamed)])
     [set_right, beside] = await adapter.directory.ensure([described, other])
 
-    assert left_alone.group is not None
-    assert (left_alone.group.display_name, left_alone.group.description) == ("Harbour", "Ships")
+    assert left_alone.observed is not None
+    assert (left_alone.observed.display_name, left_alone.observed.description) == ("Harbour", "Ships")
     assert (set_right.fault, set_right.done) == (None, (Step.SET_PROPERTIES,))
     [group, still] = await adapter.directory.observe([reference(one), reference(other)])
-    assert set_right.group == group
+    assert set_right.observed == group
     assert group is not None
     shown = (group.display_name, group.description, group.member_ship_type, group.mail)
     assert shown == ("Port", "Boats", MemberShipType.PUBLIC, one.wanted.mail)
-    assert beside.group == still
+    assert beside.observed == still
     assert still is not None
     assert still.display_name == "Harbour"
 
@@ -154,9 +154,9 @@ async def test_it_keeps_other_members(adapter: Adapter) -> None:
 
     [outcome] = await adapter.directory.ensure([one])
 
-    assert outcome.group is not None
-    assert outcome.group.owners == {ADA, BEN}
-    assert outcome.group.members == {ADA, BEN, CLEO}
+    assert outcome.observed is not None
+    assert outcome.observed.owners == {ADA, BEN}
+    assert outcome.observed.members == {ADA, BEN, CLEO}
 
 
 async def test_it_creates_a_dynamic_group(adapter: Adapter) -> None:
@@ -191,7 +191,7 @@ async def test_it_rejects_an_unknown_user(adapter: Adapter) -> None:
 
     assert rejection(outcome).code == "userUnknown"
     assert str(NOBODY) in rejection(outcome).detail
-    assert (outcome.group, outcome.done) == (None, ())
+    assert (outcome.observed, outcome.done) == (None, ())
 
 
 async def test_it_rejects_a_user_of_another_tenant(adapter: Adapter) -> None:
@@ -257,9 +257,9 @@ async def test_request_ids_are_unique_per_tenant(adapter: Adapter) -> None:
 
     first, second = await adapter.directory.ensure([here, there])
 
-    assert first.group is not None
-    assert second.group is not None
-    assert first.group.id != second.group.id
+    assert first.observed is not None
+    assert second.observed is not None
+    assert first.observed.id != second.observed.id
 
 
 @pytest.mark.parametrize("rule", ["", "user.department", 'user.shoeSize -eq "42"', 'user.city -match "(a+"'])

@@ -7,7 +7,7 @@ import pytest
 
 from chamberlain.core.errors import Rejected
 from chamberlain.core.ids import GroupId
-from chamberlain.directory.port import GuestWork
+from chamberlain.directory.port import Work
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import AddedBy, Sharing, WantedGuestRules, remaining_of_subject
 from tests.directory import group_work
@@ -102,11 +102,11 @@ async def test_it_resumes_after_a_crash(adapter: Adapter, before: WantedGuestRul
     for count in range(len(STEPS)):
         for done in combinations(STEPS, count):
             await adapter.guests.ensure([assign(HANDBOOK, before)])
-            await adapter.guests.ensure([GuestWork(assign(HANDBOOK, after).wanted, done)])
+            await adapter.guests.ensure([Work(assign(HANDBOOK, after).wanted, done)])
             [ended] = await adapter.second_guests.ensure([assign(HANDBOOK, after)])
             assert subject_of(ended) == subject_of(straight)
 
-    half = GuestWork(assign(PARTNERS, after, remove=remove).wanted, STEPS[:2])
+    half = Work(assign(PARTNERS, after, remove=remove).wanted, STEPS[:2])
     await adapter.guests.ensure([half])
     [ended] = await adapter.second_guests.ensure([assign(PARTNERS, after, remove=remove)])
     assert subject_of(ended).guests == (GUEST_HANA,)
@@ -116,15 +116,15 @@ async def test_it_resumes_after_a_crash(adapter: Adapter, before: WantedGuestRul
 async def test_it_runs_only_the_given_steps(adapter: Adapter, step: Step) -> None:
     one = assign(HANDBOOK, PARTNERS_ONLY, remove=(GIL,))
 
-    [outcome] = await adapter.guests.ensure([GuestWork(one.wanted, (step,))])
+    [outcome] = await adapter.guests.ensure([Work(one.wanted, (step,))])
 
     assert outcome.done == (step,)
     assert set(remaining_of_subject(one.wanted, subject_of(outcome), STEPS)) == set(STEPS) - {step}
 
 
 async def test_own_settings_start_with_the_current_ones(adapter: Adapter) -> None:
-    access = GuestWork(assign(PARTNERS, NOT_RIVALS).wanted, (Step.SET_GUEST_ACCESS,))
-    domains = GuestWork(assign(HANDBOOK, NOT_RIVALS).wanted, (Step.SET_GUEST_DOMAINS,))
+    access = Work(assign(PARTNERS, NOT_RIVALS).wanted, (Step.SET_GUEST_ACCESS,))
+    domains = Work(assign(HANDBOOK, NOT_RIVALS).wanted, (Step.SET_GUEST_DOMAINS,))
 
     group, site = await adapter.guests.ensure([access, domains])
 
@@ -153,10 +153,10 @@ async def test_it_removes_only_guests(adapter: Adapter) -> None:
 async def test_it_keeps_the_mark_of_the_request_that_made_a_group(adapter: Adapter) -> None:
     one = group_work.work()
     [made] = await adapter.directory.ensure([one])
-    assert made.group is not None
+    assert made.observed is not None
 
     for assignment in (PARTNERS_ONLY, CLEAR):
-        [outcome] = await adapter.guests.ensure([assign(made.group.id, assignment)])
+        [outcome] = await adapter.guests.ensure([assign(made.observed.id, assignment)])
         assert subject_of(outcome).request_id == one.wanted.request_id
     [again] = await adapter.directory.ensure([one])
 

@@ -16,7 +16,7 @@ from chamberlain.directory.mailboxes import (
     remaining_of_mailbox,
 )
 from chamberlain.directory.models import PeopleQuestion
-from chamberlain.directory.port import MailboxOutcome, MailboxWork
+from chamberlain.directory.port import MailboxOutcome, Work
 from chamberlain.directory.steps import Step
 from tests.directory import group_work
 from tests.directory.conftest import Adapter
@@ -28,8 +28,8 @@ FULL_ACCESS, SEND_AS = PermissionLevel.FULL_ACCESS, PermissionLevel.SEND_AS
 
 def mailbox_of(outcome: MailboxOutcome) -> ObservedMailbox:
     assert outcome.fault is None
-    assert outcome.mailbox is not None
-    return outcome.mailbox
+    assert outcome.observed is not None
+    return outcome.observed
 
 
 def rejection(outcome: MailboxOutcome) -> Rejected:
@@ -99,10 +99,8 @@ async def test_only_one_step_renames_existing_mailboxes(adapter: Adapter) -> Non
     await adapter.directory.ensure_mailboxes([one, other])
     renamed = replace(one.wanted, display_name="Quay")
 
-    [left_alone] = await adapter.directory.ensure_mailboxes([MailboxWork(renamed, one.steps)])
-    [set_right, beside] = await adapter.directory.ensure_mailboxes(
-        [MailboxWork(renamed, (Step.SET_PROPERTIES,)), other]
-    )
+    [left_alone] = await adapter.directory.ensure_mailboxes([Work(renamed, one.steps)])
+    [set_right, beside] = await adapter.directory.ensure_mailboxes([Work(renamed, (Step.SET_PROPERTIES,)), other])
 
     assert mailbox_of(left_alone).display_name == one.wanted.display_name
     assert (set_right.fault, set_right.done) == (None, (Step.SET_PROPERTIES,))
@@ -145,7 +143,7 @@ async def test_concurrent_workers_create_one_mailbox(adapter: Adapter) -> None:
 async def test_it_resumes_after_a_crash(adapter: Adapter, make: Make) -> None:
     for number in range(1, len(make().steps)):
         one = make()
-        await adapter.directory.ensure_mailboxes([MailboxWork(one.wanted, one.steps[:number])])
+        await adapter.directory.ensure_mailboxes([Work(one.wanted, one.steps[:number])])
 
         [outcome] = await adapter.second_directory.ensure_mailboxes([one])
 
@@ -298,7 +296,7 @@ async def test_it_rejects_an_unknown_user_and_one_of_another_tenant(adapter: Ada
 
     assert rejection(outcome).code == "userUnknown"
     assert any(str(user) in rejection(outcome).detail for user in (NOBODY, ZOE))
-    assert (outcome.mailbox, outcome.done) == (None, ())
+    assert (outcome.observed, outcome.done) == (None, ())
 
 
 @pytest.mark.parametrize("taken", ["ada@estate.example", "CLEO@Estate.example", "All-Staff@estate.example"])
@@ -344,7 +342,7 @@ async def test_a_taken_alias_changes_nothing(adapter: Adapter) -> None:
     [outcome] = await adapter.directory.ensure_mailboxes([after])
 
     assert rejection(outcome).code == "addressTaken"
-    assert outcome.mailbox == mailbox_of(first)
+    assert outcome.observed == mailbox_of(first)
     spare = PeopleQuestion(TENANT, addresses=frozenset({"spare@estate.example"}))
     assert (await adapter.people.look_up(spare)).taken_addresses == frozenset()
 
@@ -433,5 +431,5 @@ async def test_it_handles_concurrent_batches_of_existing_mailboxes(adapter: Adap
 
     assert {outcome.fault for outcomes in both for outcome in outcomes} == {None}
     seen = await adapter.directory.observe_mailboxes([reference(one) for one in small])
-    assert seen == [outcome.mailbox for outcome in both[0]]
+    assert seen == [outcome.observed for outcome in both[0]]
     assert {len(one.permissions) for one in seen if one is not None} == {2}

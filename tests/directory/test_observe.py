@@ -11,7 +11,7 @@ async def test_it_works(adapter: Adapter) -> None:
 
     seen = await adapter.directory.observe([reference(not_there), reference(there), reference(not_there)])
 
-    assert seen == [None, outcome.group, None]
+    assert seen == [None, outcome.observed, None]
 
 
 async def test_it_shows_nothing_of_another_tenant(adapter: Adapter) -> None:

@@ -89,23 +89,23 @@ async def test_it_shows_direct_guests_and_dynamic_groups(adapter: Adapter) -> No
 async def test_it_shows_the_request_of_the_requested_extension_only(adapter: Adapter) -> None:
     one = group_work.work()
     [outcome] = await adapter.directory.ensure([one])
-    assert outcome.group is not None
+    assert outcome.observed is not None
 
-    own = reference(outcome.group.id)
+    own = reference(outcome.observed.id)
     here, elsewhere = await adapter.guests.observe([own, replace(own, extension="other_group")])
 
     assert here is not None and elsewhere is not None  # noqa: PT018 - for the type checker.
     assert (here.request_id, elsewhere.request_id) == (one.wanted.request_id, None)
-    assert (here.id, here.display_name, here.mail) == (outcome.group.id, "Harbour", one.wanted.mail)
+    assert (here.id, here.display_name, here.mail) == (outcome.observed.id, "Harbour", one.wanted.mail)
 
 
 async def test_it_ignores_marks_without_ids(adapter: Adapter) -> None:
     one = group_work.work()
     marked = replace(one, wanted=replace(one.wanted, marks={**one.wanted.marks, "templateId": "x", "policyId": ""}))
     [outcome] = await adapter.directory.ensure([marked])
-    assert outcome.group is not None
+    assert outcome.observed is not None
 
-    [seen] = await adapter.guests.observe([reference(outcome.group.id)])
+    [seen] = await adapter.guests.observe([reference(outcome.observed.id)])
 
     assert seen is not None
     assert (seen.request_id, seen.template_id, seen.policy_id) == (one.wanted.request_id, None, None)

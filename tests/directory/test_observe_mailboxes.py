@@ -12,7 +12,7 @@ async def test_it_works(adapter: Adapter) -> None:
 
     seen = await adapter.directory.observe_mailboxes([reference(one) for one in (not_there, also_there, there, there)])
 
-    assert seen == [None, second.mailbox, first.mailbox, first.mailbox]
+    assert seen == [None, second.observed, first.observed, first.observed]
 
 
 async def test_it_shows_nothing_of_another_tenant(adapter: Adapter) -> None:

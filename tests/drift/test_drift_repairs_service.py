@@ -10,7 +10,7 @@ import pytest
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import RequestId
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.directory.port import MailboxOutcome, MailboxWork
+from chamberlain.directory.port import MailboxOutcome, MailboxWork, Outcome
 from chamberlain.directory.properties import DriftProperty, Treatment
 from chamberlain.directory.steps import Step
 from chamberlain.guests.models import FindingState
@@ -94,7 +94,9 @@ class PermissionRefusingDirectory(FaultyDirectory):
     """A directory that refuses everything that is asked together with permissions."""
 
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
-        refused = {id(work): MailboxOutcome(None, (), REFUSED) for work in works if Step.SET_PERMISSIONS in work.steps}
+        refused: dict[int, MailboxOutcome] = {
+            id(work): Outcome(None, (), REFUSED) for work in works if Step.SET_PERMISSIONS in work.steps
+        }
         done = iter(await super().ensure_mailboxes([work for work in works if id(work) not in refused]))
         return [refused[id(work)] if id(work) in refused else next(done) for work in works]
 

@@ -14,7 +14,14 @@ from chamberlain.directory.embedded.directory import FaultyDirectory
 from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
+from chamberlain.directory.port import (
+    Capabilities,
+    Directory,
+    GroupOutcome,
+    GroupWork,
+    MailboxOutcome,
+    MailboxWork,
+)
 from chamberlain.embedded.directory.faults import Faults, FaultyGroups, FaultyMailboxes, Injection
 from chamberlain.mailboxes import records as mailboxes
 from chamberlain.mailboxes import store as mailbox_lists
@@ -52,7 +59,7 @@ class CrashAfterStepsDirectory(Directory):
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
         return await self.directory.observe(references)
 
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+    async def ensure(self, works: Sequence[GroupWork]) -> Sequence[GroupOutcome]:
         return await self.directory.ensure(works)
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:

@@ -15,15 +15,15 @@ from chamberlain.directory.port import (
     ActOutcome,
     Capabilities,
     Directory,
+    GroupOutcome,
+    GroupWork,
     GuestAct,
     GuestOutcome,
     Guests,
     GuestWork,
     MailboxOutcome,
     MailboxWork,
-    Outcome,
     SubjectChanges,
-    Work,
 )
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 
@@ -45,7 +45,7 @@ class CrashingDirectory(Directory):
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
         return await self.directory.observe(references)
 
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+    async def ensure(self, works: Sequence[GroupWork]) -> Sequence[GroupOutcome]:
         await self.directory.ensure(works)
         raise InjectedCrash
 

@@ -7,7 +7,7 @@ outcomes, two kinds of faults only: TryAgain and Rejected.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol, TypeAlias
+from typing import Generic, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from chamberlain.core.errors import OutsideFault
@@ -34,58 +34,42 @@ class Capabilities:
     shares_database: bool = False
 
 
+Wanted = TypeVar("Wanted")
+Observed = TypeVar("Observed")
+
+
 @dataclass(frozen=True, slots=True)
-class Work:
-    """Steps for one group or team, in this order.
+class Work(Generic[Wanted]):
+    """Steps for one object, in this order.
 
     A repeated step is harmless (idempotent).
     """
 
-    wanted: WantedGroup
+    wanted: Wanted
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Outcome of the steps for one group.
+GroupWork: TypeAlias = Work[WantedGroup]
+MailboxWork: TypeAlias = Work[WantedMailbox]
+GuestWork: TypeAlias = Work[WantedGuestRules]
 
-    `group` is the observed state, None before it exists. `fault` stopped the step after `done`; None means that all are
-    done. `made` is the id of the created object, also before it is visible. It matters after a fault only.
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Observed]):
+    """Outcome of the steps for one group or mailbox.
+
+    `observed` is None before the object exists. `fault` stopped the step after `done`; None means that all are done.
+    `made` is the id of the created object, also before it is visible. It matters after a fault only.
     """
 
-    group: ObservedGroup | None
+    observed: Observed | None
     done: tuple[Step, ...]
     fault: OutsideFault | None
     made: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MailboxWork:
-    """Steps for one mailbox, in this order.
-
-    A repeated step is harmless (idempotent).
-    """
-
-    wanted: WantedMailbox
-    steps: tuple[Step, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MailboxOutcome:
-    """Outcome of the steps for one mailbox, as for a group."""
-
-    mailbox: ObservedMailbox | None
-    done: tuple[Step, ...]
-    fault: OutsideFault | None
-    made: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GuestWork:
-    """Steps for guest rules of one subject, in this order."""
-
-    wanted: WantedGuestRules
-    steps: tuple[Step, ...]
+GroupOutcome: TypeAlias = Outcome[ObservedGroup]
+MailboxOutcome: TypeAlias = Outcome[ObservedMailbox]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +201,7 @@ class Directory(Protocol):
         """
         ...
 
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+    async def ensure(self, works: Sequence[GroupWork]) -> Sequence[GroupOutcome]:
         """Provision each group; a retry ends in the same state (idempotent).
 
         Steps run in their order. An adapter that cannot stop between them may apply all at once. Raises TryAgain if the

@@ -23,7 +23,7 @@ from chamberlain.directory.mailboxes import (
 from chamberlain.directory.mailboxes import (
     Place as MailboxPlace,
 )
-from chamberlain.directory.port import Directory, Guests, GuestWork, MailboxWork, Work
+from chamberlain.directory.port import Directory, GroupWork, Guests, GuestWork, MailboxWork, Work
 from chamberlain.directory.properties import DriftProperty
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import GuestRules, ObservedSubject, WantedGuestRules
@@ -221,7 +221,7 @@ def _faults_by_property(
 
 def _mailbox_repairs(planned: Sequence[PlannedRepair]) -> Mapping[UUID, MailboxWork]:
     return {
-        comparison.id: MailboxWork(
+        comparison.id: Work(
             mailbox_repair(comparison.managed.wanted, comparison.observed, _names(each)), needed_steps(each)
         )
         for comparison, each in planned
@@ -229,7 +229,7 @@ def _mailbox_repairs(planned: Sequence[PlannedRepair]) -> Mapping[UUID, MailboxW
     }
 
 
-def _group_repairs(planned: Sequence[PlannedRepair]) -> Mapping[UUID, Work]:
+def _group_repairs(planned: Sequence[PlannedRepair]) -> Mapping[UUID, GroupWork]:
     return {
         comparison.id: Work(
             group_repair(comparison.managed.wanted, comparison.observed, _names(each)), needed_steps(each)
@@ -241,7 +241,7 @@ def _group_repairs(planned: Sequence[PlannedRepair]) -> Mapping[UUID, Work]:
 
 def _assignment_repairs(planned: Sequence[PlannedRepair]) -> Mapping[UUID, GuestWork]:
     return {
-        comparison.id: GuestWork(
+        comparison.id: Work(
             assignment_repair(comparison.managed.assigned.wanted, comparison.observed, _names(each)), needed_steps(each)
         )
         for comparison, each in planned

@@ -152,19 +152,11 @@ class Settled:
         return Telling(self.event, self.task.template_id, self.task.trace_id)
 
 
-async def settle(database: Database, claim: Claim, settled: Sequence[Settled], *, now: datetime) -> Sequence[RequestId]:
+async def settle(tx: Transaction, claim: Claim, settled: Sequence[Settled], *, now: datetime) -> Sequence[RequestId]:
     """Write the results of a claim, and return the changed requests.
 
     Jobs that another worker has claimed meanwhile are skipped. The job of a cancelled request is complete.
     """
-    async with database.across_tenants() as tx:
-        return await settle_within(tx, claim, settled, now=now)
-
-
-async def settle_within(
-    tx: Transaction, claim: Claim, settled: Sequence[Settled], *, now: datetime
-) -> Sequence[RequestId]:
-    """Write the results of a claim within a transaction. See `settle`."""
     by_subject = {each.settlement.request_id: each for each in settled}
     waits = [
         Postponed(job.id, again - now)

@@ -16,7 +16,16 @@ from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import JobId, RequestId, TenantId, TraceId
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
+from chamberlain.directory.port import (
+    Capabilities,
+    Directory,
+    GroupOutcome,
+    GroupWork,
+    MailboxOutcome,
+    MailboxWork,
+    Outcome,
+    Work,
+)
 from chamberlain.directory.steps import Step
 from chamberlain.queue.models import Claim, Job, JobKind
 from tests.directory.group_work import work
@@ -36,7 +45,7 @@ class FailingDirectory(Directory):
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
         raise TryAgain(timedelta(seconds=len(references)), "Ada Achterberg is asleep.")
 
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+    async def ensure(self, works: Sequence[GroupWork]) -> Sequence[GroupOutcome]:
         refused = Rejected("userUnknown", "Ada Achterberg has left.")
         return [Outcome(None, (Step.CREATE_GROUP,), refused if number % 2 else None) for number, _ in enumerate(works)]
 

@@ -106,7 +106,7 @@ class TracedDirectory(port.Directory):
         with _directory_spans(self._spans, "observe groups", {each.request_id: () for each in references}):
             return await self._directory.observe(references)
 
-    async def ensure(self, works: Sequence[port.Work]) -> Sequence[port.Outcome]:
+    async def ensure(self, works: Sequence[port.GroupWork]) -> Sequence[port.GroupOutcome]:
         """Ensure groups."""
         steps: _Steps = {each.wanted.request_id: each.steps for each in works}
         with _directory_spans(self._spans, "ensure groups", steps) as spans:

@@ -6,9 +6,16 @@ from datetime import timedelta
 from chamberlain.directory.embedded.groups import GROUPS
 from chamberlain.directory.embedded.mailboxes import MAILBOXES
 from chamberlain.directory.embedded.steps import AtomicProvisioner, Provisioner, StepwiseProvisioner
-from chamberlain.directory.groups import GroupReference, ObservedGroup
-from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
+from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup
+from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
+from chamberlain.directory.port import (
+    Capabilities,
+    Directory,
+    GroupOutcome,
+    GroupWork,
+    MailboxOutcome,
+    MailboxWork,
+)
 from chamberlain.embedded.directory.faults import FaultyGroups, FaultyMailboxes
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
@@ -20,8 +27,8 @@ _SHORTEST_DELAY = timedelta(seconds=1)
 class _Directory(Directory):
     def __init__(
         self,
-        groups: Provisioner[Work, Outcome, ObservedGroup],
-        mailboxes: Provisioner[MailboxWork, MailboxOutcome, ObservedMailbox],
+        groups: Provisioner[WantedGroup, ObservedGroup],
+        mailboxes: Provisioner[WantedMailbox, ObservedMailbox],
         visible_after: timedelta,
     ) -> None:
         self._groups = groups
@@ -37,7 +44,7 @@ class _Directory(Directory):
         """Read the state of each group."""
         return await self._groups.observe(references)
 
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+    async def ensure(self, works: Sequence[GroupWork]) -> Sequence[GroupOutcome]:
         """Provision each group."""
         return await self._groups.ensure(works)
 

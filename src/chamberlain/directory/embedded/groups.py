@@ -7,7 +7,7 @@ from chamberlain.core.text import clean_line, clean_lines
 from chamberlain.directory.embedded.mapping import KEY_MEMBER, Reference, mark_of, object_id_of
 from chamberlain.directory.embedded.steps import Kind
 from chamberlain.directory.groups import GUEST_MARKS, MemberShipType, ObservedGroup, remaining
-from chamberlain.directory.port import Outcome, Work
+from chamberlain.directory.port import GroupWork
 from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.groups import GroupEntry, GroupShown
 from chamberlain.embedded.directory.guests import SubjectShown
@@ -25,7 +25,7 @@ def member_ship_type_of(shown: GroupShown | SubjectShown) -> MemberShipType:
     return MemberShipType.PUBLIC if shown.visibility == "Public" else MemberShipType.PRIVATE
 
 
-def _entry_of(work: Work) -> GroupEntry:
+def _entry_of(work: GroupWork) -> GroupEntry:
     wanted = work.wanted
     is_public = wanted.member_ship_type is MemberShipType.PUBLIC
     is_dynamic = wanted.member_ship_type is MemberShipType.DYNAMIC
@@ -84,7 +84,6 @@ def _bare(entry: GroupEntry) -> GroupEntry:
 GROUPS = Kind(
     entry_of=_entry_of,
     observed_of=_observed_of,
-    outcome=Outcome,
     remaining=lambda work, group: remaining(work.wanted, group, work.steps),
     create=Step.CREATE_GROUP,
     created=_created,

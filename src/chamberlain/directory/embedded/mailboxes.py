@@ -18,7 +18,7 @@ from chamberlain.directory.mailboxes import (
     WantedMailbox,
     remaining_of_mailbox,
 )
-from chamberlain.directory.port import MailboxOutcome, MailboxWork
+from chamberlain.directory.port import MailboxWork
 from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.mailboxes import Contact, MailboxEntry, MailboxShown, Permission
 from chamberlain.embedded.directory.mailboxes import Place as PlaceEntry
@@ -180,7 +180,6 @@ def _bare(entry: MailboxEntry) -> MailboxEntry:
 MAILBOXES = Kind(
     entry_of=_entry_of,
     observed_of=observed_mailbox_of,
-    outcome=MailboxOutcome,
     remaining=lambda work, mailbox: remaining_of_mailbox(work.wanted, mailbox, work.steps),
     create=Step.CREATE_MAILBOX,
     created=_bare,

@@ -3,43 +3,33 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
-from uuid import UUID
+from typing import Generic, TypeVar
 
 from chamberlain.core.errors import OutsideFault, TryAgain
 from chamberlain.directory.embedded.mapping import Reference, mark_of, port_errors, rejected
+from chamberlain.directory.port import Outcome, Work
 from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.entries import Ensured, Mark, Marked, MarkedObjects
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.faults import Faulty
 
-
-class AnyWork(Protocol):
-    """The steps of one group or mailbox."""
-
-    @property
-    def steps(self) -> tuple[Step, ...]: ...
-
-
-Work = TypeVar("Work", bound=AnyWork)
-Outcome = TypeVar("Outcome")
+Wanted = TypeVar("Wanted")
 Observed = TypeVar("Observed")
 Entry = TypeVar("Entry", bound=Marked)
 Shown = TypeVar("Shown")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[Work, Outcome, Observed, Entry, Shown]):
+class Kind(Generic[Wanted, Observed, Entry, Shown]):
     """Conversions between port and directory for one type of object.
 
-    `outcome` takes the object, the completed steps, the fault and the id of a new object. `remaining` selects the steps
-    whose effect an object does not show yet. `created` and `parts` select the part of an entry that a step sets.
+    `remaining` selects the steps whose effect an object does not show yet. `created` and `parts` select the part of an
+    entry that a step sets.
     """
 
-    entry_of: Callable[[Work], Entry]
+    entry_of: Callable[[Work[Wanted]], Entry]
     observed_of: Callable[[Shown], Observed]
-    outcome: Callable[[Observed | None, tuple[Step, ...], OutsideFault | None, UUID | None], Outcome]
-    remaining: Callable[[Work, Observed | None], Collection[Step]]
+    remaining: Callable[[Work[Wanted], Observed | None], Collection[Step]]
     create: Step
     created: Callable[[Entry], Entry]
     parts: Mapping[Step, Callable[[Entry], Entry]]
@@ -49,7 +39,7 @@ class Kind(Generic[Work, Outcome, Observed, Entry, Shown]):
         return None if shown is None else self.observed_of(shown)
 
 
-class Provisioner(ABC, Generic[Work, Outcome, Observed]):
+class Provisioner(ABC, Generic[Wanted, Observed]):
     """Observes and provisions objects of one type."""
 
     @abstractmethod
@@ -60,17 +50,17 @@ class Provisioner(ABC, Generic[Work, Outcome, Observed]):
         """
 
     @abstractmethod
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+    async def ensure(self, works: Sequence[Work[Wanted]]) -> Sequence[Outcome[Observed]]:
         """Provision each object.
 
         Duplicates in a batch are provisioned once.
         """
 
 
-class AtomicProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Outcome, Observed, Entry, Shown]):
+class AtomicProvisioner(Provisioner[Wanted, Observed], Generic[Wanted, Observed, Entry, Shown]):
     """Provisions each object entirely or not at all, without faults."""
 
-    def __init__(self, objects: MarkedObjects[Entry, Shown], kind: Kind[Work, Outcome, Observed, Entry, Shown]) -> None:
+    def __init__(self, objects: MarkedObjects[Entry, Shown], kind: Kind[Wanted, Observed, Entry, Shown]) -> None:
         self._objects = objects
         self._kind = kind
 
@@ -80,7 +70,7 @@ class AtomicProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Outc
             shown = await self._objects.observe([mark_of(one) for one in references])
         return [self._kind.observed(one) for one in shown]
 
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+    async def ensure(self, works: Sequence[Work[Wanted]]) -> Sequence[Outcome[Observed]]:
         """Deduplicate the batch and provision it; a second statement sets names."""
         wanted = [self._kind.entry_of(work) for work in works]
         unique = list({entry.mark: entry for entry in wanted}.values())
@@ -100,23 +90,23 @@ class AtomicProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Outc
         shown = await self._objects.observe([entry.mark for entry in entries])
         return {entry.mark: Ensured(one, None) for entry, one in zip(entries, shown, strict=True)}
 
-    def _outcome(self, work: Work, ensured: Ensured[Shown]) -> Outcome:
+    def _outcome(self, work: Work[Wanted], ensured: Ensured[Shown]) -> Outcome[Observed]:
         observed = self._kind.observed(ensured.shown)
         if ensured.fault is None:
-            return self._kind.outcome(observed, work.steps, None, None)
+            return Outcome(observed, work.steps, None)
         # Nothing was provisioned. But the check of people succeeded, unless this code reports missing users.
         is_checked = Step.CHECK_PEOPLE in work.steps and ensured.fault.code != "userUnknown"
         done = (Step.CHECK_PEOPLE,) if is_checked else ()
-        return self._kind.outcome(observed, done, rejected(ensured.fault), None)
+        return Outcome(observed, done, rejected(ensured.fault))
 
 
-class StepwiseProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Outcome, Observed, Entry, Shown]):
+class StepwiseProvisioner(Provisioner[Wanted, Observed], Generic[Wanted, Observed, Entry, Shown]):
     """Provisions each object step by step.
 
     A fault stops the steps of one object; the next run continues there.
     """
 
-    def __init__(self, objects: Faulty[Entry, Shown], kind: Kind[Work, Outcome, Observed, Entry, Shown]) -> None:
+    def __init__(self, objects: Faulty[Entry, Shown], kind: Kind[Wanted, Observed, Entry, Shown]) -> None:
         self._objects = objects
         self._kind = kind
 
@@ -124,7 +114,7 @@ class StepwiseProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Ou
         """Read the state of each visible object."""
         return await self._observe([mark_of(one) for one in references])
 
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+    async def ensure(self, works: Sequence[Work[Wanted]]) -> Sequence[Outcome[Observed]]:
         """Run the steps of each object in their order.
 
         A retry continues after a fault.
@@ -140,7 +130,7 @@ class StepwiseProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Ou
             shown = await self._objects.observe(marks)
         return [self._kind.observed(one) for one in shown]
 
-    async def _provision(self, work: Work, before: Observed | None) -> Outcome:
+    async def _provision(self, work: Work[Wanted], before: Observed | None) -> Outcome[Observed]:
         entry = self._kind.entry_of(work)
         result = await run_steps(
             work.steps,
@@ -150,7 +140,7 @@ class StepwiseProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Ou
         )
         observed = before if result.shown is None else self._kind.observed_of(result.shown)
         made = entry.id if self._kind.create in result.taken else None
-        return self._kind.outcome(observed, result.done, result.fault, made)
+        return Outcome(observed, result.done, result.fault, made)
 
     async def _run(self, step: Step, entry: Entry) -> None:
         if step is Step.CHECK_PEOPLE:

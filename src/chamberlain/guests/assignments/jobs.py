@@ -14,7 +14,7 @@ from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import EventId, UserId
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
-from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed
+from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed, Work
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import ObservedSubject, WantedGuestRules, remaining_of_subject, without
 from chamberlain.guests import finding_records
@@ -36,7 +36,7 @@ from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind, Postponed
 from chamberlain.queue.worker import JobTable
 from chamberlain.requests.events import RequestSummary, request_failed
-from chamberlain.requests.finish import Settled, settle_within
+from chamberlain.requests.finish import Settled, settle
 from chamberlain.requests.models import Progress, RequestKind, RequestResult, RequestState
 from chamberlain.requests.steps import MOST_TOLD, Settlement, after_outcome, entries_of, warn
 
@@ -131,7 +131,7 @@ class AssignmentJobs:
         plans = await self._announce(
             [Plan(*entry, shown) for entry, shown in zip(steps.values(), observed, strict=True)]
         )
-        works = [GuestWork(plan.wanted, remaining_of_subject(plan.wanted, plan.observed, plan.steps)) for plan in plans]
+        works = [Work(plan.wanted, remaining_of_subject(plan.wanted, plan.observed, plan.steps)) for plan in plans]
         outcomes = await self._outcomes(plans, works)
         runs = [_run(plan, work, outcome) for plan, work, outcome in zip(plans, works, outcomes, strict=True)]
         return {run.assigned.place: run for run in runs}
@@ -181,7 +181,7 @@ class AssignmentJobs:
             settled = [self._settled(task, runs, started_at) for task in tasks if task.request_id not in overtaken]
             again = [job for job in claim.jobs if job.subject in overtaken]
             kept = replace(claim, jobs=tuple(job for job in claim.jobs if job.subject not in overtaken))
-            changed = await settle_within(tx, kept, settled, now=now)
+            changed = await settle(tx, kept, settled, now=now)
             await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, timedelta(0)) for job in again])
             failed = _failed(tasks, settled)
             await self._keep(tx, [run for place, run in runs.items() if place in same], failed, now)
