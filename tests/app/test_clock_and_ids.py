@@ -4,7 +4,7 @@ import re
 from uuid import RFC_4122, UUID
 
 from chamberlain.app.clock_and_ids import new_id
-from chamberlain.http.request import new_trace_id
+from chamberlain.observability.logs import new_trace_id
 
 # More than are drawn from the system at once.
 MANY = 1000

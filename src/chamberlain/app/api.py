@@ -39,9 +39,9 @@ from chamberlain.http.client_address import ClientAddresses
 from chamberlain.http.cursors import Cursors
 from chamberlain.http.handlers import Addresses, HttpContext
 from chamberlain.http.pipeline import hosts_of
-from chamberlain.http.request import new_trace_id
 from chamberlain.http.responses import Streams
 from chamberlain.mailboxes.service import MailboxService
+from chamberlain.observability.logs import new_trace_id
 from chamberlain.observability.metrics import call_answered
 from chamberlain.queue.service import JobService
 from chamberlain.requests.service import RequestService

@@ -23,7 +23,7 @@ from chamberlain.embedded.identity.clients import find_clients
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken, issuer_of
 from chamberlain.embedded.identity.server import routes
 from chamberlain.embedded.identity.signing_keys import SigningKeys
-from chamberlain.http.request import new_trace_id
+from chamberlain.observability.logs import new_trace_id
 from chamberlain.secrets.keyring import Keyring
 from chamberlain.settings import Settings
 from chamberlain.tenants import records as tenant_records

@@ -23,7 +23,7 @@ from chamberlain.embedded.example import example_estate
 from chamberlain.embedded.identity.clients import Account, Client, ClientKind, read_clients
 from chamberlain.embedded.identity.load import load as load_identity
 from chamberlain.embedded.identity.load import set_passwords, upgrade_clients, without_password
-from chamberlain.http.request import new_trace_id
+from chamberlain.observability.logs import new_trace_id
 from chamberlain.settings import Settings
 
 LOADED_BY = Actor(ActorType.SYSTEM, None, "Example estate")

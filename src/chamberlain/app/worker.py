@@ -28,10 +28,10 @@ from chamberlain.guests.assignments.service import NewGroupRules
 from chamberlain.guests.discovery import jobs as subject_jobs
 from chamberlain.guests.findings import jobs as finding_jobs
 from chamberlain.guests.policies import jobs as policy_jobs
-from chamberlain.http.request import new_trace_id
 from chamberlain.mailboxes import provision as mailbox_jobs
 from chamberlain.notifications import jobs as notice_jobs
 from chamberlain.notifications.mail_server import MailServer, Sender, parse_smtp_url
+from chamberlain.observability.logs import new_trace_id
 from chamberlain.observability.metrics import delivery_run, jobs_done, rows_removed
 from chamberlain.queue.lanes import LaneLoop, Places
 from chamberlain.queue.models import PROVISIONING, JobKind

@@ -4,7 +4,6 @@ It has a trace id, a path, a query, headers and a body.
 """
 
 import asyncio
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,11 +48,6 @@ def trace_id_of(headers: Mapping[bytes, bytes], new_trace_id: Callable[[], Trace
         if match is not None:
             return TraceId(match[1].decode("ascii"))
     return new_trace_id()
-
-
-def new_trace_id() -> TraceId:
-    """Make a W3C trace id: 16 random bytes in hexadecimal digits."""
-    return TraceId(os.urandom(16).hex())
 
 
 def echoes(headers: Mapping[bytes, bytes], trace_id: TraceId) -> list[tuple[bytes, bytes]]:

@@ -18,7 +18,8 @@ from uvicorn.server import ServerState
 from chamberlain.fastpath.buffered_response import offer_buffered_call
 from chamberlain.http.connections import Connection, Connections, Refused
 from chamberlain.http.problems import HeadTooLarge, problem_of
-from chamberlain.http.request import echoes, new_trace_id
+from chamberlain.http.request import echoes
+from chamberlain.observability.logs import new_trace_id
 
 Data = bytes | bytearray | memoryview
 

@@ -5,6 +5,7 @@ they are known. Secrets are masked. Calls have metrics instead of lines.
 """
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -17,9 +18,16 @@ import msgspec
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from chamberlain.core.ids import TraceId
+
 _trace_id: ContextVar[str | None] = ContextVar("trace_id", default=None)
 _request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 _client_address: ContextVar[str | None] = ContextVar("client_address", default=None)
+
+
+def new_trace_id() -> TraceId:
+    """Make a W3C trace id: 16 random bytes in hexadecimal digits."""
+    return TraceId(os.urandom(16).hex())
 
 
 def configure_logs(stream: TextIO | None = None) -> None:

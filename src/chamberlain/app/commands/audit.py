@@ -21,7 +21,7 @@ from chamberlain.cli.errors import failed
 from chamberlain.cli.options import All, DataDir, Limit, calls, most, settings_of
 from chamberlain.cli.output import Column, written_time
 from chamberlain.core.ids import WRITTEN_ID, TenantId, UserId
-from chamberlain.http.request import new_trace_id
+from chamberlain.observability.logs import new_trace_id
 from chamberlain.settings import Settings
 from chamberlain_client.operations import LIST_AUDIT
 

@@ -18,7 +18,7 @@ from chamberlain.configuration.service import ConfigurationService
 from chamberlain.configuration.yaml import MOST_BYTES
 from chamberlain.core.ids import TenantId
 from chamberlain.core.values import Json
-from chamberlain.http.request import new_trace_id
+from chamberlain.observability.logs import new_trace_id
 from chamberlain.settings import Settings
 
 

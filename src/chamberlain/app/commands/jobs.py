@@ -11,7 +11,7 @@ from chamberlain.app.errors import in_database
 from chamberlain.cli.errors import failed
 from chamberlain.cli.options import DataDir, settings_of
 from chamberlain.core.ids import WRITTEN_ID
-from chamberlain.http.request import new_trace_id
+from chamberlain.observability.logs import new_trace_id
 from chamberlain.queue.models import HeldJob, job_id_of
 from chamberlain.queue.service import JobOperations
 

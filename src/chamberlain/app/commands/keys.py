@@ -14,7 +14,7 @@ from chamberlain.cli.errors import ExitCode, failed, told_faults
 from chamberlain.cli.options import DataDir, settings_of
 from chamberlain.database.transactions import Database
 from chamberlain.embedded.identity import signing_keys
-from chamberlain.http.request import new_trace_id
+from chamberlain.observability.logs import new_trace_id
 from chamberlain.secrets.keyring import Keyring, KeysFile, KeysUnusable
 from chamberlain.settings import Settings
 

@@ -17,7 +17,7 @@ from chamberlain.app.errors import in_database
 from chamberlain.cli.errors import failed
 from chamberlain.cli.options import DataDir, settings_of
 from chamberlain.core.ids import WRITTEN_ID, TenantId
-from chamberlain.http.request import new_trace_id
+from chamberlain.observability.logs import new_trace_id
 from chamberlain.settings import Settings
 from chamberlain.tenant_admin.service import TenantOperations
 from chamberlain.tenant_admin.store import TenantRow
