@@ -42,6 +42,11 @@ TEAM_TEMPLATE = "7e000000-0000-4000-8000-000000000012"
 APPROVED_TEMPLATE = "7e000000-0000-4000-8000-000000000013"
 DYNAMIC_TEMPLATE = "7e000000-0000-4000-8000-000000000014"
 
+# Printed lines without a code.
+WORKER_RUNNING = "The worker is running."
+NOT_CONFIRMED = "Nothing was changed. Use --yes to skip this question.\n"
+NO_CHANGES = "Nothing to do.\n"
+
 # Proofs compare with an older tree by the Python of its environment.
 COMMAND = (os.environ.get("CHAMBERLAIN_TEST_PYTHON", sys.executable), "-m", "chamberlain")
 READY_WITHIN = 60.0

@@ -1,7 +1,7 @@
 """Adoptions at the command line: preview, adopt and undo."""
 
 from tests.cli.shell import Json, Shell
-from tests.services import wait_until
+from tests.services import NOT_CONFIRMED, wait_until
 
 ALL_STAFF = "94000000-0000-4000-8000-000000000001"
 RULE = ("--kind", "group", "--template", "project group", "--prefix", "all staff")
@@ -43,7 +43,7 @@ def test_it_shows_and_asks_before_anything_is_taken(ada: Shell) -> None:
     ended = ada.run("adoption", "confirm", *RULE, typed="n\n")
 
     assert (ended.code, ALL_STAFF in ended.out) == (1, True)
-    assert ended.err.endswith("Nothing was changed. Use --yes to skip this question.\n")
+    assert ended.err.endswith(NOT_CONFIRMED)
 
 
 def test_it_rejects_what_was_not_shown_and_a_kind_that_there_is_not(ada: Shell) -> None:

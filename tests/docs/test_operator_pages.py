@@ -13,7 +13,7 @@ import pytest
 from chamberlain.configuration.files import read_configuration
 from chamberlain.tenants.schema import TenantShape
 from tests.docs.pages import ROOT, named, section, shell_blocks
-from tests.services import Service, restarted_service
+from tests.services import NO_CHANGES, Service, restarted_service
 
 FILES, TENANTS = (ROOT / "docs" / "how-to" / name for name in ("configuration-files.md", "tenants.md"))
 PROGRAMS = Path(sys.executable).parent
@@ -52,7 +52,7 @@ def test_it_works_with_configuration_files(service: Service, tmp_path: Path) -> 
     (tmp_path / "house.yaml").write_text(house, encoding="utf-8")
 
     run(service, tmp_path, export)
-    assert run(service, tmp_path, nothing) == "Nothing to do.\n"
+    assert run(service, tmp_path, nothing) == NO_CHANGES
     assert run(service, tmp_path, look) == shown
     assert run(service, tmp_path, apply) == f"{shown}Done.\n"
 

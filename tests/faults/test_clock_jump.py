@@ -13,7 +13,7 @@ from chamberlain.embedded.postgres import roles
 from chamberlain.embedded.postgres.roles import address
 from tests.faults.load import Load
 from tests.postgres import connected
-from tests.services import Outside, outside_database, wait_until
+from tests.services import WORKER_RUNNING, Outside, outside_database, wait_until
 
 PATH = """
 CREATE SCHEMA shifted;
@@ -39,7 +39,7 @@ def test_it_works_again_when_the_clocks_agree(seconds: int) -> None:
     with outside_database() as outside:
         run(outside, PATH.format(functions=clocks(0)))
         service, worker = outside.ready_service("--no-worker"), outside.start_worker()
-        wait_until(lambda: "The worker is running." in worker.said(), within=20)
+        wait_until(lambda: WORKER_RUNNING in worker.said(), within=20)
         load = Load([service])
         load.run(100)
 

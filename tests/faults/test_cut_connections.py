@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from tests.faults.load import Load
-from tests.services import look_up, outside_database, wait_until
+from tests.services import WORKER_RUNNING, look_up, outside_database, wait_until
 
 # Connections inside a transaction; idle ones have nothing to lose.
 CUT = """
@@ -24,7 +24,7 @@ APPLICATION, WORKER = "chamberlain application", "chamberlain worker"
 def test_it_works() -> None:
     with outside_database() as outside, ThreadPoolExecutor(max_workers=1) as beside:
         service, worker = outside.ready_service("--no-worker"), outside.start_worker()
-        wait_until(lambda: "The worker is running." in worker.said(), within=20)
+        wait_until(lambda: WORKER_RUNNING in worker.said(), within=20)
         load = Load([service])
         service.headers()
         finished = Event()

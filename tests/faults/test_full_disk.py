@@ -17,7 +17,7 @@ from bench.killing.power import powered_service
 from chamberlain.core.outages import Outage
 from tests.faults.load import Load
 from tests.folders import data_folder
-from tests.services import GROUP_TEMPLATE, TLS, Service, filled, run_command, running_server, wait_until
+from tests.services import GROUP_TEMPLATE, TLS, WORKER_RUNNING, Service, filled, run_command, running_server, wait_until
 
 # A new database, its log and some hundred groups; little enough to be filled at once.
 SIZE = "256m"
@@ -38,7 +38,7 @@ def test_it_goes_on_when_there_is_room() -> None:
         ThreadPoolExecutor(max_workers=1) as beside,
     ):
         service, worker = outside.ready_service("--no-worker"), outside.start_worker()
-        wait_until(lambda: "The worker is running." in worker.said(), within=20)
+        wait_until(lambda: WORKER_RUNNING in worker.said(), within=20)
         load = Load([service])
         service.headers()
         finished = Event()

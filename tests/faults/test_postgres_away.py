@@ -13,7 +13,7 @@ from chamberlain.embedded.postgres.roles import addresses_in
 from tests.faults.load import Load
 from tests.faults.postgres_process import running_postgres_process
 from tests.folders import data_folder
-from tests.services import GROUP_TEMPLATE, filled, wait_until
+from tests.services import GROUP_TEMPLATE, WORKER_RUNNING, filled, wait_until
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_it_goes_on_when_the_database_is_back(seconds: float, groups: int) -> No
         addresses = addresses_in(folder / "postgres" / "data", "chamberlain")
         with filled(addresses, folder) as outside, ExitStack() as beside:
             service, worker = outside.ready_service("--no-worker"), outside.start_worker()
-            wait_until(lambda: "The worker is running." in worker.said(), within=20)
+            wait_until(lambda: WORKER_RUNNING in worker.said(), within=20)
             load = Load([service])
             service.headers()
             loading = beside.enter_context(_loaded(load, 3 * groups))

@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.load import Load
 from tests.postgres import connected
-from tests.services import Outside, outside_database, wait_until
+from tests.services import WORKER_RUNNING, Outside, outside_database, wait_until
 
 LEASED = "SELECT count(*) FROM chamberlain.job WHERE lease_id IS NOT NULL AND kind = 'groupProvision'"
 FREE = """
@@ -31,7 +31,7 @@ def test_it_gives_back_what_is_running(jobs: int, workers: int) -> None:
             started = [outside.start_worker() for _ in range(workers)]
             # One of them may lease all jobs before the other one handles signals.
             for worker in started:
-                wait_until(lambda each=worker: "The worker is running." in each.said(), 20, worker.said)  # type: ignore[misc]
+                wait_until(lambda each=worker: WORKER_RUNNING in each.said(), 20, worker.said)  # type: ignore[misc]
             wait_until(lambda: outside.value(LEASED) == jobs, within=20)
 
             begin = time.monotonic()

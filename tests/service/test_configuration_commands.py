@@ -21,6 +21,8 @@ from tests.services import (
     ADA,
     API,
     GROUP_TEMPLATE,
+    NO_CHANGES,
+    NOT_CONFIRMED,
     TEAM_TEMPLATE,
     TLS,
     Service,
@@ -100,7 +102,7 @@ def template_in(document: Document, template: str) -> Document:
 
 def test_it_works(shell: Shell) -> None:
     document = shell.exported()
-    assert shell.told("plan") == (0, "Nothing to do.\n")
+    assert shell.told("plan") == (0, NO_CHANGES)
 
     template_in(document, GROUP_TEMPLATE)["name"] = "Project circle"
     shell.write(document)
@@ -116,7 +118,7 @@ def test_it_works(shell: Shell) -> None:
     before = shell.changes()
     assert shell.told("apply") == (0, f"{plan}Done.\n")
     assert shell.changes() == int(str(before)) + 1
-    assert shell.told("plan") == (0, "Nothing to do.\n")
+    assert shell.told("plan") == (0, NO_CHANGES)
     assert shell.exported() == document
 
 
@@ -125,7 +127,7 @@ def test_the_example_estate_is_such_a_file(shell: Shell) -> None:
 
     code, plan = shell.told("plan")
 
-    assert (code, plan.splitlines()[0]) == (0, "Nothing to do.")
+    assert (code, plan.splitlines(keepends=True)[0]) == (0, NO_CHANGES)
     assert "directory and clients are for the embedded products" in plan
 
 
@@ -158,7 +160,7 @@ def test_nothing_is_removed_when_nobody_agrees(shell: Shell, answer: str) -> Non
     assert done.returncode == 1
     assert "2 to remove." in done.stdout
     assert "This removes policy 90 days, policy Yearly review. Do it?" in done.stdout
-    assert done.stderr.endswith("Nothing was changed. Use --yes to skip this question.\n")
+    assert done.stderr.endswith(NOT_CONFIRMED)
     assert shell.changes() == before
 
 
@@ -277,7 +279,7 @@ def test_it_works_without_a_running_service(tmp_path: Path) -> None:
     assert (planned.returncode, planned.stdout, is_there) == (1, "", False)
     assert "There is no database in" in planned.stderr
     assert (applied.returncode, applied.stdout) == (0, f"{MADE}Done.\n")
-    assert (planned_again.returncode, planned_again.stdout) == (0, "Nothing to do.\n")
+    assert (planned_again.returncode, planned_again.stdout) == (0, NO_CHANGES)
     # The example estate is for a database without tenants.
     assert listed.stdout == "40c5e000-0000-4000-8000-000000000001  served     Green House  green.example\n"
 
@@ -296,7 +298,7 @@ def test_it_works_on_an_outside_database(tmp_path: Path) -> None:
     note = "The sections directory and clients are for the embedded products and are no part of this.\n"
     assert (planned.returncode, planned.stdout) == (2, MADE + note)
     assert (applied.returncode, applied.stdout) == (0, f"{MADE}{note}Done.\n")
-    assert (again.returncode, again.stdout) == (0, f"Nothing to do.\n{note}")
+    assert (again.returncode, again.stdout) == (0, f"{NO_CHANGES}{note}")
     (tenant,) = yaml.safe_load(text.stdout)["tenants"]
     assert tenant["name"] == "Green House"
     assert json.dumps(tenant).count("Project group") == 1

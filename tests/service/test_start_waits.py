@@ -9,7 +9,16 @@ from chamberlain.core.outages import Outage
 from chamberlain.embedded.postgres.roles import addresses_in
 from tests.faults.postgres_process import running_postgres_process
 from tests.folders import data_folder
-from tests.services import Outside, filled, free_port, outside_database, run_command, start_process, wait_until
+from tests.services import (
+    WORKER_RUNNING,
+    Outside,
+    filled,
+    free_port,
+    outside_database,
+    run_command,
+    start_process,
+    wait_until,
+)
 
 WAITS = "The start waits for the database."
 # Nothing listens there.
@@ -38,7 +47,7 @@ def test_api_and_worker_start_when_the_database_is_there() -> None:
         database.start()
 
         service.wait_until_ready()
-        wait_until(lambda: "The worker is running." in worker.said(), within=20, otherwise=worker.said)
+        wait_until(lambda: WORKER_RUNNING in worker.said(), within=20, otherwise=worker.said)
         assert (worker.stop(), service.stop()) == (0, 0)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.shell import Json, Shell
+from tests.services import NOT_CONFIRMED
 
 WEBHOOK = {"url": "https://hooks.estate.example/chamberlain"}
 
@@ -56,7 +57,7 @@ def test_it_asks_before_one_is_removed(ada: Shell) -> None:
 
     assert ended.code == 1
     assert "This removes the template Equipment" in ended.err
-    assert ended.err.endswith("Nothing was changed. Use --yes to skip this question.\n")
+    assert ended.err.endswith(NOT_CONFIRMED)
     assert ada.run("template", "delete", "Equipment", typed="").code == 1
 
 
