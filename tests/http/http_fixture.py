@@ -24,8 +24,8 @@ from chamberlain.groups.dry_run import GroupDryRun
 from chamberlain.groups.models import GroupOrder
 from chamberlain.groups.service import GroupService
 from chamberlain.http.cursors import Cursors
-from chamberlain.http.handlers import Addresses, Check, HttpContext
 from chamberlain.http.pipeline import hosts_of
+from chamberlain.http.request import Addresses, Check, HttpContext
 from chamberlain.http.responses import Streams
 from chamberlain.mailboxes.dry_run import MailboxDryRun
 from chamberlain.mailboxes.models import AcceptedMailbox, MailboxFilter, MailboxRecord, ProvisioningState

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chamberlain.app.routes import ENDPOINTS
 from chamberlain.directory.mailboxes import MailboxOrder
-from chamberlain.http.handlers import ServedEndpoint
+from chamberlain.http.endpoint_tables import ServedEndpoint
 from chamberlain.http.openapi import codes_of
 from chamberlain.http.pipeline import Resources
 from chamberlain.http.problems import STATUSES, Problem

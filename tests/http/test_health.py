@@ -1,6 +1,6 @@
 import httpx2
 
-from chamberlain.http.handlers import Check
+from chamberlain.http.request import Check
 from tests.http.http_fixture import HttpFixture
 
 

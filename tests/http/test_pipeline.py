@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message
 from chamberlain.app.listeners import Listener, bind, serve_until
 from chamberlain.app.routes import ENDPOINTS
 from chamberlain.core.errors import Forbidden
-from chamberlain.http.handlers import ServedEndpoint
+from chamberlain.http.endpoint_tables import ServedEndpoint
 from chamberlain.http.pipeline import Resources, hosts_of
 from chamberlain.http.request import LIMIT
 from tests.garbage_collection import collected_objects

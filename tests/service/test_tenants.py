@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from chamberlain.app.routes import ENDPOINTS
-from chamberlain.http.handlers import AnyEndpoint
+from chamberlain.http.endpoint_tables import AnyEndpoint
 from tests.service.estate import (
     HOUSE_MAILBOX,
     HOUSE_TEMPLATE,

@@ -17,9 +17,9 @@ from chamberlain.adoptions.wire import (
 )
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import AdoptionId
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.request import ACTION, ActionBody, act_of, creating_act_of
+from chamberlain.http.request import ACTION, ActionBody, Call, act_of, creating_act_of
 from chamberlain.http.resource import CACHE, acted, link_to
 from chamberlain.http.responses import NO_STORE, Answer
 from chamberlain.requests.wire import DRY_RUN

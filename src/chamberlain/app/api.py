@@ -37,8 +37,8 @@ from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.policies.service import PolicyService, Simulator
 from chamberlain.http.client_address import ClientAddresses
 from chamberlain.http.cursors import Cursors
-from chamberlain.http.handlers import Addresses, HttpContext
 from chamberlain.http.pipeline import hosts_of
+from chamberlain.http.request import Addresses, HttpContext
 from chamberlain.http.responses import Streams
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.observability.logs import new_trace_id

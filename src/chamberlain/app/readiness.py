@@ -10,7 +10,7 @@ from chamberlain.core.errors import DatabaseUnavailable
 from chamberlain.core.outages import Outage
 from chamberlain.database.clock import MOST_CLOCK_DIFFERENCE
 from chamberlain.database.transactions import Database
-from chamberlain.http.handlers import Check
+from chamberlain.http.request import Check
 
 # Load balancers ask every few seconds. A database that takes longer than this does not answer.
 PATIENCE = timedelta(seconds=2)

@@ -18,11 +18,11 @@ from chamberlain.guests.assignments import endpoints as assignment_endpoints
 from chamberlain.guests.findings import endpoints as finding_endpoints
 from chamberlain.guests.policies import endpoints as policy_endpoints
 from chamberlain.http import endpoints as http_endpoints
-from chamberlain.http.handlers import AnyEndpoint, EndpointTable, HttpContext
+from chamberlain.http.endpoint_tables import AnyEndpoint, EndpointTable
 from chamberlain.http.openapi import describe
 from chamberlain.http.pipeline import TRACE_ID, Pipeline
 from chamberlain.http.problems import problem_of_bug
-from chamberlain.http.request import echoes
+from chamberlain.http.request import HttpContext, echoes
 from chamberlain.mailboxes import endpoints as mailbox_endpoints
 from chamberlain.queue import endpoints as queue_endpoints
 from chamberlain.requests import endpoints as request_endpoints

@@ -13,8 +13,9 @@ from chamberlain.audit.service import AuditService
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Malformed
 from chamberlain.core.time import read_time
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import CURSOR, LIMIT, PARAMETERS, next_cursor, page_wanted
+from chamberlain.http.request import Call, Parameter
 from chamberlain.http.resource import CACHE
 from chamberlain.http.responses import NO_STORE, Answer, Stream
 from chamberlain.http.wire import Actor, Time, time_of

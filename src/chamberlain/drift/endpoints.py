@@ -8,8 +8,8 @@ from msgspec import Struct, json
 from chamberlain.auth.permissions import Operation
 from chamberlain.drift.models import DriftCheck as RecordedCheck
 from chamberlain.drift.service import DriftService
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Success
-from chamberlain.http.request import ACTION, ActionBody, act_of
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
+from chamberlain.http.request import ACTION, ActionBody, Call, act_of
 from chamberlain.http.resource import CACHE, acted
 from chamberlain.http.responses import Answer
 from chamberlain.http.wire import Time, time_of

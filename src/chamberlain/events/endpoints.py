@@ -9,8 +9,9 @@ from msgspec import Meta, Raw, Struct, json
 from chamberlain.auth.permissions import Operation
 from chamberlain.changes.models import EventType
 from chamberlain.events.service import EventRecord, EventService
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import LIMIT, feed_cursor, feed_wanted
+from chamberlain.http.request import Call, Parameter
 from chamberlain.http.resource import CACHE
 from chamberlain.http.responses import NO_STORE, Answer
 from chamberlain.http.wire import Time, time_of

@@ -15,8 +15,8 @@ from chamberlain.groups.wire import (
     rehearsed_group,
     to_group_order,
 )
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, HttpContext, Parameter, Success
-from chamberlain.http.request import submission_of, wait_of
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
+from chamberlain.http.request import Call, HttpContext, Parameter, submission_of, wait_of
 from chamberlain.http.responses import Answer, Headers
 from chamberlain.requests.models import Accepted, RequestResult
 from chamberlain.requests.wire import DRY_RUN

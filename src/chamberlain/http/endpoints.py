@@ -6,8 +6,9 @@ from typing import Any, Literal
 from msgspec import Struct, json
 
 from chamberlain.http.documentation import CONTENT_SECURITY_POLICY, Published, render
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, HttpContext, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.problems import TITLES
+from chamberlain.http.request import Call, HttpContext
 from chamberlain.http.responses import JSON, Answer
 from chamberlain.http.schemas import with_shared_parts
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from chamberlain import __version__
 from chamberlain.auth.models import ActorType
-from chamberlain.http.handlers import AnyEndpoint, HttpContext, Parameter, Success
+from chamberlain.http.endpoint_tables import AnyEndpoint, Success
 from chamberlain.http.problems import BUG, STATUSES, TITLES, Problem
-from chamberlain.http.request import LIMIT
+from chamberlain.http.request import LIMIT, HttpContext, Parameter
 from chamberlain.http.schemas import is_for_applications, permission_names, reference_to, schemas_of
 
 # A JSON value of the document; the OpenAPI specification defines its type.

@@ -6,7 +6,7 @@ A cursor is encrypted for its tenant, caller, path and filters.
 from urllib.parse import urlencode
 
 from chamberlain.core.paging import FeedPosition, FeedWanted, NamedPageWanted, NamePosition, PageWanted, Position
-from chamberlain.http.handlers import Call, Parameter
+from chamberlain.http.request import Call, Parameter
 
 LIMIT = Parameter(
     "limit",

@@ -15,10 +15,12 @@ from chamberlain.auth.permissions import Operation, require
 from chamberlain.core.errors import BodyInvalid, Malformed, NotFound, Refusal
 from chamberlain.core.ids import TraceId
 from chamberlain.fastpath.buffered_response import buffered_call
-from chamberlain.http.handlers import AnyEndpoint, Call, HttpContext, ServedEndpoint
+from chamberlain.http.endpoint_tables import AnyEndpoint, ServedEndpoint
 from chamberlain.http.problems import HeadAmbiguous, HostUnknown, MethodNotAllowed, problem_of
 from chamberlain.http.request import (
+    Call,
     FormFaults,
+    HttpContext,
     check_idempotency_key,
     echoes,
     read_ids,

@@ -7,7 +7,8 @@ from msgspec import Struct, json
 
 from chamberlain.auth.models import Edit
 from chamberlain.core.idempotency import KeptAnswer
-from chamberlain.http.handlers import Call, HttpContext, Parameter, Success
+from chamberlain.http.endpoint_tables import Success
+from chamberlain.http.request import Call, HttpContext, Parameter
 from chamberlain.http.responses import NO_STORE, Answer, Headers
 
 IF_MATCH = Parameter(

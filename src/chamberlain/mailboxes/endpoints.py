@@ -8,9 +8,9 @@ from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import MailboxId
 from chamberlain.directory.mailboxes import MailboxType
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, HttpContext, Parameter, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.request import submission_of, wait_of
+from chamberlain.http.request import Call, HttpContext, Parameter, submission_of, wait_of
 from chamberlain.http.resource import CACHE
 from chamberlain.http.responses import NO_STORE, Answer, Headers
 from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord, ProvisioningState

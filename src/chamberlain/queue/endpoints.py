@@ -6,9 +6,9 @@ from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import NotFound
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.request import ACTION, ActionBody, act_of
+from chamberlain.http.request import ACTION, ActionBody, Call, act_of
 from chamberlain.http.resource import CACHE, acted
 from chamberlain.http.responses import NO_STORE, Answer
 from chamberlain.http.wire import Time, time_of

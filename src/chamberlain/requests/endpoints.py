@@ -9,9 +9,9 @@ from chamberlain.auth.models import Caller
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Malformed
 from chamberlain.core.ids import RequestId
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.request import ACTION, ActionBody, act_of, creating_act_of
+from chamberlain.http.request import ACTION, ActionBody, Call, Parameter, act_of, creating_act_of
 from chamberlain.http.resource import CACHE, acted
 from chamberlain.http.responses import NO_STORE, Answer, Stream
 from chamberlain.requests.models import (

@@ -8,7 +8,7 @@ from msgspec import Meta, Raw, Struct, structs
 from chamberlain.core.errors import Fault
 from chamberlain.directory.models import NamedPerson
 from chamberlain.directory.steps import Step, title
-from chamberlain.http.handlers import Parameter
+from chamberlain.http.request import Parameter
 from chamberlain.http.wire import Actor, Time, _actor, _time_or_none, time_of
 from chamberlain.requests.approvals import LevelDryRun
 from chamberlain.requests.models import (

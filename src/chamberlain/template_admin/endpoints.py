@@ -11,9 +11,9 @@ from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import TemplateId
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.request import creating_act_of
+from chamberlain.http.request import Call, creating_act_of
 from chamberlain.http.resource import (
     ADDED,
     CACHE,

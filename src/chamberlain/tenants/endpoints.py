@@ -6,7 +6,8 @@ from uuid import UUID
 from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
+from chamberlain.http.request import Call
 from chamberlain.http.resource import IF_MATCH, VERSIONED, edit_of, shown
 from chamberlain.http.responses import Answer
 from chamberlain.http.wire import Time, time_of

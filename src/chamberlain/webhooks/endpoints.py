@@ -7,9 +7,9 @@ from msgspec import UNSET, Struct, UnsetType, json
 
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import DeliveryId, RequestId, TemplateId
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.request import ACTION, ActionBody, act_of, creating_act_of
+from chamberlain.http.request import ACTION, ActionBody, Call, Parameter, act_of, creating_act_of
 from chamberlain.http.resource import CACHE, acted
 from chamberlain.http.responses import NO_STORE, Answer
 from chamberlain.http.wire import Time, time_of

@@ -24,8 +24,9 @@ from chamberlain.guests.assignments.wire import (
     to_assignment_order,
 )
 from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, named_page_wanted, next_cursor
+from chamberlain.http.request import Call, Parameter
 from chamberlain.http.resource import CACHE, IF_MATCH, edit_of, listed, shown
 from chamberlain.http.responses import Answer
 

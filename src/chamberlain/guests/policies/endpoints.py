@@ -18,9 +18,9 @@ from chamberlain.guests.policies.wire import (
     simulated_policy_of,
     to_simulation_request,
 )
-from chamberlain.http.handlers import About, Call, Endpoint, EndpointTable, Success
+from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.request import creating_act_of
+from chamberlain.http.request import Call, creating_act_of
 from chamberlain.http.resource import CACHE, IF_MATCH, VERSIONED, edit_of, link_to, listed, made, making, removed, shown
 from chamberlain.http.responses import Answer
 
