@@ -236,8 +236,7 @@ def test_what_is_gone_is_one_difference() -> None:
     (mailbox,) = mailbox_differences(wanted_of(SHARED), None, replies_freely=False)
     (group,) = group_differences(TEAM, None)
 
-    assert (mailbox.name, mailbox.steps) == (P.MAILBOX_EXISTS, ())
-    assert mailbox.detail == "The mailbox is not in the directory any more."
+    assert (mailbox.name, mailbox.wanted, mailbox.observed, mailbox.steps) == (P.MAILBOX_EXISTS, True, False, ())
     assert (group.name, group.wanted, group.observed) == (P.GROUP_EXISTS, True, False)
 
 

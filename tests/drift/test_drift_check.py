@@ -421,13 +421,14 @@ async def test_what_is_refused_is_told_with_the_reason(drift: DriftFixture) -> N
     await drift.set_repair()
     await drift.mailbox(city="Town")
     await drift.change(MOVE)
-    drift.estate.directory.faults["The desk"] = Rejected("locked", "The mailbox is on hold.")
+    refusal = Rejected("locked", "The mailbox is on hold.")
+    drift.estate.directory.faults["The desk"] = refusal
 
     await drift.check_all()
 
     (finding,) = await drift.records()
     assert (finding.state, finding.action) == ("open", None)
-    assert finding.detail.endswith("It could not be repaired: The mailbox is on hold.")
+    assert finding.detail.endswith(refusal.detail)
 
 
 async def test_a_directory_that_does_not_answer_is_asked_again(drift: DriftFixture) -> None:

@@ -144,12 +144,13 @@ def test_what_the_directory_does_not_show_yet_is_under_way() -> None:
 def test_what_the_directory_has_refused_is_told_and_does_not_count() -> None:
     before = page(look(OTHER_CITY)).announcing(now=NOW)
 
-    refused = before.faulted({CITY: Rejected("notAllowed", "It is read-only.")}, {})
+    refusal = Rejected("notAllowed", "It is read-only.")
+    refused = before.faulted({CITY: refusal}, {})
     silent = before.faulted({CITY: TryAgain(timedelta(minutes=5), "It is busy.")}, {})
 
     (found,) = [each for each in refused.found if each.about == "city"]
     assert found.action is None
-    assert "It is read-only." in found.detail
+    assert refusal.detail in found.detail
     assert refused.records(now=NOW) == {CITY: None}
     # Without an answer it may have been made.
     (found,) = [each for each in silent.found if each.about == "city"]

@@ -82,7 +82,7 @@ async def test_a_refusal_is_no_repair_that_did_not_hold(drift: DriftFixture) -> 
 
     (finding,) = await drift.records()
     assert (finding.kind, finding.state, finding.action) == ("drift", OPEN, None)
-    assert finding.detail.endswith("It could not be repaired: The mailbox is on hold.")
+    assert finding.detail.endswith(REFUSED.detail)
     drift.estate.directory.faults.clear()
     await drift.check_all()
     assert await drift.findings() == [("drift", REPAIRED, "city")]
@@ -120,7 +120,7 @@ async def test_a_refusal_of_one_property_stops_no_other(drift: DriftFixture) -> 
     ]
     assert await city_of(drift, request_id) == "Town"
     details = [each.detail for each in await drift.records() if each.state is OPEN]
-    assert all(detail.endswith("It could not be repaired: The mailbox is on hold.") for detail in details)
+    assert all(detail.endswith(REFUSED.detail) for detail in details)
     assert len(await drift.repairs()) == 3
 
 

@@ -11,6 +11,10 @@ from chamberlain.queue.models import HeldJob
 from chamberlain.queue.service import JobService
 from tests.tenants.fake_tenants import TENANT_ID
 
+# Stored reasons of held jobs, which have no code.
+HELD_AFTER_BUG = "Its run met a bug. The log has it under this trace id."
+HELD_AFTER_CRASHES = "Its run was cut short 20 times."
+
 
 class FakeJobs(JobService):
     """Keeps held jobs in memory."""

@@ -11,9 +11,10 @@ from chamberlain.requests.models import RequestRecord, RequestState, Waiting
 from chamberlain.requests.steps import EntryKind
 from chamberlain.requests.timeline import Timelines
 from tests.estates import ADA, ESTATE, Estate, caller_of
+from tests.queue.fake_jobs import HELD_AFTER_BUG
 from tests.requests.request_services import act, administrator, cancel, job_service, put, watchers
 
-REASON = "Its run met a bug. The log has it under this trace id."
+REASON = HELD_AFTER_BUG
 
 
 async def hold(estate: Estate, name: str = "Apollo", *, state: RequestState = RequestState.QUEUED) -> RequestId:

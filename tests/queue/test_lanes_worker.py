@@ -16,6 +16,7 @@ from chamberlain.queue.worker import Handler
 from chamberlain.requests.finish import RequestJobHolder
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, open_estate, rows, until
+from tests.queue.fake_jobs import HELD_AFTER_BUG, HELD_AFTER_CRASHES
 from tests.queue.test_loop import Clock
 
 PLACES = Places(
@@ -168,7 +169,7 @@ async def test_a_job_that_meets_a_bug_is_held_and_the_others_are_done(databases:
         await until(lambda: is_empty(databases, lane))
 
     held = await rows(databases, "SELECT subject, held_reason FROM chamberlain.job")
-    assert held == [(bad, "Its run met a bug. The log has it under this trace id.")]
+    assert held == [(bad, HELD_AFTER_BUG)]
 
 
 async def test_a_job_that_was_cut_short_too_often_is_held(databases: Databases) -> None:
@@ -178,7 +179,7 @@ async def test_a_job_that_was_cut_short_too_often_is_held(databases: Databases) 
     async with serving(databases, lane_handler):
         await until(lambda: is_empty(databases, lane))
 
-    assert await rows(databases, "SELECT held_reason FROM chamberlain.job") == [("Its run was cut short 20 times.",)]
+    assert await rows(databases, "SELECT held_reason FROM chamberlain.job") == [(HELD_AFTER_CRASHES,)]
 
 
 async def test_a_stop_gives_back_what_hangs(databases: Databases) -> None:

@@ -23,6 +23,7 @@ from chamberlain.requests.models import RequestState
 from tests.databases import Databases, migrated_database
 from tests.estates import ESTATE, OTHER_GROUP, OTHER_HOUSE, ZOE, caller_of, open_estate, rows, until
 from tests.postgres import connected, named_programs, short_folder
+from tests.queue.fake_jobs import HELD_AFTER_BUG, HELD_AFTER_CRASHES
 
 # No notification wakes these workers, and no test waits long for their poll.
 PACE = Pace(poll=timedelta(milliseconds=20), pause=timedelta(milliseconds=20))
@@ -318,7 +319,7 @@ async def test_a_bug_in_one_job_holds_that_one_and_the_others_are_done(
 
     assert sorted(finishing.done) == sorted(good)
     assert await rows(databases, "SELECT subject, held_reason, lease_id FROM chamberlain.job") == [
-        (BAD, "Its run met a bug. The log has it under this trace id.", None)
+        (BAD, HELD_AFTER_BUG, None)
     ]
     assert ("held", 1) in seen.outcomes
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
@@ -358,9 +359,7 @@ async def test_a_job_whose_runs_were_cut_short_twenty_times_is_held(databases: D
         await until(lambda: queue_is_empty(databases))
 
     assert finishing.done == [nearly]
-    assert await rows(databases, "SELECT subject, held_reason FROM chamberlain.job") == [
-        (worn_out, "Its run was cut short 20 times.")
-    ]
+    assert await rows(databases, "SELECT subject, held_reason FROM chamberlain.job") == [(worn_out, HELD_AFTER_CRASHES)]
 
 
 async def test_a_long_run_keeps_its_lease(databases: Databases) -> None:
