@@ -140,7 +140,7 @@ def test_what_stands_against_a_mailbox(there: ObservedMailbox, unwritable: str |
     assert (conflict and conflict.code) == code
 
 
-def test_what_the_template_says_and_the_mailbox_does_not_show_is_told() -> None:
+def test_what_the_template_says_and_the_mailbox_does_not_show_is_reported() -> None:
     template = replace(SHARED, defaults=MailboxProperties(country="Switzerland", automatic_reply="Thanks."))
 
     one = mailbox_candidate(observed(automatic_reply="At sea."), template, HOUSE, unwritable=None)
@@ -201,7 +201,7 @@ def test_what_stands_against_a_group(there: SubjectEntry, template: GroupTemplat
         (entry(mail=None), replace(group_values.TEMPLATE, label_id="label"), ()),
     ],
 )
-def test_what_a_template_asks_for_is_told_of_a_group(
+def test_what_a_template_asks_for_is_reported_of_a_group(
     there: SubjectEntry, template: GroupTemplate, steps: tuple[Step, ...]
 ) -> None:
     assert group_candidate(there, template).differences == steps

@@ -56,5 +56,5 @@ def test_it_rejects_what_was_not_shown_and_a_kind_that_there_is_not(ada: Shell) 
     assert "kind" in strange.err
 
 
-def test_it_rejects_whoever_is_no_administrator(cleo: Shell) -> None:
+def test_it_rejects_callers_without_the_administrator_role(cleo: Shell) -> None:
     assert cleo.run("adoption", "list").code != 0

@@ -153,7 +153,7 @@ async def test_names_that_are_given_away_are_conflicts(adoption: AdoptionFixture
     assert preview.conflict_counts == {"addressTaken": 1, "nameTaken": 1}
 
 
-async def test_what_it_lacks_of_the_template_is_told(adoption: AdoptionFixture) -> None:
+async def test_what_it_lacks_of_the_template_is_reported(adoption: AdoptionFixture) -> None:
     there = await adoption.mailbox_before(room(books_automatically=False))
 
     preview = await adoption.preview(AdoptionRule(TemplateKind.ROOM, ROOM_MAILBOX))
@@ -303,7 +303,7 @@ async def test_the_same_key_confirms_once(adoption: AdoptionFixture) -> None:
     assert len(await adoption.listed()) == 1
 
 
-async def test_a_mailbox_that_goes_meanwhile_is_told_and_gives_its_names_back(adoption: AdoptionFixture) -> None:
+async def test_a_mailbox_that_goes_meanwhile_is_reported_and_gives_its_names_back(adoption: AdoptionFixture) -> None:
     gone, there = await adoption.mailbox_before(plain()), await adoption.mailbox_before(plain())
     adoption_id = await adoption.confirm()
     async with adoption.estate.databases.worker.across_tenants() as tx:
@@ -474,7 +474,7 @@ async def test_another_tenant_sees_and_takes_nothing_of_it(adoption: AdoptionFix
     assert (await adoption.read(adoption_id)).record.state is AdoptionState.RUNNING
 
 
-async def test_it_rejects_whoever_is_no_administrator(adoption: AdoptionFixture) -> None:
+async def test_it_rejects_callers_without_the_administrator_role(adoption: AdoptionFixture) -> None:
     await adoption.mailbox_before(plain())
     adoption_id = await adoption.confirm()
     dara = administrator(DARA)
@@ -743,7 +743,7 @@ async def test_those_that_wait_keep_nobody_else_waiting_and_do_not_wait_for_ever
     assert (await narrow.read(adoption_id)).record.released == 2
 
 
-async def test_a_mark_that_the_directory_keeps_ends_the_undoing_after_a_day_and_is_told(
+async def test_a_mark_that_the_directory_keeps_ends_the_undoing_after_a_day_and_is_reported(
     adoption: AdoptionFixture,
 ) -> None:
     stuck, other = await adoption.mailbox_before(plain()), await adoption.mailbox_before(plain())

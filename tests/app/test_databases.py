@@ -48,14 +48,14 @@ async def test_it_rejects_an_address_whose_certificate_is_missing_with_its_place
     assert "hidden" not in str(caught.value)
 
 
-async def test_an_outside_database_that_is_away_is_told_as_one() -> None:
+async def test_an_outside_database_that_is_away_is_reported_as_one() -> None:
     with pytest.raises(CannotStart) as caught:
         await opened(outside(NOWHERE))
 
     assert str(caught.value) == f"{Outage.REFUSED.seen} Start the database, or correct CHAMBERLAIN_DATABASE_WORKER_URL."
 
 
-async def test_an_embedded_database_that_is_away_is_told_as_one(tmp_path: Path) -> None:
+async def test_an_embedded_database_that_is_away_is_reported_as_one(tmp_path: Path) -> None:
     with pytest.raises(CannotStart) as caught:
         await opened(read_settings(data_dir=tmp_path))
 

@@ -31,7 +31,7 @@ async def test_it_works(databases: made.Databases) -> None:
     assert names == {ClientId(str(CLI)): "chamberlain-cli", ClientId(str(AUTOMATION)): "automation"}
 
 
-async def test_a_database_that_is_away_is_told_as_everywhere() -> None:
+async def test_a_database_that_is_away_is_reported_as_everywhere() -> None:
     async with on("postgresql://nobody@127.0.0.1:1/nowhere") as away:
         with pytest.raises(Unavailable) as caught:
             await client_names(away)(TenantId(TENANT))

@@ -21,7 +21,7 @@ async def test_it_works() -> None:
         pass
 
 
-async def test_a_part_that_dies_is_told_at_once_and_stops_the_process(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_part_that_dies_is_reported_at_once_and_stops_the_process(caplog: pytest.LogCaptureFixture) -> None:
     stop = stopping_by_signal()
 
     with pytest.raises(ValueError, match="broken by purpose"), caplog.at_level(logging.ERROR):

@@ -210,7 +210,7 @@ async def test_it_finds_a_cut_that_left_no_trace_by_a_copy_of_the_head(audit_fix
     assert audit_fixture.kinds == [(CUT, None)]
 
 
-async def test_it_finds_what_was_written_anew_behind_a_cut(audit_fixture: AuditFixture) -> None:
+async def test_it_finds_what_was_written_again_behind_a_cut(audit_fixture: AuditFixture) -> None:
     kept = await head(audit_fixture.databases)
     await cut_with_head(audit_fixture.databases)
     await record(audit_fixture.databases, *[change() for _ in range(4)])
@@ -245,7 +245,7 @@ async def test_it_finds_a_note_of_the_head_that_was_changed(audit_fixture: Audit
     assert audit_fixture.kinds == [(CHANGED, None)]
 
 
-async def test_one_fault_is_told_once(audit_fixture: AuditFixture) -> None:
+async def test_one_fault_is_reported_once(audit_fixture: AuditFixture) -> None:
     await tamper(audit_fixture.databases, "UPDATE chamberlain.audit_seal SET digest = sha256('') WHERE sequence = 5")
 
     await audit_fixture.verify()
@@ -279,7 +279,7 @@ INSERT INTO chamberlain.audit (tenant_id, action, trace_id, payload) VALUES ($1,
         ("\\\\u0000", []),
     ],
 )
-async def test_a_row_that_cannot_be_read_is_told_and_holds_up_no_seal(
+async def test_a_row_that_cannot_be_read_is_reported_and_holds_up_no_seal(
     audit_fixture: AuditFixture, name: str, found: list[tuple[FaultKind, int | None]]
 ) -> None:
     await accept_unreadable(audit_fixture.databases, "audit")

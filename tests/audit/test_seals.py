@@ -96,7 +96,7 @@ def test_it_works() -> None:
         pytest.param(resealed(replace(LINK, position=9)), [MISSING], id="gap"),
     ],
 )
-def test_each_fault_of_a_link_is_told(link: Link, kinds: list[FaultKind]) -> None:
+def test_each_fault_of_a_link_is_reported(link: Link, kinds: list[FaultKind]) -> None:
     assert [fault.kind for fault in faults_of(TENANT, link, BEFORE)] == kinds
 
 

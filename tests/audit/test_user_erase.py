@@ -106,7 +106,7 @@ async def test_the_address_goes_with_what_names_the_user(estate: Estate, *, seal
 
 
 @pytest.mark.parametrize("sealed_first", [True, False])
-async def test_an_erased_row_is_told_as_erased_and_is_no_fault(estate: Estate, *, sealed_first: bool) -> None:
+async def test_an_erased_row_is_reported_as_erased_and_is_no_fault(estate: Estate, *, sealed_first: bool) -> None:
     await record(estate.databases, change(actor=BEN), change(actor=ADA), change(actor=BEN))
     if sealed_first:
         await seal(estate.databases)
@@ -118,7 +118,7 @@ async def test_an_erased_row_is_told_as_erased_and_is_no_fault(estate: Estate, *
     assert (verdict.erased, verdict.faults, verdict.waiting) == (2, 0, 0)
 
 
-async def test_whoever_empties_a_row_in_the_name_of_an_erasure_is_found_out(estate: Estate) -> None:
+async def test_a_caller_who_empties_a_row_in_the_name_of_an_erasure_is_found_out(estate: Estate) -> None:
     await record(estate.databases, change(actor=BEN), change(actor=ADA))
     await erase(estate, BEN)
     await seal(estate.databases)

@@ -77,7 +77,7 @@ def test_a_setting_that_cannot_be_used_is_named(nobody: Shell) -> None:
     assert ended.err.startswith('CHAMBERLAIN_SERVER is "chamberlain.example.org": expected an address')
 
 
-def test_whom_it_calls_is_told_by_the_environment_too(ada: Shell) -> None:
+def test_the_environment_may_name_the_service(ada: Shell) -> None:
     elsewhere = Shell(ada.service, ada.config, {"CHAMBERLAIN_SERVER": f"http://localhost:{ada.service.port}/"})
 
     ended = elsewhere.run("whoami")

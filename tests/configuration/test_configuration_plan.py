@@ -297,7 +297,7 @@ async def test_those_who_apply_at_the_same_time_come_one_after_the_other(databas
     assert await rows(databases, "SELECT revision FROM chamberlain.tenant") == [(6,)]
 
 
-async def test_whoever_waits_too_long_is_told(databases: Databases) -> None:
+async def test_a_caller_who_waits_too_long_gets_a_timeout(databases: Databases) -> None:
     async with databases.worker.across_tenants() as tx, databases.worker.across_tenants() as other:
         await configuration_records.hold(tx, [])
 

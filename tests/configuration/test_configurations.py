@@ -75,7 +75,7 @@ def test_what_is_the_same_needs_nothing() -> None:
     assert told(THERE) == []
 
 
-def test_of_a_change_only_what_changes_is_told() -> None:
+def test_of_a_change_only_what_changes_is_reported() -> None:
     wanted = replace(THERE, templates=(template(A, name="New", description="x"), template(C, "room")))
 
     (change,) = plan_tenant(wanted, THERE)

@@ -52,7 +52,9 @@ async def test_the_tenant_ends_with_its_transaction(database: Database) -> None:
 
 
 @pytest.mark.parametrize(("before_disk", "waits"), [(True, "off"), (False, "on")])
-async def test_whoever_says_so_does_not_wait_for_the_disk(database: Database, *, before_disk: bool, waits: str) -> None:
+async def test_a_caller_who_says_so_does_not_wait_for_the_disk(
+    database: Database, *, before_disk: bool, waits: str
+) -> None:
     async with database.across_tenants(before_disk=before_disk) as tx:
         during = await tx.fetch("SHOW synchronous_commit")
     async with database.across_tenants() as tx:

@@ -122,7 +122,7 @@ async def test_it_keeps_nobody_from_a_table_that_it_waits_for(databases: Databas
         assert await asyncio.wait_for(migrating, timeout=10) == ["trial/0001_first.pre.sql"]
 
 
-async def test_functions_are_put_in_anew_when_their_text_changes(
+async def test_functions_are_put_in_again_when_their_text_changes(
     postgres_server: postgres.Server, tmp_path: Path
 ) -> None:
     functions = tmp_path / "sql"

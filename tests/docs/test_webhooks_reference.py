@@ -67,7 +67,7 @@ def payload() -> Mapping[str, object]:
     return payload_document(Event(EventId(SOME), EventType.GROUP_CREATED, NOW, TenantId(SOME), None, {}))
 
 
-def test_it_names_what_is_told() -> None:
+def test_it_names_what_is_reported() -> None:
     assert set(named(section(PAGE, "## Events"))) == {str(type_) for type_ in TOLD}
 
 

@@ -344,7 +344,7 @@ def _camel(name: str) -> str:
     return first + "".join(part.title() for part in rest)
 
 
-def test_people_and_domains_are_told_in_order() -> None:
+def test_people_and_domains_are_reported_in_order() -> None:
     # Far apart, so that a set has them in another order.
     users = [UserId(UUID(int=number << 90)) for number in range(1, 60)]
     domains = [f"{number}.example" for number in range(10, 60)]

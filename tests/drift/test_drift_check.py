@@ -333,7 +333,7 @@ async def test_a_repair_takes_back_nothing_that_people_may_change(drift: DriftFi
     assert await drift.findings() == [("drift", "repaired", "city")]
 
 
-async def test_what_is_gone_is_told_and_not_made_again(drift: DriftFixture) -> None:
+async def test_what_is_gone_is_reported_and_not_made_again(drift: DriftFixture) -> None:
     await drift.set_repair()
     request_id, group_id = await drift.group()
     await drift.mailbox()
@@ -358,7 +358,7 @@ async def stubborn(drift: DriftFixture) -> None:
     later(drift.estate, days=1)
 
 
-async def test_a_repair_that_does_not_hold_twice_is_told_once(drift: DriftFixture) -> None:
+async def test_a_repair_that_does_not_hold_twice_is_reported_once(drift: DriftFixture) -> None:
     await drift.set_repair()
     await drift.mailbox(city="Town")
     for _ in range(6):
@@ -375,7 +375,7 @@ async def test_a_repair_that_does_not_hold_twice_is_told_once(drift: DriftFixtur
     assert (report.property, report.wanted, report.observed) == ("city", "Town", "Elsewhere")
 
 
-async def test_a_directory_that_does_not_do_what_it_says_is_told_once(drift: DriftFixture) -> None:
+async def test_a_directory_that_does_not_do_what_it_says_is_reported_once(drift: DriftFixture) -> None:
     """It says that all is done, and shows what it showed before."""
     await drift.set_repair()
     await drift.mailbox(city="Town")
@@ -417,7 +417,7 @@ async def test_what_somebody_has_accepted_is_left_as_it_is(drift: DriftFixture) 
     assert await drift.repairs() == []
 
 
-async def test_what_is_refused_is_told_with_the_reason(drift: DriftFixture) -> None:
+async def test_what_is_refused_is_reported_with_the_reason(drift: DriftFixture) -> None:
     await drift.set_repair()
     await drift.mailbox(city="Town")
     await drift.change(MOVE)
@@ -540,7 +540,7 @@ class ConcurrentAssignmentGuests:
         return await self.guests.changes(tenant_id, extension, cursor)
 
 
-async def test_what_is_assigned_anew_meanwhile_is_not_held_against_the_directory(drift: DriftFixture) -> None:
+async def test_what_is_assigned_again_meanwhile_is_not_held_against_the_directory(drift: DriftFixture) -> None:
     await drift.set_repair()
     guest_rules = drift.assignments
     await guest_rules.discover()

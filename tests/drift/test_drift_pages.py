@@ -141,7 +141,7 @@ def test_what_the_directory_does_not_show_yet_is_under_way() -> None:
     assert after.records(now=NOW) == {CITY: replace(MADE, is_in_progress=True)}
 
 
-def test_what_the_directory_has_refused_is_told_and_does_not_count() -> None:
+def test_what_the_directory_has_refused_is_reported_and_does_not_count() -> None:
     before = page(look(OTHER_CITY)).announcing(now=NOW)
 
     refusal = Rejected("notAllowed", "It is read-only.")

@@ -97,7 +97,7 @@ async def test_it_works(estate: Estate) -> None:
 
 
 @pytest.mark.parametrize("kind", ["group", "team", *BODIES])
-async def test_what_was_made_is_told(estate: Estate, kind: str) -> None:
+async def test_what_was_made_is_reported(estate: Estate, kind: str) -> None:
     request_id = await ask(estate, kind)
     await estate.work()
     await estate.work()
@@ -110,7 +110,7 @@ async def test_what_was_made_is_told(estate: Estate, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["group", "team", *BODIES])
-async def test_what_failed_and_was_cancelled_is_told(estate: Estate, kind: str) -> None:
+async def test_what_failed_and_was_cancelled_is_reported(estate: Estate, kind: str) -> None:
     request_id = await ask(estate, kind)
     estate.directory.faults[(await estate.record(request_id)).display_name] = REFUSED
     caller = mail_caller_of(ADA) if kind in BODIES else caller_of(ADA)
@@ -131,7 +131,7 @@ async def test_what_failed_and_was_cancelled_is_told(estate: Estate, kind: str) 
         assert request["error"]["detail"] == "The directory does not take it."
 
 
-async def test_what_was_cancelled_before_it_began_is_told(estate: Estate) -> None:
+async def test_what_was_cancelled_before_it_began_is_reported(estate: Estate) -> None:
     request_id = await ask(estate, "group")
     await cancel(estate, request_id, caller_of(ADA))
 
@@ -142,7 +142,7 @@ async def test_what_was_cancelled_before_it_began_is_told(estate: Estate) -> Non
     assert (type_, request["error"]) == ("request.cancelled", None)
 
 
-async def test_what_has_to_be_approved_is_told(databases: Databases) -> None:
+async def test_what_has_to_be_approved_is_reported(databases: Databases) -> None:
     def approval() -> Mapping[str, object]:
         return {"approval": {"levels": [{"mode": "any", "approvers": [{"type": "user", "id": str(DARA)}]}]}}
 
@@ -157,7 +157,7 @@ async def test_what_has_to_be_approved_is_told(databases: Databases) -> None:
 
 
 @pytest.mark.parametrize(("kind", "subject"), [(SubjectType.GROUP, ALL_STAFF), (SubjectType.SITE, HANDBOOK)])
-async def test_what_was_assigned_is_told_once(estate: Estate, kind: SubjectType, subject: object) -> None:
+async def test_what_was_assigned_is_reported_once(estate: Estate, kind: SubjectType, subject: object) -> None:
     guest_rules = guest_fixture(estate)
     group_id = ALL_STAFF if kind is SubjectType.GROUP else HANDBOOK
     for sent in ({"templateId": str(NO_GUESTS)}, {"templateId": str(NO_GUESTS)}, {"templateId": ZERO}):
@@ -173,7 +173,7 @@ async def test_what_was_assigned_is_told_once(estate: Estate, kind: SubjectType,
     assert {data["changedBy"]["id"] for _, data in events} == {str(ADA)}
 
 
-async def test_effects_that_failed_and_were_cancelled_are_told(estate: Estate) -> None:
+async def test_effects_that_failed_and_were_cancelled_are_reported(estate: Estate) -> None:
     guest_rules = guest_fixture(estate)
     guest_rules.guests.faults[ALL_STAFF] = REFUSED
     record = await guest_rules.assign(templateId=str(NO_GUESTS))
@@ -194,7 +194,7 @@ async def test_effects_that_failed_and_were_cancelled_are_told(estate: Estate) -
         assert request["kind"] == "assignment"
 
 
-async def test_what_a_template_assigns_to_its_groups_is_told(databases: Databases) -> None:
+async def test_what_a_template_assigns_to_its_groups_is_reported(databases: Databases) -> None:
     rules = {"guestTemplateId": str(PARTNERS), "guestPolicyId": str(NINETY_DAYS)}
     estate = await open_estate(databases, changed_estate(project_group=rules, project_team=rules))
     await ask(estate, "group")

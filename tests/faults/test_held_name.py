@@ -43,7 +43,7 @@ def test_it_works_for_all_others() -> None:
 
 
 @pytest.mark.heavy
-def test_it_rejects_whoever_has_waited_long_enough() -> None:
+def test_it_rejects_a_caller_who_has_waited_long_enough() -> None:
     with restarted_service() as service, ExitStack() as beside:
         service.headers()
         with held_name(service):

@@ -117,7 +117,7 @@ async def test_it_rejects_two_idempotency_keys(api: httpx2.AsyncClient, http_fix
     assert not http_fixture.orders
 
 
-async def test_a_dry_run_is_told_of_a_key_that_is_none_too(api: httpx2.AsyncClient) -> None:
+async def test_a_dry_run_is_reported_of_a_key_that_is_none_too(api: httpx2.AsyncClient) -> None:
     answer = await api.post(f"{PATH}?dryRun=true", json=BODY, headers={"idempotency-key": "two words"})
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")

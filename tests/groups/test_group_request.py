@@ -267,7 +267,7 @@ async def test_a_request_for_approval_waits_and_is_attended_to(estate: Estate) -
     assert await estate.rows("SELECT mail_nickname FROM chamberlain.request") == [("conf-secret",)]
 
 
-async def test_the_approvers_of_the_first_level_are_told_and_kept(estate: Estate) -> None:
+async def test_the_approvers_of_the_first_level_are_reported_and_kept(estate: Estate) -> None:
     accepted = await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM))
 
     record = await estate.record(accepted.request_id)
@@ -344,7 +344,7 @@ async def test_it_rejects_an_address_by_rule_that_is_taken_and_names_ones_own_ho
     assert (await estate.counts())["request"] == 1
 
 
-async def test_an_administrator_is_told_whose_request_holds_an_address(databases: Databases) -> None:
+async def test_an_administrator_is_reported_whose_request_holds_an_address(databases: Databases) -> None:
     estate = await open_estate(databases, changed_estate(project_group=RULE))
     first = await estate.request("Apollo", caller=caller_of(BEN))
     both = caller_of(ADA).permissions | administrator(ADA).permissions

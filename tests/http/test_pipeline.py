@@ -147,7 +147,7 @@ ORDER: list[tuple[str, int, str]] = [
 
 
 @pytest.mark.parametrize("good", range(len(ORDER)))
-async def test_the_first_thing_wrong_is_told(api: httpx2.AsyncClient, good: int) -> None:
+async def test_the_first_thing_wrong_is_reported(api: httpx2.AsyncClient, good: int) -> None:
     right = {name for name, _, _ in ORDER[:good]}
     headers = {
         "host": "127.0.0.1:8365" if "host" in right else "evil.example",
@@ -167,7 +167,7 @@ async def test_the_first_thing_wrong_is_told(api: httpx2.AsyncClient, good: int)
     ("path", "fault"),
     [("/admin/v1/jobs/xyz/release/", "malformedId"), ("/admin/v1/jobs/?cursor=x", "invalidCursor")],
 )
-async def test_who_is_no_administrator_is_told_that_before_what_is_wrong_with_the_call(
+async def test_who_is_no_administrator_is_reported_that_before_what_is_wrong_with_the_call(
     api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str, fault: str
 ) -> None:
     method = "GET" if "?" in path else "POST"

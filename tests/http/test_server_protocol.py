@@ -198,7 +198,7 @@ async def test_a_connection_ends_where_the_answer_says_so_though_more_was_to_com
     assert rest == b""
 
 
-async def test_whoever_waits_to_be_asked_for_the_body_is_asked() -> None:
+async def test_a_caller_who_waits_to_be_asked_for_the_body_is_asked() -> None:
     async def ask(whole: BufferedCall, receive: Receive, _send: Send) -> None:
         assert whole.body() is None
         message = await receive()

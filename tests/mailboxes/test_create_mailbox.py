@@ -324,7 +324,7 @@ async def test_what_was_accepted_is_not_refused_because_it_cannot_be_read_at_onc
     assert (answer.status_code, answer.json()["provisioningState"]) == (202, "queued")
 
 
-async def test_a_replay_is_told_and_not_waited_for(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+async def test_a_replay_is_reported_and_not_waited_for(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     http_fixture.replayed = True
     # With a wait it would be made at once.
     http_fixture.result, http_fixture.mailbox_state = RESULT, ProvisioningState.ACTIVE

@@ -90,7 +90,7 @@ def test_it_rejects_a_file_that_is_no_journal_and_leaves_it_alone(tmp_path: Path
     assert path.read_bytes() == content
 
 
-def test_a_row_that_was_asked_for_is_told_so_though_the_journal_fails(tmp_path: Path) -> None:
+def test_a_row_that_was_asked_for_is_reported_so_though_the_journal_fails(tmp_path: Path) -> None:
     options = ImportOptions(tmp_path / "a.csv", None, dry_run=False, wait=False, timeout=0, report=None, journal=None)
     with Journal(tmp_path / "journal") as journal:
         account = Account(options, as_json=False, rows=[KeyedRow(MailboxRow(2, BODY), "k1")], journal=journal)
@@ -168,7 +168,7 @@ def test_a_row_has_one_key_whatever_the_order_of_its_columns() -> None:
         ("a.YWJj.c", "https://s"),
     ],
 )
-def test_tenants_are_told_apart(written: str, place: str) -> None:
+def test_tenants_are_reported_apart(written: str, place: str) -> None:
     assert place_of("https://s", written) == place
 
 

@@ -195,7 +195,7 @@ def test_it_rejects_more_rows_than_one_import_has() -> None:
         ("/displayName", "displayName"),
     ],
 )
-def test_a_place_in_the_body_is_told_as_its_column(pointer: str, column: str) -> None:
+def test_a_place_in_the_body_is_reported_as_its_column(pointer: str, column: str) -> None:
     columns = dict.fromkeys(
         ("capacity", "tags", "metadata.a/b", "roomMailboxMetadata.hasWhiteboard", "permissions.SendAs", "template"), ""
     )

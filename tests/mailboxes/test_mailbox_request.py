@@ -226,7 +226,7 @@ async def test_an_address_is_one_mailbox_s_whether_it_is_the_first_or_an_alias_o
     assert elsewhere.record.mail == "info@rooms.estate.example"
 
 
-async def test_who_may_read_the_holder_is_told_its_id(estate: Estate) -> None:
+async def test_who_may_read_the_holder_is_reported_its_id(estate: Estate) -> None:
     first = await estate.ask_mailbox({**SMALL, "permissions": {str(BEN): "SendAs", str(DARA): "None"}})
     program = application("Mail.Manage.ReadWrite.All")
 
@@ -237,7 +237,7 @@ async def test_who_may_read_the_holder_is_told_its_id(estate: Estate) -> None:
     assert caught.value.conflicting_id == str(first.record.id)
 
 
-async def test_an_administrator_is_told_which_group_has_an_address_and_a_program_is_not(estate: Estate) -> None:
+async def test_an_administrator_is_reported_which_group_has_an_address_and_a_program_is_not(estate: Estate) -> None:
     group = await estate.request("AdmGrp", caller=caller_of(BEN))
     both = mail_caller_of(ADA).permissions | administrator(ADA).permissions
     body = {**SMALL, "name": "AdmGrp"}

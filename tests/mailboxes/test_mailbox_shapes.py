@@ -73,7 +73,7 @@ def test_it_works() -> None:
     assert sent(mailbox_of(RECORD)) == SHOWN
 
 
-def test_whoever_asked_for_it_is_told_more() -> None:
+def test_whoever_asked_for_it_is_reported_more() -> None:
     assert sent(accepted_mailbox_of(RECORD)) == SHOWN | {
         "tenantId": "e57a7e00-0000-4000-8000-000000000001",
         "approvalRequired": False,

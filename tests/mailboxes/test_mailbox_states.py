@@ -71,7 +71,7 @@ def test_every_state_is_looked_for_by_the_states_of_requests() -> None:
     assert request_states_of(ProvisioningState.PROVISIONING) == {RequestState.RUNNING, RequestState.WAITING}
 
 
-def test_a_mailbox_is_told_by_the_id_that_it_is_read_by() -> None:
+def test_a_mailbox_is_reported_by_the_id_that_it_is_read_by() -> None:
     summary = RequestSummary(
         request_id=REQUEST,
         tenant_id=TENANT,

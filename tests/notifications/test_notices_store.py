@@ -84,7 +84,7 @@ async def test_it_writes_nothing_by_default(databases: Databases) -> None:
     assert await rows(databases, "SELECT FROM chamberlain.job WHERE kind = 'noticeSend'") == []
 
 
-async def test_a_level_is_told_of_when_it_has_approvers(notice_databases: Databases) -> None:
+async def test_a_level_is_reported_of_when_it_has_approvers(notice_databases: Databases) -> None:
     estate = await open_estate(notice_databases)
     accepted = await estate.request("Apollo")
     summary = summary_of(await estate.record(accepted.request_id))
@@ -109,7 +109,7 @@ async def test_a_level_is_told_of_when_it_has_approvers(notice_databases: Databa
         ("queued", "running", []),
     ],
 )
-async def test_an_approval_is_told_of_when_the_request_goes_on(
+async def test_an_approval_is_reported_of_when_the_request_goes_on(
     notice_databases: Databases, before: str, after: str, expected: list[tuple[str, None]]
 ) -> None:
     estate = await open_estate(notice_databases)

@@ -134,7 +134,7 @@ async def test_it_rejects_a_job_that_is_not_held(estate: Estate) -> None:
             await release(estate, administrator(ADA), each)
 
 
-async def test_whoever_has_the_database_sees_and_releases_those_of_all_tenants(estate: Estate) -> None:
+async def test_a_caller_who_has_the_database_sees_and_releases_those_of_all_tenants(estate: Estate) -> None:
     operations = JobOperations(estate.databases.worker)
     job_id, request_id = await hold(estate)
     values = "VALUES ($1, 'ofTheFuture', $1, '', 'x')"

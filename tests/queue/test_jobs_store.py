@@ -272,7 +272,7 @@ async def test_the_end_of_an_acceptance_is_found_without_a_look_at_other_jobs(da
     assert await rows(databases, "SELECT kind FROM chamberlain.job WHERE kind = 'findingReopen'") == []
 
 
-async def test_how_much_waits_is_told_without_a_look_at_what_is_not_due(databases: Databases) -> None:
+async def test_how_much_waits_is_reported_without_a_look_at_what_is_not_due(databases: Databases) -> None:
     await queue(databases, ESTATE, 20_000, age=timedelta(hours=-1))
     await queue(databases, ESTATE, 3, age=timedelta(minutes=5))
     await queue(databases, OTHER_HOUSE, 2)

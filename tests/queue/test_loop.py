@@ -390,7 +390,7 @@ async def test_the_end_of_a_batch_makes_room_at_once_for_a_tenant_at_its_limit(d
     assert len(finishing.done) == 100
 
 
-async def test_a_bug_beside_a_job_is_told_and_the_worker_goes_on(
+async def test_a_bug_beside_a_job_is_reported_and_the_worker_goes_on(
     databases: Databases, caplog: pytest.LogCaptureFixture
 ) -> None:
     finishing = FinishingHandler(databases)

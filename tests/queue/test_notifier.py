@@ -80,7 +80,7 @@ def test_nobody_waits_long_for_a_wake_up_who_asks_for_one_thing_after_the_other(
     assert next_interval(busy, 1) == next_interval(busy, 0) == INTERVAL
 
 
-def test_what_is_told_twice_is_one_thing() -> None:
+def test_what_is_reported_twice_is_one_thing() -> None:
     named, bare = Notifier("nowhere", REQUESTS_CHANNEL), Notifier("nowhere")
 
     # As a worker tells that a request is taken up, and that it is through.

@@ -144,7 +144,7 @@ async def test_what_is_blocked_opens_when_somebody_is_found(databases: Databases
     assert await approval_fixture.approvers(request_id) == [DARA]
 
 
-async def test_a_level_whose_approvers_have_all_left_opens_anew_or_is_blocked(databases: Databases) -> None:
+async def test_a_level_whose_approvers_have_all_left_opens_again_or_is_blocked(databases: Databases) -> None:
     approval_fixture = await open_approval_fixture(databases, any_of(group(BOARD)), groups={BOARD: [DARA]})
     request_id = await approval_fixture.ask()
     await approval_fixture.look()

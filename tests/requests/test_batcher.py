@@ -331,7 +331,7 @@ async def test_however_many_want_that_name_nobody_else_waits_for_it(prepared: Da
     assert (verdicts.count(Written()), verdicts.count(AddressTaken())) == (1, 2 * MOST_TOGETHER - 2)
 
 
-async def test_it_rejects_whoever_has_waited_long_enough_for_a_name(prepared: Databases) -> None:
+async def test_it_rejects_a_caller_who_has_waited_long_enough_for_a_name(prepared: Databases) -> None:
     acceptor = Acceptor(prepared.application, patience=timedelta(milliseconds=100))
 
     async with held_name(prepared, "held"):

@@ -320,7 +320,9 @@ async def test_what_was_made_stays_when_the_request_is_cancelled_and_the_request
     assert timeline.warnings == (warning,)
 
 
-async def test_a_mailbox_that_was_made_stays_and_whoever_asks_again_is_told_who_has_its_address(estate: Estate) -> None:
+async def test_a_mailbox_that_was_made_stays_and_whoever_asks_again_is_reported_who_has_its_address(
+    estate: Estate,
+) -> None:
     faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=HOUR))
     sent = {"name": "Desk", "displayName": "Desk", "alias": "help"}
     accepted = (await estate.ask_mailbox(sent)).accepted
@@ -339,7 +341,9 @@ async def test_a_mailbox_that_was_made_stays_and_whoever_asks_again_is_told_who_
     assert refused.value.detail in [conflict.detail for conflict in rehearsal.conflicts]
 
 
-async def test_a_group_that_was_made_stays_and_whoever_asks_again_is_told_who_has_its_address(estate: Estate) -> None:
+async def test_a_group_that_was_made_stays_and_whoever_asks_again_is_reported_who_has_its_address(
+    estate: Estate,
+) -> None:
     faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=HOUR))
     await apply(estate.databases, changed_estate(project_group={"naming": {"mailNickname": "{input}"}}))
     accepted = await estate.request("Apollo")

@@ -84,7 +84,7 @@ async def test_two_processes_never_fill_the_same_room(databases: Databases) -> N
     assert {type(each) for each in answers} == {Accepted, LimitReached}
 
 
-async def test_a_request_that_was_accepted_before_is_told_again_when_there_is_no_room(databases: Databases) -> None:
+async def test_a_request_that_was_accepted_before_is_reported_again_when_there_is_no_room(databases: Databases) -> None:
     estate = await limited(databases, LimitsShape(open_requests=1))
     first = await estate.request("One", key="k1")
 

@@ -140,7 +140,7 @@ async def test_it_works(watch_fixture: WatchFixture) -> None:
     assert len(watch_fixture.watchers) == 0
 
 
-async def test_what_has_happened_is_told_as_well(watch_fixture: WatchFixture) -> None:
+async def test_what_has_happened_is_reported_as_well(watch_fixture: WatchFixture) -> None:
     accepted = await watch_fixture.estate.request()
     await watch_fixture.estate.work()
 
@@ -155,7 +155,7 @@ async def test_nothing_is_behind_the_last_event_of_what_has_ended(watch_fixture:
     assert await watch_fixture.requests.watch(caller_of(ADA), accepted.request_id, 4) is None
 
 
-async def test_each_state_is_told_as_it_was(watch_fixture: WatchFixture) -> None:
+async def test_each_state_is_reported_as_it_was(watch_fixture: WatchFixture) -> None:
     estate = watch_fixture.estate
     accepted = await estate.request()
     estate.directory.faults["Apollo"] = TryAgain(timedelta(seconds=10), "Not yet.")

@@ -106,7 +106,7 @@ def test_asking_waits_no_longer_either(ada: Shell) -> None:
         pytest.param(problem(503, "overloaded", retry_after="3600"), 6, id="the service goes away"),
     ],
 )
-def test_what_was_asked_for_is_told_though_nobody_can_look_on(nobody: Shell, reply: Reply, code: int) -> None:
+def test_what_was_asked_for_is_reported_though_nobody_can_look_on(nobody: Shell, reply: Reply, code: int) -> None:
     accepted = answer({"requestId": NOTHING, "tenantId": NOTHING, "approvalRequired": False}, 202)
     create = ("group", "create", "--template", NOTHING, "--display-name", "Lost", "--wait", "--json")
 

@@ -147,7 +147,7 @@ def test_a_request_keeps_at_most_a_hundred_faults() -> None:
     assert "There are more than 97 reasons more." in progress.error.detail
 
 
-def test_of_very_many_faults_the_first_are_told() -> None:
+def test_of_very_many_faults_the_first_are_reported() -> None:
     faults = [Fault(f"/members/{number}", "userUnknown", f"No user {number}.") for number in range(10)]
 
     assert reasons(NotPossible(faults)).startswith("No user 0. No user 1. No user 2. There are 7 reasons more. ")

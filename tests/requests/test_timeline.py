@@ -67,7 +67,7 @@ def test_a_run_adds_the_steps_that_it_changed_and_then_the_state() -> None:
     assert entries == (Entry(EntryKind.STEP, step=STEP), state(RequestState.WAITING, waiting=WAITING))
 
 
-def test_a_state_is_told_as_it_was() -> None:
+def test_a_state_is_reported_as_it_was() -> None:
     error = RequestError(Step.CREATE_TEAM, "directoryNotReady", "Not yet.")
     now = replace(record(), state=RequestState.FAILED, error=error, updated_at=LATER, finished_at=LATER)
     entries = [(1, FIRST), (2, state(RequestState.WAITING, waiting=WAITING)), (3, Entry(EntryKind.STEP, step=STEP))]
@@ -96,5 +96,5 @@ def test_only_what_waits_for_an_approval_is_blocked(to: RequestState) -> None:
     assert happening.what.blocked == ("noApprover" if to is RequestState.PENDING_APPROVAL else None)
 
 
-def test_watchers_are_told_these_kinds() -> None:
+def test_watchers_are_reported_these_kinds() -> None:
     assert [str(each) for each in EntryKind] == ["state", "step", "approval"]

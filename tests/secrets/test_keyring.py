@@ -134,7 +134,7 @@ def test_it_rejects_to_read_a_file_that_is_gone_and_makes_none(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640])
-def test_a_file_is_written_anew_with_its_mode_and_through_a_link(tmp_path: Path, mode: int) -> None:
+def test_a_file_is_written_again_with_its_mode_and_through_a_link(tmp_path: Path, mode: int) -> None:
     path, link = tmp_path / "keys", tmp_path / "link"
     path.write_text(f"old {KEY}\n")
     path.chmod(mode)

@@ -299,7 +299,7 @@ def test_the_head_is_logged(service: Service) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_trail_that_is_well_is_told_so(service: Service) -> None:
+def test_a_trail_that_is_well_is_reported_so(service: Service) -> None:
     wait_for_seals(service)
 
     done = run_command("audit", "verify", "--tenant", ESTATE, "--data-dir", str(service.data_dir))

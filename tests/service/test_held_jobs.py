@@ -67,7 +67,7 @@ def test_an_administrator_does_the_same_over_http(service: Service) -> None:
     assert (answer.status_code, answer.json()["id"], answer.json()["heldReason"]) == (200, job["id"], None)
 
 
-def test_who_is_no_administrator_is_told_that_whatever_the_id_looks_like(service: Service) -> None:
+def test_who_is_no_administrator_is_reported_that_whatever_the_id_looks_like(service: Service) -> None:
     headers = service.headers("cleo@estate.example", CONFIG)
 
     answer = httpx2.post(f"{service.url}/admin/v1/jobs/xyz/release/", headers=headers)

@@ -262,7 +262,7 @@ async def test_it_offers_them_to_nobody_else(api: httpx2.AsyncClient, who: str, 
     assert (answer.status_code, answer.json()["code"]) == (403, code)
 
 
-async def test_a_replay_is_told(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+async def test_a_replay_is_reported(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     http_fixture.templates.replayed = True
 
     answer = await api.post(PATH, json=GROUP, headers=ADMINISTRATOR | {"idempotency-key": "k"})

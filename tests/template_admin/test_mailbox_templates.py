@@ -156,7 +156,7 @@ async def test_it_lists_them_whole_for_administrators_and_in_short_for_those_who
     }
 
 
-async def test_a_replay_is_told(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+async def test_a_replay_is_reported(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     http_fixture.templates.replayed = True
 
     answer = await api.post(PATH, json=BODY, headers=ADMINISTRATOR | {"idempotency-key": "k"})

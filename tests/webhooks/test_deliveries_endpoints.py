@@ -91,7 +91,9 @@ async def test_a_span_is_sent_again(api: httpx2.AsyncClient, http_fixture: HttpF
 
 
 @pytest.mark.parametrize(("path", "body"), [(ONE, None), (SPAN, DAY)])
-async def test_a_replay_is_told(api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str, body: object) -> None:
+async def test_a_replay_is_reported(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str, body: object
+) -> None:
     http_fixture.webhooks.replayed = True
 
     answer = await api.post(path, json=body, headers=ADMINISTRATOR | {"idempotency-key": "k"})

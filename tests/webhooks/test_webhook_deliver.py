@@ -259,7 +259,7 @@ async def test_it_gives_up_at_the_end_of_the_schedule(delivery_fixture: Delivery
     assert await delivery_fixture.estate.rows("SELECT FROM chamberlain.job WHERE kind = 'webhookDeliver'") == []
 
 
-async def test_a_redelivery_begins_the_schedule_anew_with_the_same_id(delivery_fixture: DeliveryFixture) -> None:
+async def test_a_redelivery_begins_the_schedule_again_with_the_same_id(delivery_fixture: DeliveryFixture) -> None:
     delivery_fixture.webhook_receiver.usual = answer(500)
     await delivery_fixture.create()
     await delivery_fixture.deliver()

@@ -110,7 +110,7 @@ async def test_it_is_another_version_then(estate: Estate, template_fixture: Temp
     assert await told(template_fixture, made) == (False, GONE)
 
 
-async def test_one_that_goes_and_comes_back_begins_anew(
+async def test_one_that_goes_and_comes_back_begins_again(
     estate: Estate, template_fixture: TemplateFixture, disabled: TemplateId
 ) -> None:
     await template_fixture.replace(disabled, {})
@@ -121,7 +121,7 @@ async def test_one_that_goes_and_comes_back_begins_anew(
     assert await told(template_fixture, disabled) == (True, None)
 
 
-async def test_another_address_begins_anew_and_another_name_does_not(
+async def test_another_address_begins_again_and_another_name_does_not(
     estate: Estate, template_fixture: TemplateFixture
 ) -> None:
     made = await template_fixture.create(HOOK)

@@ -184,7 +184,7 @@ async def test_one_that_is_not_called_otherwise_is_called_too(
     assert await estate.rows(disabled) == [("Gone.",)]
 
 
-async def test_a_receiver_that_fails_is_told_of_and_not_disabled(
+async def test_a_receiver_that_fails_is_reported_of_and_not_disabled(
     estate: Estate, webhook_receiver: FakeWebhookReceiver, webhook_template: TemplateId, webhook_tester: WebhookTester
 ) -> None:
     webhook_receiver.answers = [answer(410, b"no more")]

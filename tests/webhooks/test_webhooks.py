@@ -43,7 +43,7 @@ async def test_it_works(api: httpx2.AsyncClient, template_path: str) -> None:
     }
 
 
-async def test_a_replay_is_told_and_shows_no_secret(
+async def test_a_replay_is_reported_and_shows_no_secret(
     api: httpx2.AsyncClient, http_fixture: HttpFixture, template_path: str
 ) -> None:
     http_fixture.webhooks.replayed = True

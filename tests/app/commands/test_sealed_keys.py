@@ -28,7 +28,7 @@ async def test_it_works(databases: Databases) -> None:
 @pytest.mark.parametrize(
     "work", [IdentityKeys.count, lambda keys: keys.reseal(KEYRING)], ids=["counted", "sealed anew"]
 )
-async def test_a_database_that_is_away_is_told_as_everywhere(
+async def test_a_database_that_is_away_is_reported_as_everywhere(
     unreachable_keys: IdentityKeys, work: Callable[[IdentityKeys], Awaitable[object]]
 ) -> None:
     with pytest.raises(Unavailable) as caught:

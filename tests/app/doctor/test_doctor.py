@@ -144,7 +144,7 @@ async def test_it_finds_what_somebody_did_to_the_database(
     assert any(state is FAULT and says in seen for state, seen in named(found, name))
 
 
-async def test_a_database_without_anything_is_told_as_such(databases: Databases, tmp_path: Path) -> None:
+async def test_a_database_without_anything_is_reported_as_such(databases: Databases, tmp_path: Path) -> None:
     async with connected(databases.addresses.owner) as connection:
         await connection.execute("DROP SCHEMA chamberlain, directory, identity, migration CASCADE")
 
@@ -334,7 +334,7 @@ async def test_it_tells_of_doubtful_settings(
     assert not any("hidden" in f"{each.seen}{each.cure}" for each in found)
 
 
-async def test_secrets_that_others_can_read_are_told(tmp_path: Path) -> None:
+async def test_secrets_that_others_can_read_are_reported(tmp_path: Path) -> None:
     (tmp_path / "automation.secret").write_text("x")
     (tmp_path / "automation.secret").chmod(0o644)
     (tmp_path / "local.secret").write_text("x")
@@ -406,7 +406,7 @@ def test_the_command_makes_nothing_where_there_is_nothing(tmp_path: Path) -> Non
     assert not nowhere.exists()
 
 
-def test_whoever_else_listens_on_the_port_is_told(tmp_path: Path) -> None:
+def test_whoever_else_listens_on_the_port_is_reported(tmp_path: Path) -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", port + 1)):
         done = run_command("doctor", "--port", str(port), "--data-dir", str(tmp_path))

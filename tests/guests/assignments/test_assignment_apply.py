@@ -388,7 +388,7 @@ async def test_a_guest_who_was_announced_and_stayed_is_not_told_as_removed(guest
 
 
 @pytest.mark.parametrize(("steps", "told"), [(0, ("gone", None)), (1, ("gone", None)), (2, ("repaired", "remove"))])
-async def test_what_is_told_of_a_guest_when_the_worker_was_killed_and_the_template_is_cleared(
+async def test_what_is_reported_of_a_guest_when_the_worker_was_killed_and_the_template_is_cleared(
     guest_rules: GuestFixture, steps: int, told: tuple[str, str | None]
 ) -> None:
     await let_it_remove(guest_rules)

@@ -424,7 +424,7 @@ async def test_nobody_waits_for_a_group_that_somebody_holds(guest_rules: GuestFi
     assert record.assignment.template_id == PARTNERS
 
 
-async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(guest_rules: GuestFixture) -> None:
+async def test_a_caller_who_waits_for_a_held_group_gets_the_reason(guest_rules: GuestFixture) -> None:
     await guest_rules.record()
     impatient = replace(
         guest_rules,
@@ -442,7 +442,7 @@ async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(guest_rules:
     assert (await guest_rules.record()).assignment.template_id is None
 
 
-async def test_those_who_wait_for_a_held_group_together_are_told_so_together(guest_rules: GuestFixture) -> None:
+async def test_those_who_wait_for_a_held_group_together_get_the_reason(guest_rules: GuestFixture) -> None:
     """Not one after the other, each when their own patience has ended in turn."""
     await guest_rules.record()
     timeout, number = timedelta(seconds=1), 12

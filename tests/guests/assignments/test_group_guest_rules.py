@@ -80,7 +80,7 @@ async def switch_it_off(guest_rules: GuestFixture) -> None:
         (switch_it_off, "The guest template of this request's template is inactive."),
     ],
 )
-async def test_a_guest_template_that_is_gone_when_the_group_is_ready_is_told_of_and_not_marked(
+async def test_a_guest_template_that_is_gone_when_the_group_is_ready_is_reported_and_not_marked(
     guest_rules: GuestFixture, take_away: Callable[[GuestFixture], Awaitable[None]], warning: str
 ) -> None:
     guest_rules.estate.directory.error = AWAY

@@ -101,7 +101,7 @@ async def test_it_lists_them(api: httpx2.AsyncClient) -> None:
     assert (await api.get(f"{PATH}?cursor=x", headers=ADMINISTRATOR)).json()["code"] == "invalidCursor"
 
 
-async def test_a_replay_is_told(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+async def test_a_replay_is_reported(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     http_fixture.policies.replayed = True
 
     answer = await api.post(PATH, json=BODY, headers=ADMINISTRATOR | {"idempotency-key": "k"})

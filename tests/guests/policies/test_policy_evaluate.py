@@ -154,7 +154,7 @@ async def timers(runs: Runs) -> list[tuple[object, ...]]:
     )
 
 
-async def test_another_policy_starts_anew_and_an_edited_one_does_by_rule(runs: Runs) -> None:
+async def test_another_policy_starts_again_and_an_edited_one_does_by_rule(runs: Runs) -> None:
     await assign(runs, policyId=str(YEARLY_REVIEW))
     await runs.run_daily(3)
     runs.set_day(4)
@@ -171,7 +171,7 @@ async def test_another_policy_starts_anew_and_an_edited_one_does_by_rule(runs: R
     assert await timers(runs) == [(GIL, runs.began_at + 7 * DAY, runs.began_at + 67 * DAY)]
 
 
-async def test_the_same_policy_once_more_starts_anew(runs: Runs) -> None:
+async def test_the_same_policy_once_more_starts_again(runs: Runs) -> None:
     await assign(runs, policyId=str(NINETY_DAYS))
     await runs.run(0)
     runs.set_day(4)
@@ -255,7 +255,7 @@ async def test_it_waits_while_the_directory_does_not_answer(runs: Runs) -> None:
     assert await runs.told() == gil((89.1, "reminder"))
 
 
-async def test_an_action_that_has_to_wait_is_told_once_it_is_done(runs: Runs) -> None:
+async def test_an_action_that_has_to_wait_is_reported_once_it_is_done(runs: Runs) -> None:
     await assign(runs, policyId=str(NINETY_DAYS))
     await runs.run_daily(89)
     before = await runs.told()
@@ -529,7 +529,7 @@ async def test_what_was_assigned_before_has_its_job_when_a_worker_starts(runs: R
     assert await timers(runs) == [(GIL, runs.began_at + 3 * DAY, runs.began_at + 93 * DAY)]
 
 
-async def test_a_guest_who_is_renamed_is_told_by_the_new_name(runs: Runs) -> None:
+async def test_a_guest_who_is_renamed_is_reported_by_the_new_name(runs: Runs) -> None:
     await assign(runs, policyId=str(NINETY_DAYS))
     await runs.run(0)
     await runs.execute("UPDATE directory.users SET mail = 'gil@new.example' WHERE id = $1", GIL)

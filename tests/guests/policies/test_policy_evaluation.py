@@ -166,7 +166,7 @@ def test_a_review_is_found_from_its_opening_on() -> None:
 
 
 @pytest.mark.parametrize("day", [365, 370, 378.9, 379, 500])
-def test_a_review_that_is_confirmed_begins_anew(day: float) -> None:
+def test_a_review_that_is_confirmed_begins_again(day: float) -> None:
     group = Group(YEARLY)
     group.run_daily(int(day))
     confirmed = confirm_gil(group, day)
@@ -218,7 +218,7 @@ def test_it_rejects_a_confirmation_of_what_is_not_open_or_just_being_acted_upon(
         ({0: 3000, 10: 5}, ((122, REMINDER), (129, NOTIFY))),
     ],
 )
-def test_a_sign_of_a_guest_starts_the_clock_of_inactivity_anew(
+def test_a_sign_of_a_guest_starts_the_clock_of_inactivity_again(
     seen: dict[int, int], told: tuple[tuple[float, str], ...]
 ) -> None:
     group = Group(INACTIVE)
@@ -232,7 +232,7 @@ def test_a_sign_of_a_guest_starts_the_clock_of_inactivity_anew(
 
 
 @pytest.mark.parametrize("is_gone", [False, True])
-def test_a_guest_who_is_seen_while_they_are_being_removed_is_told_as_removed(*, is_gone: bool) -> None:
+def test_a_guest_who_is_seen_while_they_are_being_removed_is_reported_as_removed(*, is_gone: bool) -> None:
     """The outcome of a run that was interrupted behind the directory is unknown."""
     group = Group(replace(INACTIVE, inactivity=Inactivity(120, (), PolicyAction.REMOVE)))
     group.run_daily(119)
@@ -278,7 +278,7 @@ def test_the_first_guest_of_a_group_has_the_whole_time() -> None:
     assert only(group.timers).action_at == moment(180)
 
 
-def test_a_guest_who_comes_back_starts_anew() -> None:
+def test_a_guest_who_comes_back_starts_again() -> None:
     group = Group(NINETY_DAYS)
     group.run_daily(80)
     group.guests = ()
@@ -319,7 +319,7 @@ def test_what_administrators_said_last_counts_from_then_on(
     assert [day for day, what, *_ in group.told if what != REMINDER] == [action_on]
 
 
-def test_what_is_assigned_anew_starts_anew_though_it_says_the_same() -> None:
+def test_what_is_assigned_again_starts_again_though_it_says_the_same() -> None:
     group = Group(NINETY_DAYS)
     group.run_daily(80)
 
@@ -354,7 +354,7 @@ def test_it_takes_nothing_back_but_ends_all_when_nothing_is_assigned() -> None:
         ({0: 0, 3: 2, 9: 1, 12: 3}, [0, 9]),
     ],
 )
-def test_too_few_owners_are_told_once_each_time_it_begins(owners: dict[int, int], told: list[int]) -> None:
+def test_too_few_owners_are_reported_once_each_time_it_begins(owners: dict[int, int], told: list[int]) -> None:
     group = Group(TWO_OWNERS)
 
     for day in range(20):
@@ -378,7 +378,7 @@ def test_too_few_owners_are_found_with_their_number(owners: int, detail: str) ->
     assert (found.property, found.wanted, found.observed, found.detail) == ("owners", 2, owners, detail)
 
 
-def test_more_owners_that_are_asked_for_are_told_anew() -> None:
+def test_more_owners_that_are_asked_for_are_reported_again() -> None:
     group = Group(TWO_OWNERS, owners=1)
     group.run(0)
 
@@ -543,7 +543,7 @@ def test_what_is_not_accepted_any_more_has_its_whole_time_again(until: int) -> N
         ),
     ],
 )
-def test_an_action_that_was_refused_before_it_was_accepted_is_announced_anew(
+def test_an_action_that_was_refused_before_it_was_accepted_is_announced_again(
     rules: PolicyRules, told: list[Told]
 ) -> None:
     group = Group(rules, answer=lambda _timer: "The directory does not let them go.")
@@ -682,7 +682,7 @@ def test_whenever_it_runs_nothing_comes_too_soon_or_twice(rules: PolicyRules, pa
     assert all(before < after for before, after in pairwise([*reminded, acted[0]]))
 
 
-def test_an_ended_finding_is_told_by_its_kind() -> None:
+def test_an_ended_finding_is_reported_by_its_kind() -> None:
     group = Group(YEARLY)
     group.run_daily(366)
     group.guests = ()

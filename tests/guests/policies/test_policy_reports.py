@@ -229,7 +229,7 @@ def test_it_works_where_no_policy_is_assigned_any_more() -> None:
     assert "It is no longer assigned." in to_text(letter_of(told))
 
 
-def test_it_says_why_somebody_is_told() -> None:
+def test_it_says_why_somebody_is_reported() -> None:
     told = report(REMINDER)
 
     assert policy_texts_for(Language.ENGLISH).to_owners in to_text(letter_of(told))

@@ -421,7 +421,7 @@ async def test_it_tells_nobody_twice_of_a_report_that_was_cut_short(report_fixtu
     assert [each.to for each in await report_fixture.notices.work()] == ["ben@estate.example"]
 
 
-async def test_it_writes_nothing_where_nobody_is_told_by_mail(estate: Estate, smtp_server: FakeSmtpServer) -> None:
+async def test_it_writes_nothing_where_nobody_is_reported_by_mail(estate: Estate, smtp_server: FakeSmtpServer) -> None:
     report_fixture = ReportFixture(Runs(guest_fixture(estate)), notice_fixture(estate, smtp_server))
     await report_fixture.assign(review=REVIEW)
 

@@ -78,7 +78,7 @@ async def test_it_writes_nothing_where_there_is_nothing_to_tell(estate: Estate) 
     assert await estate.rows(WRITTEN) == []
 
 
-async def test_it_keeps_what_is_told_once(estate: Estate) -> None:
+async def test_it_keeps_what_is_reported_once(estate: Estate) -> None:
     await put(estate, run(REMINDER))
     await put(estate, run(REMINDER, REMOVAL))
 

@@ -129,7 +129,7 @@ async def test_it_works(guest_rules: GuestFixture) -> None:
     assert {each.guest and each.guest.mail for each in simulation.occurrences} == {"gil@partner.example"}
 
 
-async def test_nothing_is_changed_and_nobody_is_told(guest_rules: GuestFixture) -> None:
+async def test_nothing_is_changed_and_nobody_is_reported(guest_rules: GuestFixture) -> None:
     runs = Runs(guest_rules)
     await guest_rules.assign(policyId=str(NINETY_DAYS))
     await runs.run_daily(80, since=79)

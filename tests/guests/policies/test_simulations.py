@@ -92,7 +92,7 @@ def test_nothing_happens_to_nobody() -> None:
     assert simulation.is_whole
 
 
-def test_the_earliest_are_told_and_all_are_counted() -> None:
+def test_the_earliest_are_reported_and_all_are_counted() -> None:
     found = totals()
     found.add(GROUP, [occurrence(day) for day in range(150, 0, -1)])
     found.add(GROUP, [occurrence(day, ACTION) for day in range(1, 52)])

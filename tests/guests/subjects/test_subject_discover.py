@@ -117,7 +117,7 @@ async def test_what_was_assigned_to_a_group_that_is_gone_is_on_record_once(guest
     ]
 
 
-async def test_what_was_assigned_to_a_group_that_is_gone_is_told(guest_rules: GuestFixture) -> None:
+async def test_what_was_assigned_to_a_group_that_is_gone_is_reported(guest_rules: GuestFixture) -> None:
     await guest_rules.discover()
     await guest_rules.assign(templateId=str(NO_GUESTS))
     await guest_rules.assign(HANDBOOK, kind=SubjectType.SITE, policyId=str(NINETY_DAYS))
