@@ -15,8 +15,9 @@ from chamberlain.adoptions.models import (
     RefusedItem,
 )
 from chamberlain.adoptions.models import Preview as RulePreview
+from chamberlain.changes.models import format_time
 from chamberlain.directory.steps import Step
-from chamberlain.http.wire import Actor, Time, time_of
+from chamberlain.http.wire import Actor, Time
 from chamberlain.requests.wire import RehearsedTemplate
 from chamberlain.templates.models import TemplateKind
 
@@ -135,10 +136,10 @@ def adoption_of(record: AdoptionRecord) -> Adoption:
         filter=_filter(record.rule),
         state=record.state,
         counts=AdoptionCounts(record.total, record.adopted, record.refused, record.released),
-        created_at=time_of(record.created_at),
+        created_at=format_time(record.created_at),
         created_by=Actor(by.type, by.id, by.display_name),
-        updated_at=time_of(record.updated_at),
-        finished_at=None if record.finished_at is None else time_of(record.finished_at),
+        updated_at=format_time(record.updated_at),
+        finished_at=None if record.finished_at is None else format_time(record.finished_at),
     )
 
 

@@ -11,6 +11,7 @@ from chamberlain.audit.models import AuditFilter, AuditRecord, AuditRows
 from chamberlain.audit.rules import written
 from chamberlain.audit.service import AuditService
 from chamberlain.auth.permissions import Operation
+from chamberlain.changes.models import format_time
 from chamberlain.core.errors import Malformed
 from chamberlain.core.time import read_time
 from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
@@ -18,7 +19,7 @@ from chamberlain.http.paging import CURSOR, LIMIT, PARAMETERS, next_cursor, page
 from chamberlain.http.request import Call, Parameter
 from chamberlain.http.resource import CACHE
 from chamberlain.http.responses import NO_STORE, Answer, Stream
-from chamberlain.http.wire import Actor, Time, time_of
+from chamberlain.http.wire import Actor, Time
 
 LINES = b"application/x-ndjson"
 
@@ -135,7 +136,7 @@ def _row(record: AuditRecord) -> AuditRow:
     actor, client, subject, seal = record.actor, record.client, record.subject, record.seal
     return AuditRow(
         sequence=record.sequence,
-        at=time_of(record.at),
+        at=format_time(record.at),
         tenant_id=record.tenant_id,
         action=record.action,
         actor=None if actor is None else Actor(actor.type, actor.id, actor.display_name),

@@ -6,13 +6,14 @@ Its results are in the list of findings.
 from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
+from chamberlain.changes.models import format_time
 from chamberlain.drift.models import DriftCheck as RecordedCheck
 from chamberlain.drift.service import DriftService
 from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.request import ACTION, ActionBody, Call, act_of
 from chamberlain.http.resource import CACHE, acted
 from chamberlain.http.responses import Answer
-from chamberlain.http.wire import Time, time_of
+from chamberlain.http.wire import Time
 
 
 class DriftCheck(Struct, rename="camel", frozen=True):
@@ -31,7 +32,7 @@ async def check(drift: DriftService, call: Call[ActionBody]) -> Answer:
 
 def _render(recorded: RecordedCheck) -> bytes:
     times = (recorded.asked_at, recorded.began_at, recorded.finished_at)
-    return json.encode(DriftCheck(*[None if at is None else time_of(at) for at in times]))
+    return json.encode(DriftCheck(*[None if at is None else format_time(at) for at in times]))
 
 
 ABOUT_CHECK = About(

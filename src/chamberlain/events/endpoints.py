@@ -7,14 +7,14 @@ from uuid import UUID
 from msgspec import Meta, Raw, Struct, json
 
 from chamberlain.auth.permissions import Operation
-from chamberlain.changes.models import EventType
+from chamberlain.changes.models import EventType, format_time
 from chamberlain.events.service import EventRecord, EventService
 from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import LIMIT, feed_cursor, feed_wanted
 from chamberlain.http.request import Call, Parameter
 from chamberlain.http.resource import CACHE
 from chamberlain.http.responses import NO_STORE, Answer
-from chamberlain.http.wire import Time, time_of
+from chamberlain.http.wire import Time
 
 # New types may be added. Clients ignore unknown ones.
 Type = Annotated[
@@ -56,7 +56,7 @@ def _event(record: EventRecord) -> FeedEvent:
     return FeedEvent(
         id=record.id,
         type=record.type,
-        timestamp=time_of(record.timestamp),
+        timestamp=format_time(record.timestamp),
         request_id=record.request_id,
         tenant_id=record.tenant_id,
         data=Raw(record.data),

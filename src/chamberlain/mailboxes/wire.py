@@ -10,12 +10,13 @@ from uuid import UUID
 
 from msgspec import Struct, convert, defstruct, field, json, structs
 
+from chamberlain.changes.models import format_time
 from chamberlain.core.fields import Id, MailboxName, Name, Shape
 from chamberlain.core.ids import UserId
 from chamberlain.core.validation import Reader
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxType, PermissionLevel, RoomEquipment, TemplateSource
 from chamberlain.directory.steps import title
-from chamberlain.http.wire import Actor, Time, time_of
+from chamberlain.http.wire import Actor, Time
 from chamberlain.mailboxes.dry_run import MailboxDryRun
 from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState, capacity_unit
 from chamberlain.requests import models as request_models
@@ -174,9 +175,9 @@ def mailbox_of(record: MailboxRecord) -> Mailbox:
         request_id=record.request_id,
         error=None if record.error is None else _error(record.error),
         warnings=record.warnings,
-        created_at=time_of(record.created_at),
+        created_at=format_time(record.created_at),
         created_by=Actor(record.created_by.type, record.created_by.id, record.created_by.display_name),
-        updated_at=time_of(record.updated_at),
+        updated_at=format_time(record.updated_at),
     )
 
 

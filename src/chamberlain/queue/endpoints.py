@@ -5,13 +5,14 @@ from uuid import UUID
 from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
+from chamberlain.changes.models import format_time
 from chamberlain.core.errors import NotFound
 from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.request import ACTION, ActionBody, Call, act_of
 from chamberlain.http.resource import CACHE, acted
 from chamberlain.http.responses import NO_STORE, Answer
-from chamberlain.http.wire import Time, time_of
+from chamberlain.http.wire import Time
 from chamberlain.queue.models import HeldJob, job_id_of
 from chamberlain.queue.service import JobService
 
@@ -67,7 +68,7 @@ def _job(job: HeldJob) -> Job:
         held_reason=job.held_reason,
         attempts=job.attempts,
         trace_id=job.trace_id,
-        queued_at=time_of(job.queued_at),
+        queued_at=format_time(job.queued_at),
     )
 
 

@@ -1,15 +1,18 @@
 """JSON of requests, steps and approvals, and of dry runs."""
 
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
 from msgspec import Meta, Raw, Struct, structs
 
+from chamberlain.auth.models import Actor as RecordedActor
+from chamberlain.changes.models import format_time
 from chamberlain.core.errors import Fault
 from chamberlain.directory.models import NamedPerson
 from chamberlain.directory.steps import Step, title
 from chamberlain.http.request import Parameter
-from chamberlain.http.wire import Actor, Time, _actor, _time_or_none, time_of
+from chamberlain.http.wire import Actor, Time
 from chamberlain.requests.approvals import LevelDryRun
 from chamberlain.requests.models import (
     ApprovalMode,
@@ -184,9 +187,9 @@ def summary_of(view: RequestView) -> RequestSummary:
         warnings=record.warnings,
         result=_result(record),
         actions=view.actions,
-        created_at=time_of(record.created_at),
+        created_at=format_time(record.created_at),
         created_by=_actor(record.created_by),
-        updated_at=time_of(record.updated_at),
+        updated_at=format_time(record.updated_at),
         finished_at=_time_or_none(record.finished_at),
     )
 
@@ -230,7 +233,7 @@ def approval_of(record: ApprovalRecord) -> Approval:
 
 
 def _decision(decision: Decision) -> ApprovalDecision:
-    return ApprovalDecision(_actor(decision.by), decision.outcome, decision.comment, time_of(decision.decided_at))
+    return ApprovalDecision(_actor(decision.by), decision.outcome, decision.comment, format_time(decision.decided_at))
 
 
 def _error(record: RequestRecord) -> RequestError | None:
@@ -314,3 +317,11 @@ def _level(level: LevelDryRun) -> RehearsedLevel:
 
 def _conflict(fault: Fault) -> RehearsalConflict:
     return RehearsalConflict(fault.code, fault.pointer, fault.detail)
+
+
+def _actor(actor: RecordedActor) -> Actor:
+    return Actor(actor.type, actor.id, actor.display_name)
+
+
+def _time_or_none(value: datetime | None) -> str | None:
+    return None if value is None else format_time(value)

@@ -5,8 +5,9 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 
+from chamberlain.changes.models import format_time
 from chamberlain.directory.groups import MemberShipType
-from chamberlain.http.wire import Actor, Time, time_of
+from chamberlain.http.wire import Actor, Time
 from chamberlain.requests.schema import ApprovalShape
 from chamberlain.template_admin.documents import TemplateShape, decode_template
 from chamberlain.template_admin.models import TemplateRecord
@@ -196,9 +197,9 @@ def _encode(encoded: type[Encoded], shape: TemplateShape, record: TemplateRecord
     actor = record.created_by
     return encoded(
         **members,
-        created_at=time_of(record.created_at),
+        created_at=format_time(record.created_at),
         created_by=Actor(actor.type, actor.id, actor.display_name),
-        updated_at=time_of(record.updated_at),
+        updated_at=format_time(record.updated_at),
     )
 
 

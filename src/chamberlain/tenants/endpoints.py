@@ -6,11 +6,12 @@ from uuid import UUID
 from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
+from chamberlain.changes.models import format_time
 from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.request import Call
 from chamberlain.http.resource import IF_MATCH, VERSIONED, edit_of, shown
 from chamberlain.http.responses import Answer
-from chamberlain.http.wire import Time, time_of
+from chamberlain.http.wire import Time
 from chamberlain.tenants.models import Applicability, TenantRecord
 from chamberlain.tenants.schema import (
     TENANT,
@@ -76,8 +77,8 @@ def _tenant(record: TenantRecord) -> Tenant:
         issuers=tuple(
             IssuerShape(issuer=each.issuer, tid=each.tid, audiences=each.audiences) for each in record.issuers
         ),
-        created_at=time_of(record.created_at),
-        updated_at=time_of(record.updated_at),
+        created_at=format_time(record.created_at),
+        updated_at=format_time(record.updated_at),
     )
 
 

@@ -6,13 +6,14 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType, json
 
 from chamberlain.auth.permissions import Operation
+from chamberlain.changes.models import format_time
 from chamberlain.core.ids import DeliveryId, RequestId, TemplateId
 from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.request import ACTION, ActionBody, Call, Parameter, act_of, creating_act_of
 from chamberlain.http.resource import CACHE, acted
 from chamberlain.http.responses import NO_STORE, Answer
-from chamberlain.http.wire import Time, time_of
+from chamberlain.http.wire import Time
 from chamberlain.template_admin.models import COLLAB, MAIL, RotatedWebhook, TemplateArea
 from chamberlain.webhooks.models import Attempt as RecordedAttempt
 from chamberlain.webhooks.models import DeliveryFilter, DeliveryRecord, DeliveryState
@@ -76,7 +77,7 @@ def _render(rotated: RotatedWebhook) -> bytes:
         RotatedSecret(
             template_id=record.stored.head.id,
             has_secret=record.secret_number is not None,
-            previous_secret_until=None if until is None else time_of(until),
+            previous_secret_until=None if until is None else format_time(until),
             secret=UNSET if record.made_secret is None else record.made_secret,
         )
     )

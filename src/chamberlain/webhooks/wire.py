@@ -4,12 +4,13 @@ from uuid import UUID
 
 from msgspec import Struct, field
 
+from chamberlain.changes.models import format_time
 from chamberlain.core.errors import BodyInvalid, Fault
 from chamberlain.core.fields import Id, Shape
 from chamberlain.core.ids import TemplateId
 from chamberlain.core.time import Moment, read_moment
 from chamberlain.core.validation import Reader
-from chamberlain.http.wire import Time, time_of
+from chamberlain.http.wire import Time
 from chamberlain.webhooks.models import Attempt as RecordedAttempt
 from chamberlain.webhooks.models import DeliveryRecord, DeliverySpan, DeliveryState
 
@@ -56,9 +57,9 @@ def delivery_of(record: DeliveryRecord) -> Delivery:
         template_id=record.template_id,
         url=record.url,
         state=record.state,
-        next_attempt_at=None if record.next_attempt_at is None else time_of(record.next_attempt_at),
+        next_attempt_at=None if record.next_attempt_at is None else format_time(record.next_attempt_at),
         attempts=tuple(map(attempt_of, record.attempts)),
-        created_at=time_of(record.created_at),
+        created_at=format_time(record.created_at),
     )
 
 
@@ -66,7 +67,7 @@ def attempt_of(attempt: RecordedAttempt) -> Attempt:
     """Encode an attempt for administrators."""
     return Attempt(
         number=attempt.number,
-        at=time_of(attempt.at),
+        at=format_time(attempt.at),
         status=attempt.status,
         duration_ms=attempt.duration_ms,
         error=attempt.error,

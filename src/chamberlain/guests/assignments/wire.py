@@ -5,6 +5,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
+from chamberlain.changes.models import format_time
 from chamberlain.core.fields import Id, Shape
 from chamberlain.core.validation import Reader
 from chamberlain.directory.groups import MemberShipType
@@ -12,7 +13,7 @@ from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import Sharing
 from chamberlain.guests.assignments.models import AssignmentOrder, to_field_change
 from chamberlain.guests.subjects.models import SubjectRecord
-from chamberlain.http.wire import Actor, Time, time_of
+from chamberlain.http.wire import Actor, Time
 from chamberlain.requests.models import StepRecord, StepState
 
 
@@ -99,9 +100,9 @@ def managed_group_of(record: SubjectRecord) -> ManagedGroup:
         open_findings=record.open_findings,
         request_id=entry.request_id,
         assignment_request_id=record.assignment_request_id,
-        assigned_at=None if record.assigned_at is None else time_of(record.assigned_at),
+        assigned_at=None if record.assigned_at is None else format_time(record.assigned_at),
         assigned_by=_actor(record),
-        observed_at=time_of(entry.observed_at),
+        observed_at=format_time(entry.observed_at),
     )
 
 
@@ -122,9 +123,9 @@ def managed_site_of(record: SubjectRecord) -> ManagedSite:
         effects=tuple(map(_effect, record.effects)),
         open_findings=record.open_findings,
         assignment_request_id=record.assignment_request_id,
-        assigned_at=None if record.assigned_at is None else time_of(record.assigned_at),
+        assigned_at=None if record.assigned_at is None else format_time(record.assigned_at),
         assigned_by=_actor(record),
-        observed_at=time_of(entry.observed_at),
+        observed_at=format_time(entry.observed_at),
     )
 
 
@@ -145,7 +146,9 @@ def _actor(record: SubjectRecord) -> Actor | None:
 
 def _effect(record: StepRecord) -> Effect:
     again = record.next_attempt_at
-    return Effect(record.step, record.state, record.reason or record.error, None if again is None else time_of(again))
+    return Effect(
+        record.step, record.state, record.reason or record.error, None if again is None else format_time(again)
+    )
 
 
 _COMMON: Mapping[str, object] = {

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from msgspec import Meta, Raw, Struct, json
 
+from chamberlain.changes.models import format_time
 from chamberlain.core.errors import BodyInvalid, Fault
 from chamberlain.core.fields import Shape, name
 from chamberlain.core.time import Moment, read_moment
@@ -20,7 +21,7 @@ from chamberlain.guests.models import (
     FindingState,
     FindingSubject,
 )
-from chamberlain.http.wire import Actor, Time, time_of
+from chamberlain.http.wire import Actor, Time
 
 
 class AcceptanceBody(Shape, frozen=True, kw_only=True):
@@ -108,9 +109,9 @@ def _finding(record: FindingRecord) -> Finding:
         detail=record.detail,
         policy_id=record.policy_id,
         action=record.action,
-        action_at=None if record.action_at is None else time_of(record.action_at),
-        first_seen_at=time_of(record.first_seen_at),
-        last_seen_at=time_of(record.last_seen_at),
+        action_at=None if record.action_at is None else format_time(record.action_at),
+        first_seen_at=format_time(record.first_seen_at),
+        last_seen_at=format_time(record.last_seen_at),
         acceptance=None if record.acceptance is None else _acceptance(record.acceptance),
     )
 
@@ -120,8 +121,8 @@ def _acceptance(acceptance: RecordedAcceptance) -> Acceptance:
     return Acceptance(
         by=Actor(by.type, by.id, by.display_name),
         reason=acceptance.reason,
-        accepted_at=time_of(acceptance.accepted_at),
-        until=None if acceptance.until is None else time_of(acceptance.until),
+        accepted_at=format_time(acceptance.accepted_at),
+        until=None if acceptance.until is None else format_time(acceptance.until),
     )
 
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct, field
 
+from chamberlain.changes.models import format_time
 from chamberlain.core.fields import Shape
 from chamberlain.core.ids import GroupId
 from chamberlain.core.json import StoredDecoder
@@ -20,7 +21,7 @@ from chamberlain.guests.policies.schema import (
     ReviewShape,
 )
 from chamberlain.guests.policies.simulation import Occurrence, OccurrenceType, Simulation, SimulationRequest
-from chamberlain.http.wire import Actor, Time, time_of
+from chamberlain.http.wire import Actor, Time
 
 
 class Policy(Struct, rename="camel", frozen=True):
@@ -52,9 +53,9 @@ def policy_of(record: PolicyRecord) -> Policy:
         review=shape.review,
         inactivity=shape.inactivity,
         minimum_owners=shape.minimum_owners,
-        created_at=time_of(record.created_at),
+        created_at=format_time(record.created_at),
         created_by=Actor(by.type, by.id, by.display_name),
-        updated_at=time_of(record.updated_at),
+        updated_at=format_time(record.updated_at),
     )
 
 
@@ -122,8 +123,8 @@ def simulated_policy_of(simulation: Simulation) -> SimulatedPolicy:
     """Encode a simulation."""
     return SimulatedPolicy(
         policy_id=simulation.policy_id,
-        since=time_of(simulation.since),
-        until=time_of(simulation.until),
+        since=format_time(simulation.since),
+        until=format_time(simulation.until),
         subjects=simulation.subjects,
         guests=simulation.guests,
         counts=SimulatedCounts(
@@ -138,14 +139,14 @@ def simulated_policy_of(simulation: Simulation) -> SimulatedPolicy:
 
 def _occurrence(each: Occurrence) -> SimulatedOccurrence:
     return SimulatedOccurrence(
-        at=time_of(each.at),
+        at=format_time(each.at),
         type=each.type,
         kind=each.kind,
         subject=SimulatedSubject(SubjectType(each.subject.type), each.subject.id, each.subject.display_name),
         guest=None if each.guest is None else _guest(each.guest),
         detail=None if each.found is None else each.found.detail,
         action=each.action,
-        action_at=None if each.action_at is None else time_of(each.action_at),
+        action_at=None if each.action_at is None else format_time(each.action_at),
     )
 
 
