@@ -70,17 +70,20 @@ def accept_statement(held_addresses: str | None) -> str:
     return f"{result} FROM chamberlain.accept_requests({', '.join(arguments)})"
 
 
-def columns_of(drafts: Sequence[Draft]) -> list[Sequence[object]]:
+def columns_of(drafts: Sequence[Draft]) -> list[Sequence[object] | None]:
     """Build the arguments of accept_requests, in the order of the statement."""
     origins: dict[tuple[object, ...], int] = {}
     numbers = [origins.setdefault(_origin(draft), len(origins) + 1) for draft in drafts]
     items = [(item, draft.mailbox) for item, draft in enumerate(drafts, start=1) if draft.mailbox]
+    rows = [_mailbox_row(mailbox) for _, mailbox in items]
+    # The function counts the aliases of mailboxes, so no aliases are an empty array.
+    mailboxes: list[Sequence[object] | None] = [values if any(values) else () for values in zip(*rows, strict=True)]
     return [
-        *zip(*origins, strict=True),
+        *_arrays([*origins]),
         numbers,
-        *_arrays(DRAFT_COLUMNS, [_row(draft) for draft in drafts]),
-        [item for item, _ in items],
-        *_arrays(MAILBOX_COLUMNS, [_mailbox_row(mailbox) for _, mailbox in items]),
+        *_arrays([_row(draft) for draft in drafts]),
+        [item for item, _ in items] or None,
+        *(mailboxes or [None] * len(MAILBOX_COLUMNS)),
     ]
 
 
@@ -143,20 +146,16 @@ def _mailbox_row(mailbox: MailboxDraft) -> tuple[object, ...]:
     )
 
 
-def _arrays(columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
-    """Build the array of each column.
-
-    The function reads missing elements as null, so an array of nulls is sent empty.
-    """
-    arrays = zip(*rows, strict=True) if rows else [()] * len(columns)
-    return [values if any(values) else () for values in arrays]
+def _arrays(rows: Sequence[tuple[object, ...]]) -> list[Sequence[object] | None]:
+    """Build the array of each column. A column of nulls is null."""
+    return [None if values.count(None) == len(values) else values for values in zip(*rows, strict=True)]
 
 
 def _json(value: object) -> str:
     return _encode(value).decode()
 
 
-def directory_question(drafts: Sequence[Draft]) -> list[Sequence[object]]:
+def directory_question(drafts: Sequence[Draft]) -> Sequence[Sequence[object]]:
     """Build the arguments of `held_addresses`: tenants, addresses, and drafts."""
     asked = [
         (draft.change.tenant_id, address, item)
@@ -340,7 +339,9 @@ class Acceptor:
         return verdicts_of(rows, len(drafts))
 
     async def _write(
-        self, statement: Callable[[], AbstractAsyncContextManager[Connection]], columns: Sequence[Sequence[object]]
+        self,
+        statement: Callable[[], AbstractAsyncContextManager[Connection]],
+        columns: Sequence[Sequence[object] | None],
     ) -> Sequence[Record]:
         async with statement() as connection:
             return await connection.fetch(self._statement, *columns)
