@@ -11,12 +11,13 @@ from enum import Enum, auto
 from types import MappingProxyType
 
 import msgspec
+from msgspec import inspect
 
 from chamberlain.core.errors import BodyInvalid
 from chamberlain.core.ids import WRITTEN_ID
 from chamberlain.core.text import find_unreadable
 from chamberlain.directory.mailboxes import PermissionLevel
-from chamberlain.mailboxes.wire import MAILBOX
+from chamberlain.mailboxes.wire import MAILBOX, MailboxBody
 
 
 class Kind(Enum):
@@ -28,25 +29,31 @@ class Kind(Enum):
     LIST = auto()
 
 
-_TEXTS = (
-    "name displayName templateId state streetAddress officeLocation companyName postalCode city country phone "
-    "department domain audioDeviceName displayDeviceName videoDeviceName primaryOwner secondaryOwner automaticReply "
-    "notes reason alias"
-)
-_BOOLEANS = (
-    "isAllowAutomaticReplyOverride isWheelChairAccessible hideFromGAL autoMapping "
-    "roomMailboxMetadata.hasConferencePhone roomMailboxMetadata.hasWhiteboard roomMailboxMetadata.hasVideoConferencing"
-)
-# The properties of the API's body that are neither objects with keys of one's own nor permissions.
-PROPERTIES: Mapping[str, Kind] = MappingProxyType(
-    {
-        **dict.fromkeys(_TEXTS.split(), Kind.TEXT),
-        **dict.fromkeys(_BOOLEANS.split(), Kind.BOOLEAN),
-        "capacity": Kind.NUMBER,
-        "businessPhones": Kind.LIST,
-        "tags": Kind.LIST,
-    }
-)
+def _columns(shape: inspect.Type, name: str = "") -> Iterator[tuple[str, Kind]]:
+    """Derive columns from the body of the API."""
+    match shape:
+        case inspect.Metadata(type=inner):
+            yield from _columns(inner, name)
+        case inspect.UnionType(types=types):
+            for each in types:
+                yield from _columns(each, name)
+        case inspect.StructType(fields=fields):
+            for member in fields:
+                yield from _columns(member.type, f"{name}.{member.encode_name}".removeprefix("."))
+        case inspect.StrType():
+            yield name, Kind.TEXT
+        case inspect.IntType():
+            yield name, Kind.NUMBER
+        case inspect.BoolType():
+            yield name, Kind.BOOLEAN
+        case inspect.VarTupleType():
+            yield name, Kind.LIST
+        case _:
+            # Permissions and metadata have free keys, and columns of their own.
+            pass
+
+
+PROPERTIES: Mapping[str, Kind] = MappingProxyType(dict(_columns(inspect.type_info(MailboxBody))))
 # A column of ours: a template by its name or its id.
 TEMPLATE = "template"
 _PERMISSIONS, _METADATA = "permissions", "metadata."
