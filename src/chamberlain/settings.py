@@ -413,7 +413,7 @@ def _nearest(name: str, known: list[str]) -> str:
     # Compared without the prefix, which alone would make any two of them alike.
     bare = [each.removeprefix(PREFIX) for each in known]
     nearest = difflib.get_close_matches(name.removeprefix(PREFIX), bare, n=1)
-    return f"did you mean {PREFIX}{nearest[0]}?" if nearest else "docs/reference/settings.md lists those there are."
+    return f"did you mean {PREFIX}{nearest[0]}?" if nearest else "docs/reference/settings.md lists all settings."
 
 
 def _half_a_database(given: set[str]) -> list[str]:

@@ -328,7 +328,7 @@ def test_it_takes_every_database_address_that_the_driver_takes(monkeypatch: pyte
     [
         ("CHAMBERLAIN_PROT", "CHAMBERLAIN_PROT is not a setting: did you mean CHAMBERLAIN_PORT?"),
         ("chamberlain_port", "chamberlain_port is not a setting: did you mean CHAMBERLAIN_PORT?"),
-        ("CHAMBERLAIN_ZZZZ", "CHAMBERLAIN_ZZZZ is not a setting: docs/reference/settings.md lists those there are."),
+        ("CHAMBERLAIN_ZZZZ", "CHAMBERLAIN_ZZZZ is not a setting: docs/reference/settings.md lists all settings."),
     ],
 )
 def test_it_rejects_a_name_that_is_no_setting(monkeypatch: pytest.MonkeyPatch, name: str, sentence: str) -> None:

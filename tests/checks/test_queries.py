@@ -38,3 +38,6 @@ def test_every_statement_has_a_purpose_and_a_use(package: Path) -> None:
     assert used == set(statements)
     assert text.count("-- name: ") == len(re.findall(r"^-- name: \w+\n-- \S", text, re.MULTILINE)) == len(statements)
     assert all(statements.values())
+    # A purpose that fits two statements describes neither.
+    purposes = re.findall(r"^-- name: \w+\n((?:-- .*\n)+)", text, re.MULTILINE)
+    assert len(set(purposes)) == len(purposes)

@@ -119,7 +119,7 @@ def test_it_rejects_a_template_that_nobody_has(ada: Shell) -> None:
     ended = ada.run("mailbox", "create", "--template", "Broom closet", "--name", "x", "--display-name", "X")
 
     assert ended.code == 4
-    assert ended.err == "There is no template Broom closet. chamberlain template list shows those there are.\n"
+    assert ended.err == "There is no template Broom closet. Run chamberlain template list to see all.\n"
 
 
 def test_a_user_is_written_as_an_address_where_the_directory_may_be_read(ada: Shell) -> None:
@@ -170,7 +170,7 @@ def test_it_rejects_bodies_and_pairs_that_cannot_be_read(ada: Shell, tmp_path: P
         ("--name", "\udcff"): "is not text in UTF-8",
         ("--template", "Room", "--tag", "quiet", "--tag", "\udcff"): "is not text in UTF-8",
         ("--body", str(tmp_path / "none.json")): "cannot be read (No such file or directory)",
-        ("--permission", BEN): "write user=level",
+        ("--permission", BEN): "Write user=level",
         ("--metadata", "a=1", "--metadata", "a=2"): "names a twice",
     }
 

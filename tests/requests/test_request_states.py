@@ -11,6 +11,7 @@ import pytest
 import chamberlain
 from chamberlain.core.ids import RequestId
 from chamberlain.directory.steps import Step
+from chamberlain.queries import load_queries
 from chamberlain.requests import finish
 from chamberlain.requests import records as request_records
 from chamberlain.requests.models import MOVES, Progress, RequestState, StepRecord, StepState
@@ -20,8 +21,8 @@ from tests.estates import ESTATE, Estate, until
 from tests.requests.request_services import put
 
 SOURCE = Path(chamberlain.__file__).parent
-# Files with statements on requests. database/sql/requests.sql accepts them and sets the first state.
-HOMES = {"requests/records.py", "requests/finish.py"}
+# Files with statements that change a state. database/sql/requests.sql accepts requests and sets the first state.
+HOMES = {"requests/queries.sql", "requests/finish.py"}
 
 STEPS = (StepRecord(Step.CREATE_GROUP, StepState.PENDING),)
 
@@ -144,9 +145,8 @@ def test_no_other_statement_sets_a_state() -> None:
 
 
 def test_every_statement_that_sets_a_state_compares_the_old_one() -> None:
-    statements = [
-        each for each in (vars(request_records) | vars(finish)).values() if isinstance(each, str) and "SET" in each
-    ]
+    built = [each for each in vars(finish).values() if isinstance(each, str)]
+    statements = [*load_queries(finish.__name__).values(), *built]
     setting = [each for each in statements if re.search(r"\bSET\b.*\bstate = .*\bWHERE\b", each, re.DOTALL)]
 
     assert len(setting) == 4

@@ -348,7 +348,7 @@ def test_what_somebody_did_to_it_is_found(service: Service) -> None:
     ("arguments", "says"),
     [
         (("--tenant", NOBODY), f"There is no tenant {NOBODY}."),
-        (("--tenant", "estate"), "estate is no id of a tenant."),
+        (("--tenant", "estate"), "estate is not the id of a tenant."),
         (("--head", f"1:sha256:{'0' * 64}"), "A head belongs to the chain of one tenant: name its --tenant."),
         (("--tenant", ESTATE, "--head", "1:sha256:00"), "1:sha256:00 is no head."),
     ],

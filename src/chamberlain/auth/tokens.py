@@ -65,7 +65,7 @@ class Claims(Struct, frozen=True):
 def read_token(token: str) -> tuple[Header, Claims]:
     """Parse header and claims of a signed token in compact form."""
     if _COMPACT.fullmatch(token) is None:
-        raise token_invalid("The bearer token is no signed JSON Web Token.")
+        raise token_invalid("The bearer token is not a signed JSON Web Token.")
     header, claims, _ = token.split(".")
     return _read(header, Header), _read(claims, Claims)
 
@@ -77,7 +77,7 @@ def read_roles(claims: Claims) -> tuple[str, ...]:
     try:
         return msgspec.json.decode(claims.roles, type=tuple[Line, ...])
     except msgspec.MsgspecError as error:
-        raise token_invalid("The claim roles of the bearer token is no list of names.") from error
+        raise token_invalid("The claim roles of the bearer token is not a list of names.") from error
 
 
 def token_invalid(detail: str) -> Unauthenticated:

@@ -144,7 +144,7 @@ class Verifier:
             self._log_contradiction(claims, issuer, str(error), now)
             raise token_invalid(f"The bearer token contradicts itself. {error}") from error
         if caller_type is None:
-            raise token_invalid("The bearer token speaks neither for a user (scp) nor for an application (idtyp).")
+            raise token_invalid("The bearer token is for neither a user (scp) nor an application (idtyp).")
         return caller_type
 
     def _log_contradiction(self, claims: Claims, issuer: Issuer, reason: str, now: datetime) -> None:
@@ -210,10 +210,10 @@ def _check_header(header: Header) -> None:
     if header.alg not in _ALGORITHMS:
         raise token_invalid(f"The bearer token must be signed with {' or '.join(_ALGORITHMS)}.")
     if header.typ is not UNSET and header.typ.upper() not in _TYPES:
-        raise token_invalid("The bearer token is of a type that is no access token.")
+        raise token_invalid("The bearer token is not an access token.")
     # The service knows no critical extension (RFC 7515, 4.1.11).
     if header.crit is not UNSET or header.b64 is not UNSET:
-        raise token_invalid("The bearer token insists on an extension that is not known here.")
+        raise token_invalid("The bearer token requires an extension that this service does not support.")
 
 
 def _check_signature(token: str, key: Key) -> None:

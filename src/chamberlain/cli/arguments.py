@@ -45,7 +45,7 @@ def id_of_name(
         for record in listed
         if str(record["name"]).casefold() == wanted and (not kinds or record.get("kind") in kinds)
     ]
-    return _only(found, f"{noun} {written}", f"chamberlain {noun} list shows those there are.")
+    return _only(found, f"{noun} {written}", f"Run chamberlain {noun} list to see all.")
 
 
 def id_of_managed(service: Service, written: str, operation: Operation, noun: str) -> str:
@@ -61,7 +61,7 @@ def id_of_managed(service: Service, written: str, operation: Operation, noun: st
     query = {} if is_address else {"q": written}
     listed = service.items(operation, query, None)
     found = [record for record in listed if wanted in map(_comparable, _called(record))]
-    return _only(found, f"{noun} {written}", f"chamberlain {noun} list shows those there are.")
+    return _only(found, f"{noun} {written}", f"Run chamberlain {noun} list to see all.")
 
 
 def user_id(service: Service, written: str) -> str:
@@ -158,7 +158,7 @@ def _pairs(pairs: Sequence[str], option: str, form: str) -> list[tuple[str, str]
     for pair in pairs:
         name, sign, value = pair.partition("=")
         if not sign or not name:
-            raise Misused(f"{option} {pair} is not understood: write {form}.")
+            raise Misused(f"{option} {pair} is invalid. Write {form}.")
         if name in found:
             raise Misused(f"{option} names {name} twice.")
         found[name] = value

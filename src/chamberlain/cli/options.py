@@ -27,9 +27,12 @@ def _visible(value: str | None) -> str | None:
 Limit = Annotated[int, typer.Option(min=1, help="Maximum number of items.")]
 All = Annotated[bool, typer.Option("--all", help="All items, without a limit.")]
 Body = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Body as JSON, `-` for standard input. Options override it.")
+    str | None,
+    typer.Option(metavar="FILE", help="JSON file of the body, or `-` for standard input. Options override it."),
 ]
-Document = Annotated[str, typer.Option("--body", metavar="FILE", help="Body as JSON, `-` for standard input.")]
+Document = Annotated[
+    str, typer.Option("--body", metavar="FILE", help="JSON file of the body, or `-` for standard input.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the result without writing.")]
 Key = Annotated[
     str | None,

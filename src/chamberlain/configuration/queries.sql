@@ -1,10 +1,10 @@
 -- name: domains
--- Find conflicts with other tenants, and assigned templates and policies.
+-- Find the domains that other tenants have.
 SELECT tenant_id, domain FROM chamberlain.tenant CROSS JOIN LATERAL unnest(domains) domain
 WHERE domains && $1 AND domain = ANY ($1) AND tenant_id <> ALL ($2)
 
 -- name: assigned
--- Find conflicts with other tenants, and assigned templates and policies.
+-- List the templates and policies that are assigned.
 SELECT t.tenant_id, t.template_id AS id FROM chamberlain.template t WHERE t.tenant_id = ANY ($1)
 AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id)
 UNION ALL
@@ -16,9 +16,9 @@ AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = p.tenant_id AN
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
 
 -- name: wait
--- Lock the configuration of tenants until the end of the transaction.
+-- Limit the wait for the lock of the configuration.
 SELECT set_config('lock_timeout', $1, true)
 
 -- name: lock
--- Lock the configuration of tenants until the end of the transaction.
+-- Lock the configuration until the end of the transaction.
 SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.configuration', 0))

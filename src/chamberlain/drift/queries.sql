@@ -27,22 +27,22 @@ WHERE tenant_id = $1
 DELETE FROM chamberlain.drift_check WHERE tenant_id = $1
 
 -- name: request_check
--- Request a check.
+-- Record the time of a requested check.
 INSERT INTO chamberlain.drift_check (tenant_id, asked_at) VALUES ($1, $2)
 ON CONFLICT (tenant_id) DO UPDATE SET asked_at = excluded.asked_at
 RETURNING xmax = 0 AS is_first, phase, position_at, position_id, asked_at, began_at, finished_at
 
 -- name: queue
--- Request a check.
+-- Queue the job of a check.
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, $2, $1, $3)
 
 -- name: run_now
--- Request a check.
+-- Make a queued check due.
 UPDATE chamberlain.job SET run_at = now()
 WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NULL AND run_at > now()
 
 -- name: read_repairs
--- Read the states of these properties of these objects.
+-- Read the repairs of these objects.
 SELECT subject_id, about, repairs, digest, found_at, has_given_up, is_under_way FROM chamberlain.drift_repair
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
 
@@ -53,7 +53,7 @@ WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'accepted')
 ORDER BY subject_id, kind, about FOR NO KEY UPDATE
 
 -- name: accepted
--- Read the states of these properties of these objects.
+-- Read the accepted findings of these objects.
 SELECT subject_id, about, kind FROM chamberlain.finding
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state = 'accepted' AND source = $3 AND about = ANY ($4)
 
@@ -71,7 +71,7 @@ ON CONFLICT (tenant_id, subject_id, about) DO UPDATE SET
     has_given_up = excluded.has_given_up, is_under_way = excluded.is_under_way
 
 -- name: delete_repairs
--- Save the records of repairs.
+-- Delete the records of repairs.
 DELETE FROM chamberlain.drift_repair d USING unnest($2::uuid[], $3::text[]) AS r (subject_id, about)
 WHERE d.tenant_id = $1 AND d.subject_id = r.subject_id AND d.about = r.about
 

@@ -56,7 +56,7 @@ _MEMBERSHIPS = {"private": 0, "public": 1, "dynamic": 2}
 def submit_group(call: Call, kind: str, options: GroupOptions) -> None:
     """Request a group or team, and show the result."""
     if options.membership is not None and options.membership not in _MEMBERSHIPS:
-        raise Misused(f"--membership {options.membership} is not known: {', '.join(_MEMBERSHIPS)} are.")
+        raise Misused(f"--membership {options.membership} is invalid. Use one of {', '.join(_MEMBERSHIPS)}.")
     metadata = metadata_of(options.metadata or ())
 
     def make_body(service: Service) -> Mapping[str, object]:

@@ -205,7 +205,7 @@ def read_query(query_string: bytes, parameters: Sequence[Parameter], faults: For
     query = dict(pairs)
     for parameter in parameters:
         if parameter.name in query and (expected := _unmet(query[parameter.name], parameter.schema)):
-            faults.append(Malformed("invalidParameter", f"The query parameter {parameter.name} is {expected}."))
+            faults.append(Malformed("invalidParameter", f"The query parameter {parameter.name} must be {expected}."))
     return query
 
 

@@ -1,6 +1,6 @@
-"""Claim jobs, fair to tenants, with leases by the database's clock.
+"""Queue jobs, and claim them in turn for each tenant.
 
-All of it runs in the worker's role, which sees every tenant.
+Leases end by the clock of the database. Claims run in the worker's role, which sees every tenant.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -64,7 +64,7 @@ def find_template(service: Service, written: str) -> tuple[Shelf, Record]:
             return shelf, service.read(shelf.read, template_id)
         except NotFound:
             continue
-    raise ended(ExitCode.NOT_THERE, f"There is no template {written}. chamberlain template list shows those there are.")
+    raise ended(ExitCode.NOT_THERE, f"There is no template {written}. Run chamberlain template list to see all.")
 
 
 def _listed(call: Call, shelf: Shelf, *, administer: bool) -> Iterator[Record]:

@@ -1,4 +1,4 @@
-"""Templates of kind group and team."""
+"""JSON models of templates: groups, teams, guest rules and mailboxes."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Literal

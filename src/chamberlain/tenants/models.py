@@ -216,7 +216,7 @@ def resumed(tenant: Tenant, editor: Editor) -> Change:
 
 def tenant_unknown(tenant_id: TenantId) -> NotFound:
     """Return the error for an unknown tenant."""
-    return NotFound(f"There is no tenant {tenant_id}. `chamberlain tenant list` shows those that there are.")
+    return NotFound(f"There is no tenant {tenant_id}. Run `chamberlain tenant list` to see all.")
 
 
 def _change(tenant: Tenant, verb: str, editor: Editor, *, before: bool) -> Change:

@@ -91,7 +91,7 @@ def test_it_rejects_names_of_several_and_of_none(ada: Shell) -> None:
     assert (twins.code, "is the name of several" in twins.err) == (1, True)
     assert all(each["id"] in twins.err for each in ada.done(*listed).lines)
     assert nobody.code == 4
-    assert "There is no site No house. chamberlain site list shows those there are." in nobody.err
+    assert "There is no site No house. Run chamberlain site list to see all." in nobody.err
 
 
 def test_it_assigns_by_name_waits_and_takes_away(ada: Shell) -> None:

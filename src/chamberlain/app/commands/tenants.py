@@ -31,7 +31,7 @@ tenants = typer.Typer()
 def tenant_id_of(written: str) -> TenantId:
     """Parse a tenant id. An invalid one ends the command."""
     if not WRITTEN_ID.fullmatch(written):
-        raise failed(f"{written} is no id of a tenant. `chamberlain tenant list` shows those that there are.")
+        raise failed(f"{written} is not the id of a tenant. Run `chamberlain tenant list` to see all.")
     return TenantId(UUID(written))
 
 

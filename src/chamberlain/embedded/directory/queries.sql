@@ -6,12 +6,12 @@ LEFT JOIN directory.group_changes(
     $1, $2, $3::text::pg_snapshot, $4::text::pg_snapshot, $5::text::xid8, $6, $7) AS c ON true
 
 -- name: rules
--- Update the members of all dynamic groups of the tenants.
+-- Read the membership rules of dynamic groups.
 SELECT g.id, g.membership_rule FROM directory.groups g
 WHERE g.tenant_id = $1 AND g.membership_rule IS NOT NULL ORDER BY g.id
 
 -- name: members
--- Update the members of all dynamic groups of the tenants.
+-- Read the members of dynamic groups.
 SELECT m.group_id, m.member_id FROM directory.memberships m
 WHERE m.tenant_id = $1 AND m.group_id = $2 AND m.is_member
 
@@ -102,22 +102,22 @@ INSERT INTO directory.service_plans (tenant_id, user_id, sku_part_number, servic
 VALUES ($1, $2, $3, $4, $5)
 
 -- name: group
--- Create the missing groups and return them.
+-- Insert a group.
 INSERT INTO directory.groups (
     tenant_id, id, display_name, mail_nickname, mail, description, visibility, group_types, membership_rule,
     mail_enabled, security_enabled, label_id, extensions, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::jsonb, now())
 
 -- name: team
--- Create the missing groups and return them.
+-- Insert the team of a group.
 INSERT INTO directory.teams (tenant_id, group_id, created_at) VALUES ($1, $2, now())
 
 -- name: channel
--- Create the missing groups and return them.
+-- Insert a channel of a team.
 INSERT INTO directory.channels (tenant_id, group_id, display_name, position, created_at) VALUES ($1, $2, $3, $4, now())
 
 -- name: extension_value
--- Create the missing groups and return them.
+-- Insert a value of a schema extension.
 INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id) VALUES ($1, $2, $3, lower($4), $5)
 
 -- name: membership
@@ -172,13 +172,13 @@ SELECT tenant_id, people, known_labels, taken_addresses, found_members, found_gr
 FROM directory.look_up($1, $2, $3, $4, $5, string_to_array($6, E'\x1f'), $7, $8, $9, $10)
 
 -- name: relations
--- Look up the keys of each tenant.
+-- Look up managers and memberships of each tenant.
 SELECT tenant_id, managers, members FROM directory.relations($1, $2, $3, $4, $5, $6)
 
 -- name: known_groups
--- Look up the keys of each tenant.
+-- Find which groups exist in each tenant.
 SELECT tenant_id, known FROM directory.known_groups($1, $2, $3)
 
 -- name: owners
--- Look up the keys of each tenant.
+-- Look up the owners of groups in each tenant.
 SELECT tenant_id, owners FROM directory.group_owners($1, $2, $3, $4)

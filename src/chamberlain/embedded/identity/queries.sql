@@ -5,7 +5,7 @@ INSERT INTO identity.authorization_codes
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
 -- name: remove_ended_codes
--- Each new code removes some expired ones.
+-- Remove some expired codes with each new one.
 DELETE FROM identity.authorization_codes WHERE tenant_id = $1 AND digest = ANY (ARRAY(
     SELECT digest FROM identity.authorization_codes WHERE tenant_id = $1 AND ends_at <= $2
     ORDER BY ends_at LIMIT 100 FOR UPDATE SKIP LOCKED))
@@ -29,7 +29,7 @@ SELECT id, address, display_name FROM identity.accounts WHERE tenant_id = $1 AND
 SELECT id, address, display_name FROM identity.accounts WHERE tenant_id = $1 AND id = $2
 
 -- name: waiting
--- Issue a device code and a user code (RFC 8628, 3.1).
+-- Count the device codes of a tenant that wait for a decision, up to a limit.
 SELECT count(*) FROM (
     SELECT 1 FROM identity.device_codes WHERE tenant_id = $1 AND ends_at > $2 AND state = 'pending' LIMIT $3
 ) AS waiting
@@ -42,17 +42,17 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (user_code_digest) DO NOTHING
 
 -- name: remove_ended_device_codes
--- Each new code removes some expired ones.
+-- Remove some expired device codes with each new one.
 DELETE FROM identity.device_codes WHERE tenant_id = $1 AND digest = ANY (ARRAY(
     SELECT digest FROM identity.device_codes WHERE tenant_id = $1 AND ends_at <= $2
     ORDER BY ends_at LIMIT 100 FOR UPDATE SKIP LOCKED))
 
 -- name: tenant_of_device_code
--- Find the waiting device by an entered user code.
+-- Find the tenant of an entered user code.
 SELECT identity.tenant_of_device_code($1)
 
 -- name: pending
--- Find the waiting device by an entered user code.
+-- Find the client and scope of a device code that waits for a decision.
 SELECT client.id, client.name, code.scope
 FROM identity.device_codes AS code
 JOIN identity.clients AS client ON client.tenant_id = code.tenant_id AND client.id = code.client_id
@@ -111,7 +111,7 @@ ON CONFLICT DO NOTHING
 SELECT secret_hash FROM identity.clients WHERE tenant_id = $1 AND id = $2
 
 -- name: set_hash
--- Add missing redirect URIs, and replace secret hashes of an old format.
+-- Store the hash of the secret of a client.
 UPDATE identity.clients SET secret_hash = $3 WHERE tenant_id = $1 AND id = $2
 
 -- name: set
@@ -123,7 +123,7 @@ UPDATE identity.accounts SET password_hash = $3 WHERE tenant_id = $1 AND id = $2
 SELECT password_hash IS NULL FROM identity.accounts WHERE tenant_id = $1 AND id = $2
 
 -- name: begin
--- Turn a stored code into a grant.
+-- Insert the first refresh token of a family.
 INSERT INTO identity.refresh_tokens
     (tenant_id, family_id, client_id, account_id, scope, auth_time, digests, created_at, ends_at)
 VALUES ($1, $2, $3, $4, $5, $6, ARRAY[$7::bytea], $8, $9)
@@ -136,14 +136,14 @@ WHERE tenant_id = $1 AND family_id = $2 AND client_id = $3 AND $4 = ANY (digests
 RETURNING account_id, scope, auth_time
 
 -- name: repeat
--- Replace the token by the next one.
+-- Store the digest of the next token of a family.
 UPDATE identity.refresh_tokens SET digests = digests || $5::bytea
 WHERE tenant_id = $1 AND family_id = $2 AND client_id = $3 AND used_digest = $4 AND ends_at > $6
     AND used_at > $7 AND cardinality(digests) < $8
 RETURNING account_id, scope, auth_time
 
 -- name: revoke_of_client
--- Replace the token by the next one.
+-- Delete the token family of a client.
 DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND family_id = $2 AND client_id = $3
 
 -- name: revoke
@@ -173,7 +173,7 @@ JOIN identity.accounts AS account ON account.tenant_id = session.tenant_id AND a
 WHERE session.tenant_id = $1 AND session.digest = $2 AND session.ends_at > $3 AND session.used_at > $4
 
 -- name: use_session
--- Find the unexpired session of a cookie, and record its use.
+-- Record the use of a session.
 UPDATE identity.sessions SET used_at = $3 WHERE tenant_id = $1 AND digest = $2 AND used_at < $3
 
 -- name: delete_session
@@ -181,7 +181,7 @@ UPDATE identity.sessions SET used_at = $3 WHERE tenant_id = $1 AND digest = $2 A
 DELETE FROM identity.sessions WHERE tenant_id = $1 AND digest = $2
 
 -- name: remove_ended_sessions
--- Each new session removes some expired ones.
+-- Remove some expired sessions with each new one.
 DELETE FROM identity.sessions WHERE tenant_id = $1 AND digest IN (
     SELECT digest FROM identity.sessions WHERE tenant_id = $1 AND ends_at < $2 ORDER BY ends_at LIMIT 100
     FOR UPDATE SKIP LOCKED
@@ -197,11 +197,11 @@ WHERE tenant_id = $1 AND lower(address) = $2
 SELECT id, sealed, signs_from FROM identity.signing_keys ORDER BY signs_from, id
 
 -- name: insert_signing_key
--- Create the next key, unless another process has, and return all keys.
+-- Insert a signing key.
 INSERT INTO identity.signing_keys (id, sealed, signs_from) VALUES ($1, $2, $3)
 
 -- name: delete_signing_key
--- Create the next key, unless another process has, and return all keys.
+-- Delete expired signing keys.
 DELETE FROM identity.signing_keys WHERE id = ANY($1::text[])
 
 -- name: count_by_sealing_key
@@ -210,11 +210,11 @@ SELECT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), 'UTF8') AS
 FROM identity.signing_keys WHERE length(sealed) > 1 GROUP BY 1 ORDER BY 1
 
 -- name: lock_all
--- Seal all signing keys with the current encryption key.
+-- Lock and read all signing keys.
 SELECT id, sealed FROM identity.signing_keys ORDER BY id FOR UPDATE
 
 -- name: reseal
--- Seal all signing keys with the current encryption key.
+-- Store a signing key that is encrypted with the current key.
 UPDATE identity.signing_keys SET sealed = $2 WHERE id = $1
 
 -- name: lock

@@ -39,7 +39,7 @@ SELECT FROM chamberlain.template t JOIN unnest($1::uuid[], $2::uuid[]) AS i (ten
 ORDER BY t.tenant_id, t.template_id FOR SHARE OF t
 
 -- name: lock_policies
--- Draft the assignments of new groups.
+-- Lock policies, so that they are not deleted during an assignment.
 SELECT FROM chamberlain.policy p JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, policy_id)
     ON p.tenant_id = i.tenant_id AND p.policy_id = i.policy_id
 ORDER BY p.tenant_id, p.policy_id FOR SHARE OF p

@@ -62,11 +62,11 @@ ON CONFLICT DO NOTHING
 UPDATE chamberlain.job SET run_at = now() WHERE job_id = ANY ($1) AND run_at > now()
 
 -- name: lines
--- Read a report in its current state.
+-- Read the lines of a report.
 SELECT what, rule, guest_id FROM chamberlain.report_line WHERE tenant_id = $1 AND notice_id = $2
 
 -- name: found
--- Read a report in its current state.
+-- Read the open findings that a report lists.
 SELECT finding_id, kind, about, wanted, observed FROM chamberlain.finding
 WHERE tenant_id = $1 AND subject_id = $2 AND state = $3 AND source = $4
 
@@ -93,11 +93,11 @@ JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_i
 ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
 
 -- name: set_lock_timeout
--- Find and lock one for a call.
+-- Limit the wait for the lock of a subject.
 SELECT set_config('lock_timeout', $1, true)
 
 -- name: reset_lock_timeout
--- Find and lock one for a call.
+-- Restore the lock timeout.
 SET LOCAL lock_timeout = DEFAULT
 
 -- name: save_idle

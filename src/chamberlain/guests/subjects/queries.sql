@@ -3,7 +3,7 @@
 SELECT FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2 FOR UPDATE
 
 -- name: lock_policy
--- Return whether a template or policy is assigned.
+-- Lock a policy before the check that it is not assigned.
 SELECT FROM chamberlain.policy WHERE tenant_id = $1 AND policy_id = $2 FOR UPDATE
 
 -- name: is_assigned

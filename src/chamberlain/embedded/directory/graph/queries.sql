@@ -69,6 +69,6 @@ SELECT m.recipient_type, m.name, m.place::text AS place, m.resource_capacity, m.
 FROM directory.mailboxes m WHERE m.tenant_id = $1 AND m.user_id = $2
 
 -- name: permissions
--- Return the settings of a user's mailbox.
+-- Read the permissions on a user's mailbox.
 SELECT p.user_id, p.access_right, p.auto_mapping FROM directory.mailbox_permissions p
 WHERE p.tenant_id = $1 AND p.mailbox_id = $2 ORDER BY p.user_id
