@@ -119,9 +119,9 @@ async def test_it_rejects_what_a_parameter_cannot_be(api: httpx2.AsyncClient, qu
 async def test_it_says_what_a_parameter_must_be(api: httpx2.AsyncClient) -> None:
     detail = (await api.get(f"{PATH}?limit=500&kind=site&mine=yes")).json()["detail"]
 
-    assert "limit is a whole number from 1 to 200" in detail
-    assert "kind is one of shared, equipment, room, group, team, assignment" in detail
-    assert "mine is true or false" in detail
+    assert "limit must be a whole number from 1 to 200" in detail
+    assert "kind must be one of shared, equipment, room, group, team, assignment" in detail
+    assert "mine must be true or false" in detail
 
 
 async def test_it_rejects_a_parameter_that_there_is_not(api: httpx2.AsyncClient) -> None:

@@ -117,15 +117,17 @@ def test_one_is_deleted_by_its_name(service: Service) -> None:
 
 
 @pytest.mark.parametrize("word", ["suspend", "resume", "export", "delete"])
-@pytest.mark.parametrize(("name", "told"), [(NOBODY, "There is no tenant"), ("Other House", "is no id of a tenant")])
+@pytest.mark.parametrize(
+    ("name", "message"), [(NOBODY, "There is no tenant"), ("Other House", "is not the id of a tenant")]
+)
 def test_it_rejects_a_tenant_that_is_not_there(
-    service: Service, tmp_path: Path, word: str, name: str, told: str
+    service: Service, tmp_path: Path, word: str, name: str, message: str
 ) -> None:
     file = (str(tmp_path / "file"),) if word == "export" else ()
 
     done = run(service, word, name, *file)
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert told in done.stderr
+    assert message in done.stderr
     assert "`chamberlain tenant list`" in done.stderr
     assert list(tmp_path.iterdir()) == []
