@@ -16,20 +16,21 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from chamberlain.app.processes import running
 from chamberlain.auth.models import Actor, ActorType
 from chamberlain.core.errors import Unavailable
 from chamberlain.database import clock as database_clock
 from chamberlain.database.clock import MOST_CLOCK_DIFFERENCE, ClockReading, ClockReport
+from chamberlain.database.connection import random_id
 from chamberlain.database.transactions import Database
 from chamberlain.observability.metrics import clock_seen
 
 # This machine's clock, for tokens, certificates and caches (docs/decisions/0037).
 local_now = partial(datetime.now, UTC)
 # Random ids.
-new_id = uuid4
+new_id = random_id
 
 
 class CarriedClock:

@@ -1,6 +1,7 @@
 """Connections to the database: leading host, pool and outages."""
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,8 +9,10 @@ from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
 
 import asyncpg
+from asyncpg.pgproto import pgproto
 from asyncpg.pool import PoolConnectionProxy
 
 from chamberlain.core.errors import DatabaseUnavailable
@@ -284,3 +287,14 @@ class WatchfulPool(_Pool):
             await super().release(connection, timeout=timeout or self.released_within.total_seconds())
         except TimeoutError:
             await self.expire_connections()
+
+
+def random_id() -> UUID:
+    """Make a random UUID in the driver's type.
+
+    The driver sends its own type without a conversion.
+    """
+    raw = bytearray(os.urandom(16))
+    raw[6] = raw[6] & 0x0F | 0x40
+    raw[8] = raw[8] & 0x3F | 0x80
+    return pgproto.UUID(bytes(raw))
