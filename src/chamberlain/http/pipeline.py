@@ -72,19 +72,18 @@ _Template = tuple[re.Pattern[str], Resource]
 class Resources:
     """All paths.
 
-    Those without parameters are found by one lookup; the others are matched by their first part.
+    Those without parameters are found by one lookup. Few of the others have the same first part and number of parts.
     """
 
     def __init__(self, served: Sequence[ServedEndpoint]) -> None:
         self._exact: dict[str, Resource] = {}
-        # By the first part of their paths, which is never a parameter.
-        self._templates: dict[str, list[_Template]] = {}
+        self._templates: dict[tuple[str, int], list[_Template]] = {}
         for path in dict.fromkeys(each.endpoint.path for each in served):
             resource = Resource(path, [each for each in served if each.endpoint.path == path])
             # The trailing slash is optional.
             for spelling in (path.rstrip("/"), f"{path.rstrip('/')}/"):
                 if "{" in path:
-                    self._templates.setdefault(_first_part(path), []).append((compile_path(spelling)[0], resource))
+                    self._templates.setdefault(_outline(path), []).append((compile_path(spelling)[0], resource))
                 else:
                     self._exact[spelling] = resource
 
@@ -93,15 +92,17 @@ class Resources:
         resource = self._exact.get(path)
         if resource is not None:
             return resource, _NO_TEXTS
-        for pattern, templated in self._templates.get(_first_part(path), ()):
+        for pattern, templated in self._templates.get(_outline(path), ()):
             match = pattern.match(path)
             if match is not None:
                 return templated, match.groupdict()
         return None, _NO_TEXTS
 
 
-def _first_part(path: str) -> str:
-    return path[1:].partition("/")[0]
+def _outline(path: str) -> tuple[str, int]:
+    """Return the first part, which is never a parameter, and their number."""
+    parts = path.strip("/").split("/")
+    return parts[0], len(parts)
 
 
 class _Arrival(Struct, frozen=True):
