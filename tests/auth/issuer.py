@@ -81,6 +81,9 @@ async def read_head(reader: asyncio.StreamReader) -> str:
         return ""
 
 
+_used_ports: set[int] = set()
+
+
 @asynccontextmanager
 async def run_issuer(context: SSLContext | None = None) -> "AsyncIterator[Issuer]":
     """An issuer on a free port, behind https if there is a context for that."""
@@ -101,10 +104,18 @@ async def run_issuer(context: SSLContext | None = None) -> "AsyncIterator[Issuer
             await writer.drain()
         writer.close()
 
+    # The service caches keys by address, so no two issuers of a process have the same port.
+    again: list[asyncio.Server] = []
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    while (port := server.sockets[0].getsockname()[1]) in _used_ports:
+        again.append(server)
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    _used_ports.add(port)
+    for each in again:
+        each.close()
     async with server:
         scheme = "http" if context is None else "https"
-        issuers.append(Issuer(f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}"))
+        issuers.append(Issuer(f"{scheme}://127.0.0.1:{port}"))
         try:
             yield issuers[0]
         finally:
