@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 from uuid import uuid4
 
 from chamberlain.auth.authorization import Authorization
@@ -18,6 +19,8 @@ from chamberlain.requests.timeline import Timelines
 from chamberlain.templates.cache import Catalog, Revisions
 from chamberlain.templates.submission import Submitter
 from tests.databases import Databases
+
+Service = TypeVar("Service")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +38,17 @@ class Dependencies:
 
 def group_service(dependencies: Dependencies) -> GroupService:
     """Build the service of groups."""
-    return GroupService(
-        database=dependencies.databases.application,
-        people=dependencies.people,
-        authorization=Authorization(
-            dependencies.databases.application, dependencies.people, dependencies.prefixes, dependencies.now
-        ),
-        catalog=dependencies.catalog,
-        submitter=dependencies.submitter,
-        timelines=Timelines(dependencies.databases.application, Watchers()),
-        new_id=uuid4,
-        now=dependencies.now,
-    )
+    return _service(GroupService, dependencies)
 
 
 def mailbox_service(dependencies: Dependencies) -> MailboxService:
     """Build the service of mailboxes."""
-    return MailboxService(
+    return _service(MailboxService, dependencies)
+
+
+def _service(kind: Callable[..., Service], dependencies: Dependencies) -> Service:
+    """Build a service of requests. Those of groups and mailboxes have the same parameters."""
+    return kind(
         database=dependencies.databases.application,
         people=dependencies.people,
         authorization=Authorization(

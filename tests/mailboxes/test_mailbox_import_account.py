@@ -95,7 +95,7 @@ def test_a_row_that_was_asked_for_is_reported_so_though_the_journal_fails(tmp_pa
     with Journal(tmp_path / "journal") as journal:
         account = Account(options, as_json=False, rows=[KeyedRow(MailboxRow(2, BODY), "k1")], journal=journal)
     # It is closed by now, as a disk may be full.
-    with pytest.raises(JournalUnusable), account.told():
+    with pytest.raises(JournalUnusable), account.reported():
         account.note("k1", DONE)
 
     assert account.results == {2: DONE}

@@ -11,7 +11,7 @@ undone_client_id, undone_trace_id
 SELECT {columns} FROM chamberlain.adoption WHERE tenant_id = $1 AND adoption_id = $2
 
 -- name: lock
--- Locks it for a change.
+-- Lock an adoption for a change.
 {find} FOR UPDATE
 
 -- name: page
@@ -44,7 +44,7 @@ UPDATE chamberlain.adoption SET state = $4, updated_at = $5, finished_at = $6
 WHERE tenant_id = $1 AND adoption_id = $2 AND state = $3 RETURNING adoption_id
 
 -- name: insert_items
--- Rows that others may wait for come in the order of their keys.
+-- Insert the items of an adoption. Rows that others may wait for come in the order of their keys.
 INSERT INTO chamberlain.adoption_item (tenant_id, adoption_id, object_id, request_id, display_name, mail, held, state)
 SELECT $1, $2, i.object_id, i.request_id, i.display_name, i.mail, i.held::json, 'pending'
 FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[])
@@ -65,7 +65,7 @@ USING unnest($2::text[], $3::text[], $4::uuid[]) AS r (kind, value, request_id)
 WHERE v.tenant_id = $1 AND v.kind = r.kind AND v.value = r.value AND v.request_id = r.request_id
 
 -- name: find_items
--- New items first, then by the longest wait.
+-- Find items in these states. New items first, then by the longest wait.
 SELECT object_id, request_id, display_name, mail, held, waits_since FROM chamberlain.adoption_item
 WHERE tenant_id = $1 AND adoption_id = $2 AND state = ANY ($3) AND object_id <> ALL ($5)
 ORDER BY state, waits_since NULLS FIRST, object_id LIMIT $4
@@ -86,7 +86,7 @@ WHERE tenant_id = $1 AND adoption_id = $2 AND object_id = ANY ($3) AND state = A
 UPDATE chamberlain.adoption_item SET waits_since = coalesce(waits_since, $4)
 WHERE tenant_id = $1 AND adoption_id = $2 AND object_id = ANY ($3)
 
--- name: wait_anew
+-- name: reset_waits
 -- Reset the retries of items.
 UPDATE chamberlain.adoption_item SET waits_since = NULL
 WHERE tenant_id = $1 AND adoption_id = $2 AND waits_since IS NOT NULL
@@ -98,7 +98,8 @@ FROM unnest($4::uuid[], $5::text[], $6::text[]) AS i (object_id, code, detail)
 WHERE t.tenant_id = $1 AND t.adoption_id = $2 AND t.object_id = i.object_id
 
 -- name: insert_requests
--- As a request of its own would have written it, when it had succeeded. It has no steps: none were taken.
+-- Insert the requests of adopted objects. As a request of its own would have written it, when it had succeeded. It has
+-- no steps: none were taken.
 INSERT INTO chamberlain.request (
     request_id, tenant_id, kind, state, display_name, mail_nickname, address, template_id, template_revision,
     template_name, body, approval_required, people_checked, client_id, actor_type, actor_id, actor_name, trace_id,
@@ -132,7 +133,8 @@ INSERT INTO chamberlain.mailbox_reader (tenant_id, user_id, kind, request_id)
 SELECT $1, reader, described.kind, described.request_id FROM described CROSS JOIN unnest(described.readers) reader
 
 -- name: name_requests
--- Groups are shown with their requests before the next look into the directory, too.
+-- Write the requests of adopted groups into their subjects. Groups are shown with their requests before the next look
+-- into the directory, too.
 UPDATE chamberlain.subject s SET request_id = i.request_id
 FROM unnest($2::uuid[], $3::uuid[]) AS i (subject_id, request_id)
 WHERE s.tenant_id = $1 AND s.subject_id = i.subject_id
@@ -157,5 +159,5 @@ WHERE tenant_id = $1 AND subject_id = ANY ($2) AND kind = ANY ($3) AND about = A
 AND state IN ('open', 'accepted')
 
 -- name: forget_repairs
--- The id is not used again.
+-- Delete the repairs of objects. The id is not used again.
 DELETE FROM chamberlain.drift_repair WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)

@@ -227,7 +227,7 @@ async def reset_waits(tx: Transaction, record: AdoptionRecord) -> None:
 
     The undo calls the directory for something else.
     """
-    await tx.execute(SQL["wait_anew"], record.tenant_id, record.id)
+    await tx.execute(SQL["reset_waits"], record.tenant_id, record.id)
 
 
 async def take(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], *, at: datetime) -> None:

@@ -23,7 +23,7 @@ from chamberlain.app.data_folder import DataFolder, open_data_folder
 from chamberlain.app.databases import migration_sets, opened_at_hand
 from chamberlain.app.doctor import store as doctor_store
 from chamberlain.app.errors import expected_faults
-from chamberlain.cli.errors import told_faults
+from chamberlain.cli.errors import reported_faults
 from chamberlain.core.errors import CannotStart
 from chamberlain.database.migrate import applied_files, known_files
 from chamberlain.database.transactions import Database, open_database
@@ -337,7 +337,7 @@ def _missing(settings: Settings, needed: tuple[str, ...]) -> tuple[str, ...]:
 
 def take(settings: Settings, path: Path) -> None:
     """Write a backup, and print a note about the keys."""
-    with told_faults():
+    with reported_faults():
         backup = asyncio.run(take_backup(settings, path.absolute()))
     print(f"{path} has the whole database as of {backup.taken_at}.")
     print(f"The keys are not in it: {_keys(backup)} of {settings.keys_file}. Keep a copy of that file elsewhere;")
@@ -347,7 +347,7 @@ def take(settings: Settings, path: Path) -> None:
 
 def restore(settings: Settings, path: Path) -> None:
     """Restore a backup, and print the remaining steps."""
-    with told_faults():
+    with reported_faults():
         backup = asyncio.run(restore_backup(settings, path.absolute()))
     print(f"The database of {backup.taken_at} is in {settings.data_dir}, and has started to its end.")
     _tell_missing(settings, backup)

@@ -149,31 +149,31 @@ class ClockWatch:
         if is_off is self._is_reported:
             return
         self._is_reported = is_off
-        told = {"differenceSeconds": round(difference.total_seconds(), 1)}
+        fields = {"differenceSeconds": round(difference.total_seconds(), 1)}
         if is_off and self.is_worker:
-            logger.error("This machine's clock differs from the database's. The worker claims no jobs.", extra=told)
+            logger.error("This machine's clock differs from the database's. The worker claims no jobs.", extra=fields)
         elif is_off:
-            logger.error("This machine's clock differs from the database's. The API is not ready.", extra=told)
+            logger.error("This machine's clock differs from the database's. The API is not ready.", extra=fields)
         else:
-            logger.info("This machine's clock agrees with the database's again.", extra=told)
+            logger.info("This machine's clock agrees with the database's again.", extra=fields)
 
     def _log_doubt(self, reading: ClockReading) -> None:
         doubt = "ahead" if reading.is_doubted else "behind" if reading.is_behind else None
         if doubt == self._doubt:
             return
         self._doubt = doubt
-        told = {"databaseTime": str(reading.now), "trustedTime": str(reading.record.trusted_at)}
+        fields = {"databaseTime": str(reading.now), "trustedTime": str(reading.record.trusted_at)}
         match doubt:
             case "ahead":
                 logger.error(
                     "The database's clock has jumped ahead, or the service was off for days. Retention is paused "
                     "until the clock is right or `chamberlain retention confirm` was run.",
-                    extra=told,
+                    extra=fields,
                 )
             case "behind":
-                logger.error("The database's clock shows a time before earlier readings.", extra=told)
+                logger.error("The database's clock shows a time before earlier readings.", extra=fields)
             case _:
-                logger.info("The database's clock is trusted again.", extra=told)
+                logger.info("The database's clock is trusted again.", extra=fields)
 
 
 @asynccontextmanager

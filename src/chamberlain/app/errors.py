@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from chamberlain.app.data_folder import DataFolderUnusable
 from chamberlain.app.databases import DatabaseNotReady, opened_at_hand
-from chamberlain.cli.errors import told_faults
+from chamberlain.cli.errors import reported_faults
 from chamberlain.core.errors import CannotStart, Unavailable
 from chamberlain.database.connection import AddressUnusable
 from chamberlain.database.migrate import MigrationRefused
@@ -56,5 +56,5 @@ def in_database(
         async with opened(settings) as database:
             return await work(database)
 
-    with told_faults(), expected_faults():
+    with reported_faults(), expected_faults():
         return asyncio.run(run())

@@ -1,12 +1,12 @@
 -- name: failed
--- The requests that have been failed since before this time, longest first.
+-- List the requests that have been failed since before this time, longest first.
 SELECT tenant_id, request_id FROM chamberlain.request_by_state
 WHERE state = 'failed' AND since < $1 AND NOT chamberlain.is_of_clock_fault(since, $1) ORDER BY since LIMIT $2
 
 -- name: remove_finished
--- An index on the creation time finds finished requests, because no request finishes before its creation. Rows that
--- belong only to the request are deleted with it. Audit rows and events stay. A mailbox that exists stays, and keeps
--- its name and addresses.
+-- Remove finished requests with the rows that belong only to them. An index on the creation time finds finished
+-- requests, because no request finishes before its creation. Rows that belong only to the request are deleted with it.
+-- Audit rows and events stay. A mailbox that exists stays, and keeps its name and addresses.
 WITH old AS MATERIALIZED (
     SELECT oldest.request_id FROM chamberlain.tenant t CROSS JOIN LATERAL (
         SELECT r.request_id FROM chamberlain.request r
@@ -37,8 +37,8 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS removed FROM gone
 
 -- name: remove_events
--- The oldest events of each tenant with expired ones. Rows that another transaction reads or erases are skipped.
--- Sequences and times have nearly the same order, so an event stays a moment longer at most.
+-- Remove the oldest events of each tenant. Rows that another transaction reads or erases are skipped. Sequences and
+-- times have nearly the same order, so an event stays a moment longer at most.
 WITH old AS MATERIALIZED (
     SELECT oldest.tenant_id, oldest.sequence FROM chamberlain.tenant t CROSS JOIN LATERAL (
         SELECT e.tenant_id, e.sequence, e.at FROM chamberlain.event e
@@ -55,7 +55,7 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS removed FROM gone
 
 -- name: remove_findings
--- Open and accepted findings stay. Locked ones are skipped.
+-- Remove closed findings. Open and accepted findings stay. Locked ones are skipped.
 WITH old AS MATERIALIZED (
     SELECT f.tenant_id, f.finding_id FROM chamberlain.finding f
     WHERE f.state IN ('gone', 'repaired') AND f.last_seen_at < $1
@@ -68,7 +68,7 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS removed FROM gone
 
 -- name: remove_repairs
--- Repairs without a difference since this time.
+-- Remove repairs that had no difference since this time.
 WITH old AS MATERIALIZED (
     SELECT d.tenant_id, d.subject_id, d.about FROM chamberlain.drift_repair d
     WHERE d.found_at < $1 AND NOT chamberlain.is_of_clock_fault(d.found_at, $1)
@@ -81,7 +81,7 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS removed FROM gone
 
 -- name: remove_adoptions
--- The items of an adoption come first, because there may be many. The adoption follows when none is left.
+-- Remove undone adoptions, items first. The adoption follows when none is left.
 WITH old AS MATERIALIZED (
     SELECT a.tenant_id, a.adoption_id FROM chamberlain.adoption a
     WHERE a.state = 'undone' AND a.finished_at < $1

@@ -1,11 +1,11 @@
 -- `{name}` includes another statement or fragment of this file.
 
 -- name: lock
--- Blocks the sealing: a seal must not restore the columns of lists (sql/seals.sql).
+-- Block the sealing. A seal must not restore the columns of lists (sql/seals.sql).
 SELECT pg_advisory_xact_lock(hashtextextended('audit of ' || $1::uuid::text, 0))
 
 -- name: forget_clocks
--- Members of a group are imported again.
+-- Remove the name of a user from the timers of guests. Members of a group are imported again.
 WITH forgotten AS (
     UPDATE chamberlain.policy_clock SET
         guest_mail = NULL, guest_name = '', trouble = CASE WHEN trouble IS NOT NULL THEN '' END
@@ -22,7 +22,7 @@ WITH removed AS (
 SELECT count(*) AS number FROM removed
 
 -- name: queue
--- A tenant gets its job at the next look; a held one counts.
+-- Queue the sealing job of each tenant without one. A tenant gets its job at the next look; a held one counts.
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
 SELECT t.tenant_id, $1, t.tenant_id, $2 FROM chamberlain.tenant t
 WHERE NOT EXISTS (SELECT FROM chamberlain.job j WHERE j.tenant_id = t.tenant_id AND j.kind = $1)
@@ -36,7 +36,7 @@ SELECT FROM chamberlain.tenant WHERE tenant_id = $1
 SELECT chamberlain.seal_audit($1, $2) AS number
 
 -- name: note_logged
--- The head, unless it or another one was logged within the period.
+-- Record that the head was logged, at most once in a period.
 UPDATE chamberlain.audit_head SET logged_position = position, logged_at = $2
 WHERE tenant_id = $1 AND position > logged_position AND logged_at <= $3
 RETURNING position, digest
@@ -59,7 +59,8 @@ CASE
     END AS erasure
 
 -- name: links
--- Compares the columns of lists here; the caller validates the rest. OFFSET 0 fixes the join order.
+-- Read the next rows with their seals. Compares the columns of lists here; the caller validates the rest. OFFSET 0
+-- fixes the join order.
 SELECT s.position, s.sequence, s.previous, s.digest, s.payload_digest, s.is_suspect, a.sequence IS NOT NULL AS is_there,
     a.at, a.action, a.request_id, a.trace_id, sha256(convert_to(a.payload::text, 'UTF8')) AS payload_digest_now,
     {erasure}, chamberlain.readable(a.payload) IS NOT NULL AS is_readable,
@@ -77,13 +78,13 @@ FROM (
 ORDER BY s.position
 
 -- name: window
--- The end of the next rows after a sequence, or null.
+-- Find the end of the next rows after a sequence.
 SELECT max(sequence) AS last FROM (
     SELECT sequence FROM chamberlain.audit WHERE tenant_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3
 ) next
 
 -- name: unsealed
--- Rows without a seal. One that existed at the last look should have one.
+-- List rows without a seal. One that existed at the last look should have one.
 SELECT a.sequence, a.at, coalesce(
     pg_visible_in_snapshot(a.written_in, h.snapshot)
     OR chamberlain.is_suspect(a.written_in, a.written_by, a.sequence, a.at, h.horizon, h.newest, h.looked_at), false
@@ -104,16 +105,16 @@ FROM chamberlain.audit WHERE tenant_id = $1 AND action = 'user.erase'
 SELECT held_reason FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NOT NULL
 
 -- name: frozen
--- One snapshot, so that nothing is sealed meanwhile.
+-- Read all of the trail in one snapshot.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
 
 -- name: find_look
--- Rows of a tenant that was never sealed count as unsealed.
+-- Read the snapshot of the last sealing. Rows of a tenant that was never sealed count as unsealed.
 SELECT coalesce(max(low), 0) AS low, coalesce(max(snapshot::text), '3:3:') AS snapshot
 FROM chamberlain.audit_head WHERE tenant_id = $1
 
 -- name: find_window
--- $1 tenant, $2 the sequence to start after, $3 the last one, $4 number of rows.
+-- Find the sequences of a page. $1 tenant, $2 the sequence to start after, $3 the last one, $4 number of rows.
 SELECT max(sequence) AS last, count(*) AS number FROM (
     SELECT sequence FROM chamberlain.audit WHERE tenant_id = $1 AND sequence > $2 AND sequence <= $3
     ORDER BY sequence LIMIT $4

@@ -6,14 +6,14 @@ FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::timestamptz[], $
     AS e (event_id, tenant_id, type, request_id, at, data)
 
 -- name: record_audit
--- The transaction gets its id before the row gets its sequence, even if this row is its first write: the sealing
--- relies on that (sql/seals.sql). The condition forces the evaluation.
+-- Append an audit row. The transaction gets its id before the row gets its sequence, even if this row is its first
+-- write: the sealing relies on that (sql/seals.sql). The condition forces the evaluation.
 INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
 SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::json
 FROM (SELECT pg_current_xact_id() AS number OFFSET 0) begun WHERE begun.number IS NOT NULL
 
 -- name: record_audits
--- The same for many rows, in order.
+-- Append audit rows.
 INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
 SELECT a.tenant_id, a.action, a.request_id, a.trace_id, a.payload::json
 FROM (SELECT pg_current_xact_id() AS number OFFSET 0) begun

@@ -12,7 +12,7 @@ from chamberlain.core.errors import OperatorFault, Refusal
 
 
 @contextmanager
-def told_faults() -> Iterator[None]:
+def reported_faults() -> Iterator[None]:
     """Print expected errors and exit with 1."""
     try:
         yield

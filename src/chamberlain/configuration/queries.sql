@@ -12,7 +12,7 @@ SELECT p.tenant_id, p.policy_id FROM chamberlain.policy p WHERE p.tenant_id = AN
 AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = p.tenant_id AND s.policy_id = p.policy_id)
 
 -- name: snapshot
--- A plan needs one snapshot.
+-- Read the whole plan in one snapshot.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
 
 -- name: wait

@@ -123,8 +123,8 @@ class Notifier:
     async def _send(self) -> None:
         self._flagged.clear()
         self._flags = 0
-        told, self._names = self._names, set()
-        names = sorted(told)
+        sent, self._names = self._names, set()
+        names = sorted(sent)
         payloads = [",".join(names[start : start + MOST_NAMES]) for start in range(0, len(names), MOST_NAMES)] or [""]
         try:
             if self._connection is None or self._connection.is_closed():
@@ -139,7 +139,7 @@ class Notifier:
         except asyncio.CancelledError:
             # Whether it was sent is unknown; the last send repeats it.
             self._hang_up()
-            self.tell(told)
+            self.tell(sent)
             self._flagged.set()
             raise
 

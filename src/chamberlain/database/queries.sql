@@ -9,8 +9,8 @@ SELECT now() AS now, c.seen_at, c.trusted_at,
 FROM chamberlain.clock c
 
 -- name: first
--- Before the first reading, the newest event, audit row or sweep is the last sign of work. A fresh installation has
--- none of these. The sweep waits for an hour after each run.
+-- Insert the first reading of the clock. Before the first reading, the newest event, audit row or sweep is the last
+-- sign of work. A fresh installation has none of these. The sweep waits for an hour after each run.
 INSERT INTO chamberlain.clock (seen_at, trusted_at)
 SELECT now(), coalesce(least(now(), greatest(
     (SELECT max(a.at) FROM chamberlain.tenant t CROSS JOIN LATERAL (
@@ -48,8 +48,8 @@ UPDATE chamberlain.clock_fault SET from_at = least(from_at, $1) WHERE resumed_at
 UPDATE chamberlain.clock_fault SET until_at = $1, resumed_at = $2 WHERE resumed_at IS NULL
 
 -- name: bring_jobs_back
--- A clock that was ahead by $1 queued, postponed and leased jobs. A worker that still runs one renews its lease every
--- three seconds. A job that is due early checks its time itself.
+-- Move jobs back that a fast clock has dated too late. A clock that was ahead by $1 queued, postponed and leased jobs.
+-- A worker that still runs one renews its lease every three seconds. A job that is due early checks its time itself.
 UPDATE chamberlain.job SET
     run_at = least(run_at, greatest(now(), run_at - $1::interval)), queued_at = least(queued_at, now()),
     lease_until = CASE

@@ -1,10 +1,10 @@
 -- name: list_unscheduled
--- The tenants that have no job yet.
+-- List the tenants that have no job yet.
 SELECT t.tenant_id FROM chamberlain.tenant t
 WHERE NOT EXISTS (SELECT FROM chamberlain.drift_check d WHERE d.tenant_id = t.tenant_id)
 
 -- name: schedule
--- A tenant has a row here from the moment on when it has its job.
+-- Queue the job of the first check of a tenant. A tenant has a row here from the moment on when it has its job.
 WITH met AS (
     INSERT INTO chamberlain.drift_check (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING tenant_id
 )
@@ -12,7 +12,8 @@ INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, run_at)
 SELECT tenant_id, $2, tenant_id, $3, $4 FROM met
 
 -- name: lock_check
--- A concurrent request for a check waits, so that it is due after the running check.
+-- Lock the state of the check of a tenant. A concurrent request for a check waits, so that it is due after the running
+-- check.
 SELECT phase, position_at, position_id, asked_at, began_at, finished_at FROM chamberlain.drift_check
 WHERE tenant_id = $1 FOR UPDATE
 
@@ -23,7 +24,7 @@ UPDATE chamberlain.drift_check SET
 WHERE tenant_id = $1
 
 -- name: delete_check
--- The tenant is gone, and so is its job.
+-- Delete the state of a deleted tenant.
 DELETE FROM chamberlain.drift_check WHERE tenant_id = $1
 
 -- name: request_check
@@ -47,7 +48,8 @@ SELECT subject_id, about, repairs, digest, found_at, has_given_up, is_under_way 
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
 
 -- name: lock_findings
--- Same lock order as in the writes of findings. Acceptance waits until the repair is announced.
+-- Lock the findings of objects. Same lock order as in the writes of findings. Acceptance waits until the repair is
+-- announced.
 SELECT FROM chamberlain.finding
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'accepted') AND source = $3 AND about = ANY ($4)
 ORDER BY subject_id, kind, about FOR NO KEY UPDATE
@@ -76,7 +78,7 @@ DELETE FROM chamberlain.drift_repair d USING unnest($2::uuid[], $3::text[]) AS r
 WHERE d.tenant_id = $1 AND d.subject_id = r.subject_id AND d.about = r.about
 
 -- name: removed
--- Guests who were removed by a policy or template, or are about to be.
+-- List guests who were removed by a policy or template, or are about to be.
 SELECT subject_id, about FROM chamberlain.finding
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'repaired') AND kind = ANY ($3)
 AND action = 'remove'

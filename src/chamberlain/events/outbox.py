@@ -63,26 +63,26 @@ _encode = msgspec.json.Encoder().encode
 
 async def accept(tx: Transaction, tellings: Sequence[Telling]) -> None:
     """Queue the deliveries of these events, in their transaction."""
-    worth_telling = [each for each in tellings if each.event.type in TOLD]
-    if not worth_telling:
+    announced = [each for each in tellings if each.event.type in TOLD]
+    if not announced:
         return
     # Look up each template once for any number of requests.
-    tenants, templates = zip(*{each.place for each in worth_telling}, strict=True)
+    tenants, templates = zip(*{each.place for each in announced}, strict=True)
     hooks = {
         (row["tenant_id"], row["template_id"]): row["url"] for row in await tx.fetch(SQL["hooks"], tenants, templates)
     }
-    told = [each for each in worth_telling if each.place in hooks]
-    if told:
+    queued = [each for each in announced if each.place in hooks]
+    if queued:
         await tx.execute(
             SQL["accept"],
-            [each.event.tenant_id for each in told],
-            [each.event.id for each in told],
-            [each.event.type for each in told],
-            [each.event.request_id for each in told],
-            [each.template_id for each in told],
-            [hooks[each.place] for each in told],
-            [payload_of(each.event) for each in told],
-            [each.trace_id for each in told],
+            [each.event.tenant_id for each in queued],
+            [each.event.id for each in queued],
+            [each.event.type for each in queued],
+            [each.event.request_id for each in queued],
+            [each.template_id for each in queued],
+            [hooks[each.place] for each in queued],
+            [payload_of(each.event) for each in queued],
+            [each.trace_id for each in queued],
             JobKind.WEBHOOK_DELIVER,
         )
 

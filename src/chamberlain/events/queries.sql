@@ -1,5 +1,5 @@
 -- name: hooks
--- Active webhooks of these templates; most templates have none.
+-- List the active webhooks of these templates.
 SELECT t.tenant_id, t.template_id, chamberlain.clean(r.content) #>> '{webhook,url}' AS url
 FROM unnest($1::uuid[], $2::uuid[]) AS asked (tenant_id, template_id)
 JOIN chamberlain.template t USING (tenant_id, template_id)
@@ -45,7 +45,7 @@ UPDATE chamberlain.delivery d SET state = 'cancelled', job_id = NULL FROM withdr
 WHERE d.tenant_id = $1 AND d.delivery_id = w.subject
 
 -- name: page
--- $1 tenant, $2 the position to start after, $3 number of events.
+-- Read a page of events. $1 tenant, $2 the position to start after, $3 number of events.
 SELECT e.event_id, e.type, e.at, e.request_id, e.tenant_id, e.data, e.position FROM chamberlain.event e
 WHERE e.tenant_id = $1 AND e.position > $2 ORDER BY e.position, e.sequence LIMIT $3
 

@@ -10,7 +10,7 @@ from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.groups.models import GroupNames, Numbers
 from chamberlain.groups.rules import Situation, address_taken, names_of, plan_group, wanted_in
-from chamberlain.requests.approvals import LevelDryRun, levels_of, named, nobody_approves
+from chamberlain.requests.approvals import LevelDryRun, levels_of, missing_approvers, named
 from chamberlain.templates.models import TemplateHead
 from chamberlain.templates.rules import NINES
 
@@ -110,4 +110,4 @@ def _warnings(
         yield f"{first} is taken, so the first eight digits of the requestId follow. Zeros replace them here."
     if not is_checked:
         yield "The directory does not answer at present. People were not checked; the request checks them first."
-    yield from nobody_approves(levels)
+    yield from missing_approvers(levels)

@@ -1,7 +1,7 @@
 -- `{name}` includes another statement or fragment of this file.
 
 -- name: save
--- An existing open or accepted finding keeps its state and gets the new values.
+-- Save findings. An existing open or accepted finding keeps its state and gets the new values.
 INSERT INTO chamberlain.finding AS f (
     finding_id, tenant_id, kind, state, source, subject_type, subject_id, subject_name, about, property, wanted,
     observed, detail, action, action_at, policy_id, request_id, first_seen_at, last_seen_at
@@ -46,7 +46,7 @@ WHERE f.tenant_id = e.tenant_id AND f.subject_id = e.subject_id AND f.kind = e.k
 AND f.state IN ('open', 'accepted')
 
 -- name: cancel_actions
--- Announced actions that were not taken.
+-- Cancel announced actions.
 UPDATE chamberlain.finding f SET action = NULL
 FROM unnest($1::uuid[], $2::uuid[], $5::text[]) AS s (tenant_id, subject_id, about)
 WHERE f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id AND f.kind = ANY ($3) AND f.source = $4
@@ -72,7 +72,7 @@ SELECT r.finding_id, r.tenant_id, r.kind, r.state, r.subject_type, r.subject_id,
 {find} FOR NO KEY UPDATE
 
 -- name: count_open
--- How many are open, of each kind, in all tenants; no more than $2 of each are counted.
+-- Count the open findings of each kind in all tenants, at most $2 of each.
 SELECT wanted.kind, (
     SELECT count(*) FROM (
         SELECT f.finding_id FROM chamberlain.finding f WHERE f.kind = wanted.kind AND f.state = 'open' LIMIT $2
@@ -86,7 +86,7 @@ UPDATE chamberlain.finding SET state = $3, accepted_at = $4, accepted_by = $5, a
 WHERE tenant_id = $1 AND finding_id = $2
 
 -- name: lock_accepted
--- Concurrent acceptance waits until the transaction ends.
+-- Lock accepted findings. Concurrent acceptance waits until the transaction ends.
 SELECT f.tenant_id, f.subject_id, f.about, f.state FROM chamberlain.finding f
 JOIN unnest($1::uuid[], $2::uuid[]) AS s (tenant_id, subject_id)
     ON f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id
@@ -94,7 +94,8 @@ WHERE f.kind = ANY ($3) AND f.source = $4 AND f.state IN ('open', 'accepted')
 ORDER BY f.tenant_id, f.subject_id, f.kind, f.about FOR NO KEY UPDATE OF f
 
 -- name: is_applied
--- A worker applies the assignment, or is about to. The retry of an earlier request applies the newest assignment too.
+-- Find a running request that applies the assignment. A worker applies the assignment, or is about to. The retry of an
+-- earlier request applies the newest assignment too.
 SELECT FROM chamberlain.subject s
 JOIN chamberlain.request r ON r.tenant_id = s.tenant_id AND r.request_id = s.assignment_request_id
 WHERE s.tenant_id = $1 AND s.subject_id = $2 AND r.state IN ('queued', 'running')

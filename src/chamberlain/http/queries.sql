@@ -1,5 +1,6 @@
 -- name: claim
--- A second call waits here until the row of the first is committed or rolled back.
+-- Claim an idempotency key for a call. A second call waits here until the row of the first is committed or rolled
+-- back.
 INSERT INTO chamberlain.idempotency_key (tenant_id, client_id, caller_id, key, digest) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT DO NOTHING RETURNING key
 

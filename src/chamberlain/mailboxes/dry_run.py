@@ -10,7 +10,7 @@ from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.mailboxes.models import wanted_mailbox
 from chamberlain.mailboxes.rules import MailboxNames, MailboxSituation, address_taken, name_taken, warnings_of
-from chamberlain.requests.approvals import LevelDryRun, levels_of, named, nobody_approves
+from chamberlain.requests.approvals import LevelDryRun, levels_of, missing_approvers, named
 from chamberlain.templates.models import TemplateHead
 
 
@@ -94,4 +94,4 @@ def _warnings(situation: MailboxSituation, levels: tuple[LevelDryRun, ...], *, i
         yield "The number in the address is drawn when the request is sent. Zeros replace it here."
     if not is_checked:
         yield "The directory does not answer at present. People were not checked; the request checks them first."
-    yield from nobody_approves(levels)
+    yield from missing_approvers(levels)

@@ -115,7 +115,7 @@ SELECT job_id, tenant_id, kind, subject, held_reason, attempts, trace_id, queued
 WHERE held_reason IS NOT NULL ORDER BY queued_at, job_id
 
 -- name: release
--- $2 is null for a job of any tenant.
+-- Release a held job. $2 is null for a job of any tenant.
 WITH held AS (
     SELECT job_id, held_reason, attempts FROM chamberlain.job
     WHERE job_id = $1 AND ($2::uuid IS NULL OR tenant_id = $2) AND held_reason IS NOT NULL FOR UPDATE

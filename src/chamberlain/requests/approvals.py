@@ -217,9 +217,11 @@ def named(user: UserId, answer: PeopleAnswer | None) -> NamedPerson:
     return NamedPerson(user, "" if person is None else person.display_name)
 
 
-def nobody_approves(levels: Iterable[LevelDryRun]) -> Iterator[str]:
+def missing_approvers(levels: Iterable[LevelDryRun]) -> Iterator[str]:
     """Yield a warning for each level without approvers."""
     for level in levels:
         if not level.approvers:
-            nobody = f"No approver was found for level {level.level}."
-            yield f"{nobody} The request would wait there until an approver is named."
+            yield (
+                f"No approver was found for level {level.level}. "
+                "The request would wait there until an approver is named."
+            )

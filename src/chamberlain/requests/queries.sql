@@ -1,9 +1,9 @@
 -- `{name}` includes another statement or fragment of this file.
 
 -- name: hold_up
--- The job of a request is held: the request waits for an administrator at its first unfinished step, and can be
--- cancelled. A queued request gets a running entry as well. The steps are not decoded, so that a request that cannot
--- run can be held in any case.
+-- Let a request wait whose job is held. The job of a request is held: the request waits for an administrator at its
+-- first unfinished step, and can be cancelled. A queued request gets a running entry as well. The steps are not
+-- decoded, so that a request that cannot run can be held in any case.
 WITH held AS (
     SELECT q.request_id, (
         SELECT jsonb_build_object(
@@ -39,7 +39,8 @@ FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text
 WHERE r.request_id = p.request_id AND r.state = 'running'
 
 -- name: name_callers
--- A request that was accepted while the directory was unavailable has a caller without a name.
+-- Store the names of callers. A request that was accepted while the directory was unavailable has a caller without a
+-- name.
 WITH named AS (
     UPDATE chamberlain.request r SET actor_name = n.name FROM unnest($1::uuid[], $2::text[]) AS n (request_id, name)
     WHERE r.request_id = n.request_id RETURNING r.request_id, r.actor_name
@@ -47,7 +48,7 @@ WITH named AS (
 UPDATE chamberlain.mailbox m SET actor_name = named.actor_name FROM named WHERE m.request_id = named.request_id
 
 -- name: select
--- The columns that `record_of` reads. A FROM clause follows.
+-- Select the columns that `record_of` reads. A FROM clause follows.
 SELECT request_id, tenant_id, approval_required, kind, state, display_name, template_id, template_name, body, waiting,
 blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
 finished_at, approvals, made
@@ -71,14 +72,14 @@ FROM chamberlain.idempotency_key k JOIN chamberlain.request r USING (tenant_id, 
 WHERE k.tenant_id = $1 AND k.client_id = $2 AND k.caller_id = $3 AND k.key = $4
 
 -- name: shorten
--- Cuts a long timeline to half of the limit. The numbers of its entries do not change.
+-- Cut a long timeline to half of the limit. The numbers of its entries do not change.
 UPDATE chamberlain.request r SET
     timeline_start = r.timeline_start + jsonb_array_length(r.timeline) - $2 / 2,
     timeline = jsonb_path_query_array(r.timeline, format('$[last - %s to last]', $2 / 2 - 1)::jsonpath)
 WHERE r.request_id = ANY ($1) AND jsonb_array_length(r.timeline) > $2
 
 -- name: move
--- A compare-and-swap from the state that was read.
+-- Change the state of a request by compare-and-swap.
 UPDATE chamberlain.request SET
     state = $3, steps = $4::text::json, approvals = $5::text::json, error = $6::text::json, warnings = $7::text::json,
     waiting = NULL, blocked = $12, updated_at = $8, finished_at = $9, timeline = timeline || $10::text::jsonb
@@ -103,14 +104,14 @@ SELECT a.request_id FROM chamberlain.request_approver a
 WHERE a.tenant_id = $1 AND a.user_id = $2 AND a.request_id = ANY ($3)
 
 -- name: find_origin
--- The revision of the template at submission, and the trace of the submission.
+-- Find the revision of the template and the trace of a submission.
 SELECT r.template_id, r.trace_id, v.content
 FROM chamberlain.request r LEFT JOIN chamberlain.template_revision v
     ON v.tenant_id = r.tenant_id AND v.template_id = r.template_id AND v.revision = r.template_revision
 WHERE r.tenant_id = $1 AND r.request_id = $2
 
 -- name: hurry
--- A request that an older version accepted may have no such job yet.
+-- Make the approval job of a request due. A request that an older version accepted may have no such job yet.
 WITH hurried AS (
     UPDATE chamberlain.job SET run_at = now()
     WHERE tenant_id = $1 AND subject = $2 AND kind = 'approvalAttend'
@@ -120,7 +121,7 @@ INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
 SELECT $1, 'approvalAttend', $2, $3 WHERE NOT EXISTS (SELECT FROM hurried)
 
 -- name: withdraw
--- A claimed job ends by itself.
+-- Delete the job of a request. A claimed job ends by itself.
 DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
     SELECT job_id FROM chamberlain.job
     WHERE tenant_id = $1 AND subject = $2 AND kind = 'approvalAttend' AND (lease_until IS NULL OR lease_until < now())
@@ -128,6 +129,7 @@ DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
 ))
 
 -- name: find_steps
--- One statement reads state and timeline, so a finished request has its last entry.
+-- Read state and timeline of requests. One statement reads state and timeline, so a finished request has its last
+-- entry.
 SELECT request_id, state, approval_required, created_at, timeline, timeline_start, warnings FROM chamberlain.request
 WHERE tenant_id = $1 AND request_id = ANY ($2)

@@ -15,7 +15,8 @@ LEFT JOIN chamberlain.webhook_state w ON w.tenant_id = t.tenant_id AND w.templat
 {select} WHERE t.tenant_id = $1 AND t.template_id = $2
 
 -- name: places
--- $1 tenant, $2 kinds, $3 and $4 the position (null at the beginning), $5 number of rows.
+-- Select a page of templates of these kinds. $1 tenant, $2 kinds, $3 and $4 the position (null at the beginning), $5
+-- number of rows.
 {select} WHERE t.tenant_id = $1 AND t.kind = ANY ($2)
     AND ($3::timestamptz IS NULL OR (t.created_at, t.template_id) < ($3, $4::uuid))
 
@@ -28,8 +29,8 @@ ORDER BY t.created_at DESC, t.template_id DESC LIMIT $5
 {places} {newest}
 
 -- name: offered
--- $6 the user (null for an application, which no audience restricts), $7 the audience groups that the user is in. The
--- content has ids in lower case.
+-- Select the templates that a user may use. $6 the user (null for an application, which no audience restricts), $7 the
+-- audience groups that the user is in. The content has ids in lower case.
 {places} AND t.active AND (
     $6::text IS NULL
     OR chamberlain.clean(r.content) #> '{audience,users}' IS NULL
@@ -49,8 +50,8 @@ WHERE t.tenant_id = $1 AND t.kind = ANY ($2) AND t.active
 SELECT sealed FROM chamberlain.webhook_secret WHERE tenant_id = $1 AND template_id = $2
 
 -- name: put
--- `number` grows with every secret and is part of the template's ETag. The previous secret also signs until $4; older
--- ones are deleted.
+-- Store a new secret, and keep the previous one for a while. `number` grows with every secret and is part of the
+-- template's ETag. The previous secret also signs until $4; older ones are deleted.
 INSERT INTO chamberlain.webhook_secret AS s (tenant_id, template_id, sealed) VALUES ($1, $2, $3)
 ON CONFLICT (tenant_id, template_id) DO UPDATE SET
     sealed = excluded.sealed, previous_secret = s.sealed, previous_until = $4, number = s.number + 1, updated_at = now()
@@ -79,7 +80,8 @@ WHERE (tenant_id, template_id) = ANY (ARRAY(
 )) RETURNING template_id
 
 -- name: announce
--- The lock of the INSERT, taken before encryption. It serializes with the removal of a key, so the key in use stays.
+-- Lock the table for writes of secrets. The lock of the INSERT, taken before encryption. It serializes with the
+-- removal of a key, so the key in use stays.
 LOCK TABLE chamberlain.webhook_secret IN ROW EXCLUSIVE MODE
 
 -- name: delete
@@ -87,7 +89,8 @@ LOCK TABLE chamberlain.webhook_secret IN ROW EXCLUSIVE MODE
 DELETE FROM chamberlain.webhook_secret WHERE tenant_id = $1 AND template_id = $2
 
 -- name: count
--- An encrypted value starts with the length of the key id and the key id (keyring.py).
+-- Count the stored secrets of each key. An encrypted value starts with the length of the key id and the key id
+-- (keyring.py).
 SELECT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), 'UTF8') AS key_id, count(*) AS number FROM (
     SELECT s.sealed FROM chamberlain.webhook_secret s
     UNION ALL SELECT s.previous_secret FROM chamberlain.webhook_secret s WHERE s.previous_secret IS NOT NULL
@@ -110,11 +113,11 @@ FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::bytea[]) AS n (tenant_id, t
 WHERE s.tenant_id = n.tenant_id AND s.template_id = n.template_id
 
 -- name: hold
--- Waits for running writes of secrets, and blocks new ones until the end of the transaction.
+-- Lock the table against writes of secrets. It waits for running writes until the end of the transaction.
 LOCK TABLE chamberlain.webhook_secret IN SHARE MODE
 
 -- name: still_at
--- Webhooks that are active and still have this URL. The lock serializes with changes of the template.
+-- Lock the webhooks that are active and still have this URL. The lock serializes with changes of the template.
 SELECT t.tenant_id, t.template_id FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS w (tenant_id, template_id, url)
 JOIN chamberlain.template t ON t.tenant_id = w.tenant_id AND t.template_id = w.template_id
 JOIN chamberlain.template_revision r

@@ -20,14 +20,14 @@ FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_i
 WHERE t.tenant_id = $1 AND t.kind = $2 AND t.is_default
 
 -- name: find_revision
--- The revision of a request. The template may be deleted or inactive now.
+-- Find the revision of a template that a request has. The template may be deleted or inactive now.
 SELECT r.tenant_id, r.template_id, r.revision, chamberlain.clean(r.content) ->> 'kind' AS kind, true AS active,
     chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
 FROM chamberlain.template_revision r
 WHERE r.tenant_id = $1 AND r.template_id = $2 AND r.revision = $3
 
 -- name: find_naming
--- One of the templates that name this guest template ($3) or guest policy ($4).
+-- Find a template that names this guest template ($3) or guest policy ($4).
 SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
     chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
 FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
@@ -37,11 +37,12 @@ WHERE t.tenant_id = $1 AND t.kind = ANY ($2)
 ORDER BY t.created_at, t.template_id LIMIT 1
 
 -- name: lock
--- Serializes writes of templates of a tenant. Templates that were read do not change until the commit.
+-- Serialize the writes of templates of a tenant. Templates that were read do not change until the commit.
 SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.template ' || $1::uuid::text, 0))
 
 -- name: put
--- A deleted template leaves its revisions. A new one with the same id continues their numbers.
+-- Create a template, or a new revision of it. A deleted template leaves its revisions. A new one with the same id
+-- continues their numbers.
 WITH current AS (
     INSERT INTO chamberlain.template AS t (tenant_id, template_id, revision, kind, active, is_default, created_by)
     SELECT $1, $2, 1 + coalesce(max(r.revision), 0), $3, $4, $7, $5

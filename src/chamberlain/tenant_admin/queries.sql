@@ -8,7 +8,8 @@ VALUES ($1, $2, $3, $4, $5, $6)
 SELECT id, name, deleted_at, deleted_by, head_position, head_digest FROM chamberlain.deleted_tenant ORDER BY number
 
 -- name: tables
--- Tables of tenants with their key columns. Secrets are never exported: neither encrypted ones nor their proofs.
+-- List the tables of tenants with their key columns. Secrets are never exported: neither encrypted ones nor their
+-- proofs.
 SELECT format('%I.%I', n.nspname, c.relname) AS name,
     (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY array_position(i.indkey::smallint[], a.attnum))
         FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)

@@ -11,7 +11,7 @@ SELECT tenant_id, revision, name, domains, administrator_users, administrator_gr
 FROM chamberlain.tenant WHERE $1::uuid[] IS NULL OR tenant_id = ANY ($1) ORDER BY created_at, tenant_id
 
 -- name: put
--- The revision grows only if a value changes.
+-- Create or update a tenant. The revision grows only if a value changes.
 INSERT INTO chamberlain.tenant AS t (tenant_id, name, domains, administrator_users, administrator_groups,
 extension_prefix, open_requests, running_jobs, requests_per_minute, applicability, repair_drift,
 repair_properties)
@@ -31,7 +31,7 @@ WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.exten
 RETURNING revision
 
 -- name: suspend
--- Processes with a cached tenant notice it at the next commit.
+-- Suspend or resume a tenant. Processes with a cached tenant notice it at the next commit.
 UPDATE chamberlain.tenant SET suspended = $2, revision = revision + 1, updated_at = now()
 WHERE tenant_id = $1 AND suspended <> $2
 RETURNING tenant_id

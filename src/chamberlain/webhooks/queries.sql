@@ -7,9 +7,10 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('en
     set_config('enable_bitmapscan', 'off', true)
 
 -- name: load_due
--- As the worker takes them up: with the address that the webhook has now, and none where it is not to be called. $3
--- and $4 are the first and the last of the ids: weeks that have none between these are left out before the statement
--- begins; to begin with all of them takes two thirds of its time.
+-- Load claimed deliveries with the webhook's present address. As the worker takes them up: with the address that the
+-- webhook has now, and none where it is not to be called. $3 and $4 are the first and the last of the ids: weeks that
+-- have none between these are left out before the statement begins; to begin with all of them takes two thirds of its
+-- time.
 SELECT d.delivery_id, d.tenant_id, d.event_id, d.template_id, d.payload, d.tries, d.trace_id, (
     SELECT chamberlain.clean(r.content) #>> '{webhook,url}'
     FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
@@ -66,9 +67,9 @@ DELETE FROM chamberlain.delivery d USING (
 RETURNING d.delivery_id
 
 -- name: again
--- Pending deliveries are attempted at once, held or not, unless a worker has claimed them. All others get a new job.
--- The retry schedule starts again. A worker that ends a job then writes the delivery, which is locked here. So locked
--- jobs are skipped to avoid a deadlock. $1 tenant, $2 kind of the job.
+-- Queue deliveries again. Pending deliveries are attempted at once, held or not, unless a worker has claimed them. All
+-- others get a new job. The retry schedule starts again. A worker that ends a job then writes the delivery, which is
+-- locked here. So locked jobs are skipped to avoid a deadlock. $1 tenant, $2 kind of the job.
 hurried AS (
     UPDATE chamberlain.job SET run_at = now(), held_reason = NULL, attempts = 0 WHERE job_id = ANY (ARRAY(
         SELECT j.job_id FROM chamberlain.job j JOIN again ON again.job_id = j.job_id
@@ -93,7 +94,7 @@ SELECT delivery_id, template_id, trace_id, state, job_id, created_at FROM chambe
 WITH again AS MATERIALIZED ({rows} WHERE tenant_id = $1 AND delivery_id = $3 FOR UPDATE), {again}
 
 -- name: redeliver_batch
--- Deliveries of a span, oldest first, after a position, whose webhook can be called. A locked delivery is being
+-- Queue the deliveries of a span again, oldest first. Their webhook can be called. A locked delivery is being
 -- attempted, so it is skipped. $3 since, $4 until, $5 template, $6 and $7 the position (null at the start), $8 number
 -- of rows.
 WITH again AS MATERIALIZED (
@@ -110,7 +111,8 @@ WITH again AS MATERIALIZED (
 ), {again}
 
 -- name: maintain_weeks
--- A week with deliveries of a wrong system time stays until these are old, and so do the weeks after it.
+-- Create coming weekly partitions and drop old ones. A week with deliveries of a wrong system time stays until these
+-- are old, and so do the weeks after it.
 SELECT chamberlain.keep_delivery_weeks($1, least($2, (
     SELECT min(f.from_at) FROM chamberlain.clock_fault f WHERE coalesce(f.resumed_at, 'infinity') >= $2
 ))) AS removed

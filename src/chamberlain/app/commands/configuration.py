@@ -11,7 +11,7 @@ import typer
 from chamberlain.app.clock_and_ids import command_line
 from chamberlain.app.databases import opened_or_made
 from chamberlain.app.errors import in_database
-from chamberlain.cli.errors import failed, told_faults
+from chamberlain.cli.errors import failed, reported_faults
 from chamberlain.configuration.files import Configuration, ConfigurationFile, read_configurations
 from chamberlain.configuration.rules import Plan, PlannedChange, Verb
 from chamberlain.configuration.service import ConfigurationService
@@ -24,7 +24,7 @@ from chamberlain.settings import Settings
 
 def read_files(paths: Sequence[Path]) -> Configuration:
     """Read the files. An invalid file ends the command."""
-    with told_faults():
+    with reported_faults():
         return read_configurations([_read(path) for path in paths])
 
 

@@ -10,7 +10,7 @@ from chamberlain.app.clock_and_ids import command_line
 from chamberlain.app.errors import expected_faults, in_database
 from chamberlain.app.identity import identity_unavailable
 from chamberlain.app.keys import KeyService, KeyUse
-from chamberlain.cli.errors import ExitCode, failed, told_faults
+from chamberlain.cli.errors import ExitCode, failed, reported_faults
 from chamberlain.cli.options import DataDir, settings_of
 from chamberlain.database.transactions import Database
 from chamberlain.embedded.identity import signing_keys
@@ -65,7 +65,7 @@ def add_key(data_dir: DataDir = None) -> None:
     Copy it to every machine first.
     """
     settings = settings_of(data_dir=data_dir)
-    with told_faults(), expected_faults():
+    with reported_faults(), expected_faults():
         name = app_keys.add_key(_keys_file(settings))
     print(f"{name} is in {settings.keys_file} and does not seal yet.")
     print(f"Copy the file to every machine of the installation, then: chamberlain keys rotate --to {name}")

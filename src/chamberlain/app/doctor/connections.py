@@ -34,16 +34,16 @@ async def look_at_directory(opened: Opened) -> Sequence[HealthCheck]:
         found.extend(await tenant_records.find_all(tx))
         return ()
 
-    told = [*_on_purpose(opened), *await look("tenants", opened.worker, read)]
-    if opened.worker is None or opened.application is None or (not found and told):
-        return told
+    reports = [*_on_purpose(opened), *await look("tenants", opened.worker, read)]
+    if opened.worker is None or opened.application is None or (not found and reports):
+        return reports
     if not found:
         cure = "`chamberlain apply` makes tenants from configuration files."
-        return [*told, warning("tenants", "There is no tenant yet.", cure)]
+        return [*reports, warning("tenants", "There is no tenant yet.", cure)]
     suspended = sum(tenant.suspended for tenant in found)
     counted = "1 tenant" if len(found) == 1 else f"{len(found)} tenants"
-    told.append(healthy("tenants", f"There are {counted}, {suspended} of them suspended."))
-    return [*told, await _answer(opened, found[0])]
+    reports.append(healthy("tenants", f"There are {counted}, {suspended} of them suspended."))
+    return [*reports, await _answer(opened, found[0])]
 
 
 async def _answer(opened: Opened, tenant: Tenant) -> HealthCheck:
@@ -93,8 +93,8 @@ async def look_at_issuers(opened: Opened, *, is_served: bool) -> Sequence[Health
     embedded = {each.issuer for tenant in found[:1] for each in issuers_for(tenant.id)}
     asked = sorted(registered | embedded if is_served else registered)
     silent = is_served or not opened.settings.embedded_identity
-    told = [] if silent else [healthy("issuers", "The embedded identity platform runs with the service: not asked.")]
-    return [*faults, *told, *await _ask_all(opened, asked)]
+    reports = [] if silent else [healthy("issuers", "The embedded identity platform runs with the service: not asked.")]
+    return [*faults, *reports, *await _ask_all(opened, asked)]
 
 
 async def _ask_all(opened: Opened, issuers: Sequence[str]) -> Sequence[HealthCheck]:

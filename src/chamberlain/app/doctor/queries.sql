@@ -1,5 +1,6 @@
 -- name: server
--- Others' sessions show no more than the database that they are in; the server's own processes are in none.
+-- Read the state of the server: version, time, connections and settings. Others' sessions show no more than the
+-- database that they are in; the server's own processes are in none.
 SELECT current_setting('server_version_num')::integer AS version, clock_timestamp() AS now,
     (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL)::integer AS used,
     current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
@@ -33,7 +34,8 @@ AND has_table_privilege($1, c.oid, 'SELECT')
 ORDER BY 1
 
 -- name: sealing_keys
--- An encrypted secret starts with the length of the key id and the key id (keyring.py).
+-- List the ids of the keys that encrypt stored secrets. An encrypted secret starts with the length of the key id and
+-- the key id (keyring.py).
 SELECT DISTINCT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), 'UTF8') AS key_id FROM (
     SELECT s.sealed FROM chamberlain.webhook_secret s
     UNION ALL SELECT s.previous_secret FROM chamberlain.webhook_secret s WHERE s.previous_secret IS NOT NULL
@@ -44,7 +46,7 @@ SELECT DISTINCT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), '
 SELECT previous_until FROM chamberlain.webhook_secret WHERE previous_until IS NOT NULL ORDER BY 1
 
 -- name: webhooks
--- All webhooks of all tenants.
+-- List all webhooks of all tenants.
 SELECT t.tenant_id, t.template_id, chamberlain.clean(r.content) ->> 'name' AS name,
     chamberlain.clean(r.content) #>> '{webhook,url}' AS url,
     chamberlain.clean(r.content) #>> '{webhook,active}' = 'true' AS active,
@@ -56,7 +58,8 @@ LEFT JOIN chamberlain.webhook_state s ON s.tenant_id = t.tenant_id AND s.templat
 WHERE chamberlain.clean(r.content) #>> '{webhook,url}' IS NOT NULL ORDER BY t.tenant_id, name, t.template_id
 
 -- name: bad_texts
--- The service writes an escape for control characters only, and those beyond ASCII as they are.
+-- Find stored texts with control characters. The service writes an escape for control characters only, and those
+-- beyond ASCII as they are.
 SELECT 'template' AS noun, t.tenant_id, t.template_id AS id FROM chamberlain.template t
 JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
 WHERE strpos(r.content::text, '\u') > 0 OR r.content::text ~ '[\x7f-\x9f]'

@@ -1,5 +1,6 @@
 -- name: changes
--- The outer join returns one row even without changes, because the snapshot is always needed.
+-- Read the snapshot and the changes of a feed. The outer join returns one row even without changes, because the
+-- snapshot is always needed.
 SELECT d.system_identifier::text AS database, pg_current_snapshot()::text AS snapshot, c.change, c.id, c.shown
 FROM pg_control_system() AS d
 LEFT JOIN directory.group_changes(
@@ -27,7 +28,7 @@ SELECT $1, p.group_id, p.member_id, false, true, false FROM unnest($2::uuid[], $
 ON CONFLICT (tenant_id, group_id, member_id) DO UPDATE SET is_member = true WHERE NOT m.is_member
 
 -- name: leave
--- Members who also own the group remain owners.
+-- End memberships in dynamic groups. Members who also own the group remain owners.
 UPDATE directory.memberships m SET is_member = false
 FROM unnest($2::uuid[], $3::uuid[]) AS p (group_id, member_id)
 WHERE m.tenant_id = $1 AND m.group_id = p.group_id AND m.member_id = p.member_id AND m.is_owner
@@ -71,7 +72,7 @@ SELECT i.item, g.created_at FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY 
 JOIN directory.groups g ON g.tenant_id = i.tenant_id AND g.id = i.id
 
 -- name: lock_users
--- Sorted by id, to avoid deadlocks.
+-- Lock users. Sorted by id, to avoid deadlocks.
 SELECT u.tenant_id, u.id, u.user_type, u.account_enabled FROM directory.users u
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, id) ON u.tenant_id = i.tenant_id AND u.id = i.id
 ORDER BY u.tenant_id, u.id FOR NO KEY UPDATE OF u

@@ -151,7 +151,7 @@ DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND family_id = $2 AND 
 DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND family_id = $2
 
 -- name: remove_ended_refresh_tokens
--- Each sign-in removes some expired families.
+-- Remove some expired token families at each sign-in.
 DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND family_id = ANY (ARRAY(
     SELECT family_id FROM identity.refresh_tokens WHERE tenant_id = $1 AND ends_at <= $2
     ORDER BY ends_at LIMIT 100 FOR UPDATE SKIP LOCKED))
@@ -218,7 +218,7 @@ SELECT id, sealed FROM identity.signing_keys ORDER BY id FOR UPDATE
 UPDATE identity.signing_keys SET sealed = $2 WHERE id = $1
 
 -- name: lock
--- Locks the row and creates it if necessary.
+-- Lock the counter of an address or subject, and create it if necessary.
 INSERT INTO identity.sign_in_attempts AS known (kind, subject, failures, first_at, ends_at) VALUES ($1, $2, 0, $3, $3)
 ON CONFLICT (kind, subject) DO UPDATE SET failures = known.failures
 RETURNING failures, first_at, blocked_until
@@ -233,7 +233,8 @@ WHERE kind = $1 AND subject = $2
 DELETE FROM identity.sign_in_attempts WHERE kind = $1 AND subject = $2
 
 -- name: remove_expired
--- Each attempt removes some expired rows. It is last in its transaction and skips locked rows, so it cannot deadlock.
+-- Remove some expired counters of failed sign-ins. Each attempt removes some expired rows. It is last in its
+-- transaction and skips locked rows, so it cannot deadlock.
 DELETE FROM identity.sign_in_attempts WHERE (kind, subject) IN (
     SELECT kind, subject FROM identity.sign_in_attempts WHERE ends_at < $1 ORDER BY ends_at LIMIT 100
     FOR UPDATE SKIP LOCKED

@@ -1,5 +1,5 @@
 -- name: queue_missing_jobs
--- A tenant has a row here from the moment on when it has its job.
+-- Queue the discovery job of each tenant without one. A tenant has a row here from the moment on when it has its job.
 WITH met AS (
     INSERT INTO chamberlain.discovery (tenant_id)
     SELECT t.tenant_id FROM chamberlain.tenant t
@@ -17,7 +17,8 @@ SELECT position, scan_began_at FROM chamberlain.discovery WHERE tenant_id = $1
 UPDATE chamberlain.discovery SET position = $2, scan_began_at = $3 WHERE tenant_id = $1
 
 -- name: lock_assigned
--- Held until they are removed, so that nothing is assigned to them in between. Everybody locks them in this order.
+-- Lock assigned groups that are gone. Held until they are removed, so that nothing is assigned to them in between.
+-- All transactions lock them in this order.
 SELECT tenant_id, subject_id, type, display_name, template_id, policy_id FROM chamberlain.subject
 WHERE tenant_id = $1 AND subject_id = ANY ($2) ORDER BY tenant_id, subject_id FOR UPDATE
 

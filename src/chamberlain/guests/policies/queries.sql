@@ -16,7 +16,7 @@ FROM chamberlain.policy p
 {select} WHERE p.tenant_id = ANY ($1) ORDER BY p.tenant_id, p.created_at, p.policy_id
 
 -- name: page
--- $1 tenant, $2 and $3 the position (null at the beginning), $4 number of rows.
+-- Read a page of policies. $1 tenant, $2 and $3 the position (null at the beginning), $4 number of rows.
 {select} WHERE p.tenant_id = $1
     AND ($2::timestamptz IS NULL OR (p.created_at, p.policy_id) < ($2, $3::uuid))
 ORDER BY p.created_at DESC, p.policy_id DESC LIMIT $4
@@ -35,7 +35,7 @@ RETURNING revision
 DELETE FROM chamberlain.policy WHERE tenant_id = $1 AND policy_id = $2
 
 -- name: create
--- The lane of notices is that of their tenant.
+-- Create reports with their jobs. The lane of notices is that of their tenant.
 WITH made AS (
     SELECT tenant_id, notice_id, subject_id, trace_id, wait
     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::interval[])
@@ -109,8 +109,8 @@ FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[]) AS i (tenant_
 WHERE s.tenant_id = i.tenant_id AND s.subject_id = i.subject_id
 
 -- name: queue_missing_jobs
--- The kind is part of the text, so that every plan uses the partial index (migration 0024). New assignments get their
--- job in sql/assignments.sql, older ones here.
+-- Queue the job of each group with a policy and without a job. The kind is part of the text, so that every plan uses
+-- the partial index (migration 0024). New assignments get their job in sql/assignments.sql, older ones here.
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
 SELECT s.tenant_id, 'policyEvaluate', s.subject_id, $1 FROM chamberlain.subject s
 WHERE s.policy_id IS NOT NULL AND NOT EXISTS (
@@ -119,8 +119,8 @@ WHERE s.policy_id IS NOT NULL AND NOT EXISTS (
 )
 
 -- name: delete_duplicate_jobs
--- Each change of an assignment queues a job. The holder of the lock has read the newest assignment, so one job is
--- enough. Claimed jobs are skipped.
+-- Delete further evaluation jobs of these groups. Each change of an assignment queues a job. The holder of the lock
+-- has read the newest assignment, so one job is enough. Claimed jobs are skipped.
 DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
     SELECT j.job_id FROM chamberlain.job j
     JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id)

@@ -1,5 +1,5 @@
 -- name: lock_template
--- Assigning locks the row too, so that it cannot be deleted.
+-- Lock a template before the check that it is not assigned. Assigning locks the row too, so that it cannot be deleted.
 SELECT FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2 FOR UPDATE
 
 -- name: lock_policy

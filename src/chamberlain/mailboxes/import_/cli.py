@@ -16,7 +16,7 @@ from chamberlain.mailboxes.import_.summary import Account, bar, stopped_by_inter
 from chamberlain_client.operations import LIST_OFFERED_MAILBOX_TEMPLATES
 
 # A terminal shows this many rows.
-_MOST_TOLD = 100
+_MOST_SHOWN = 100
 
 
 def import_file(call: Call, options: ImportOptions) -> None:
@@ -31,7 +31,7 @@ def import_file(call: Call, options: ImportOptions) -> None:
         with Journal(options.journal_path) as journal:
             account = Account(options, call.as_json, keyed, journal)
             account.take_over(journal.read())
-            with account.told():
+            with account.reported():
                 asyncio.run(_import(call, account))
     except JournalUnusable as error:
         raise ended(ExitCode.FAILED, str(error)) from error
@@ -123,9 +123,9 @@ def _with_templates(
 def _require_none(path: Path, faults: Sequence[columns.FileFault]) -> None:
     if not faults:
         return
-    more = [f"There are {len(faults) - _MOST_TOLD} faults more."] if len(faults) > _MOST_TOLD else []
-    told = [f"{path}, {fault}" for fault in faults[:_MOST_TOLD]]
-    raise ended(ExitCode.FAILED, *told, *more, "Nothing was sent.")
+    more = [f"There are {len(faults) - _MOST_SHOWN} faults more."] if len(faults) > _MOST_SHOWN else []
+    lines = [f"{path}, {fault}" for fault in faults[:_MOST_SHOWN]]
+    raise ended(ExitCode.FAILED, *lines, *more, "Nothing was sent.")
 
 
 def _keyed(call: Call, rows: Sequence[columns.MailboxRow]) -> Sequence[KeyedRow]:

@@ -370,8 +370,8 @@ def _body(row: TableRow, unknown: set[str | None]) -> tuple[dict[str, object], l
                 body["templateId"] = cell.strip()
         except CellFault as error:
             faults.append(FileFault(row.line, column, str(error)))
-    told = {fault.column for fault in faults} | unknown
-    return body, faults + [fault for fault in _form_faults(row, body) if fault.column not in told]
+    reported = {fault.column for fault in faults} | unknown
+    return body, faults + [fault for fault in _form_faults(row, body) if fault.column not in reported]
 
 
 def _form_faults(row: TableRow, body: Mapping[str, object]) -> Iterator[FileFault]:

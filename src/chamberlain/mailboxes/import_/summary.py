@@ -71,7 +71,7 @@ class Account:
         return [each for each in self.rows if each.row.line not in self.results]
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def reported(self) -> Iterator[None]:
         """Report in the end, however the block ends."""
         try:
             yield

@@ -17,11 +17,12 @@ SELECT c.group_id, c.display_name, c.created_at
 FROM directory.channels c WHERE c.tenant_id = $1 AND c.group_id = $2 ORDER BY c.position
 
 -- name: group
--- Open a connection after checking that the group exists.
+-- Check that a group exists.
 SELECT g.created_at FROM directory.groups g WHERE g.tenant_id = $1 AND g.id = $2
 
 -- name: names
--- One index probe for each name and member, independent of the number of values.
+-- Find the objects with these values of extension properties. One index probe for each name and member, independent of
+-- the number of values.
 WITH RECURSIVE of_groups (name, member) AS (
     (SELECT v.name, v.member FROM directory.extension_values v
      WHERE v.tenant_id = $1 ORDER BY v.name, v.member LIMIT 1)
