@@ -296,7 +296,8 @@ def template_fault(
     A head of None means that there is no such template.
     """
     if head is None:
-        return Fault(pointer, "templateUnknown", "There is no such template. Choose one from the list.")
+        detail = "There is no such template. Run `chamberlain template list` to see all."
+        return Fault(pointer, "templateUnknown", detail)
     if head.kind not in kinds:
         wanted = " or ".join(sorted(kinds))
         detail = f"This template is of kind {head.kind}; one of kind {wanted} is needed here."

@@ -107,7 +107,7 @@ async def _issue_for_application(platform: IdentityPlatform, body: _TokenRequest
 def _one_tenant(tenants: list[UUID], body: _TokenRequest, name: str) -> UUID:
     possible = [each for each in tenants if body.tenant in (None, each)]
     if not possible:
-        raise InvalidRequest(f"{name} is unknown.")
+        raise InvalidRequest(f"There is no {name}. Check the user, the client and the tenant.")
     if len(possible) > 1:
         listed = " or ".join(map(str, possible))
         raise InvalidRequest(f"{name} exists in several tenants. Send tenant as well: {listed}.")

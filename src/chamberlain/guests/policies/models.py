@@ -116,7 +116,7 @@ def policy_fault(head: PolicyHead | None, pointer: str = "/policyId") -> Fault |
     A head of None means that it does not exist.
     """
     if head is None:
-        return Fault(pointer, "policyUnknown", "The policy does not exist. Choose one from the list.")
+        return Fault(pointer, "policyUnknown", "The policy does not exist. Run `chamberlain policy list` to see all.")
     if not head.active:
         detail = "This policy is inactive. Choose another, or ask an administrator to activate it."
         return Fault(pointer, "policyInactive", detail)
