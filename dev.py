@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Everything a developer does here, one word each. Needs python3 with its venv module, nothing else."""
 
 from __future__ import annotations
@@ -17,20 +18,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Self, TextIO
 from xml.etree import ElementTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 CLIENTS_VENV = ROOT / ".venv-clients"
+DOCS_VENV = ROOT / ".venv-docs"
 ORDINARY_WAY_VENV = ROOT / ".venv-ordinary"
+TYPESCRIPT = ROOT / "tests" / "clients" / "typescript"
 
 # The parts of an environment, in the order of installation: locks, and the tree itself.
 TREE = "pyproject.toml"
@@ -38,6 +42,7 @@ TO_RUN = ("requirements.lock", TREE)
 TO_TEST = ("requirements.lock", "requirements-test.lock", TREE)
 TRACES = ("requirements-traces.lock",)
 CLIENTS = ("requirements-clients.lock",)
+DOCS = ("requirements-docs.lock",)
 ORDINARY_WAY = ("requirements-ordinary.lock",)
 
 # The parts of `test --all` with their minutes on two quiet cores, and the options of pytest. A file stays together,
@@ -46,10 +51,10 @@ ORDINARY_WAY = ("requirements-ordinary.lock",)
 LOADFILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 TESTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "check": (1, ()),
-    "ordinary": (7, ("-n", "3", *LOADFILE, "-m", "not heavy")),
-    "heavy": (15, ("-n", "2", *LOADFILE, "-m", "heavy and not alone")),
+    "ordinary": (14, ("-n", "3", *LOADFILE, "-m", "not heavy")),
+    "heavy": (22, ("-n", "2", *LOADFILE, "-m", "heavy and not alone")),
     # These measure how soon the service answers, or how much they get done in a given time.
-    "alone": (4, ("-m", "heavy and alone")),
+    "alone": (8, ("-m", "heavy and alone")),
 }
 
 # Parts of the machine that heavy tests name by the marker `needs`: is it there, and how does one get it?
@@ -58,11 +63,17 @@ PARTS: dict[str, tuple[Callable[[], object], str]] = {
     "promtool": (lambda: shutil.which("promtool"), "apt-get install prometheus"),
     "wrk": (lambda: shutil.which("wrk"), "apt-get install wrk"),
     "postgresql-15": (Path("/usr/lib/postgresql/15/bin/postgres").exists, "apt-get install postgresql-15"),
+    "npm": (lambda: shutil.which("npm"), "apt-get install nodejs npm"),
     "pgbouncer": (Path("/usr/sbin/pgbouncer").exists, "apt-get install pgbouncer"),
     "patroni": (lambda: shutil.which("patroni") and shutil.which("etcd"), "apt-get install patroni etcd-server"),
     "faketime": (
         lambda: any(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")),
         "apt-get install libfaketime",
+    ),
+    "pipx": (lambda: shutil.which("pipx"), "apt-get install pipx"),
+    "containers": (
+        lambda: all(map(shutil.which, ("buildah", "podman", "runc", "mmdebstrap"))),
+        "apt-get install buildah podman runc mmdebstrap",
     ),
     "root": (lambda: os.geteuid() == 0, "run it as root, so that tests can start the service as another user"),
     "loop": (
@@ -78,6 +89,7 @@ LOCKS = {
     "requirements-traces.lock": (TREE, "--extra", "traces", "--constraints", "requirements.lock"),
     "requirements-test.lock": ("--group", "test", "--constraints", "requirements.lock"),
     "requirements-clients.lock": ("--group", "clients"),
+    "requirements-docs.lock": ("--group", "docs"),
     "requirements-ordinary.lock": ("--group", "ordinary"),
 }
 
@@ -88,7 +100,7 @@ def main() -> int:
     if sys.version_info < (3, 11):  # noqa: UP036  An older Python can run this file, and gets a clear message.
         stop(f"Chamberlain needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
     if word not in WORDS:
-        print("python3 dev.py WORD\n\n" + "\n".join(f"  {name:6} {done.__doc__}" for name, done in WORDS.items()))
+        print("python3 dev.py WORD\n\n" + "\n".join(f"  {name:8} {done.__doc__}" for name, done in WORDS.items()))
         return 0 if word in {"help", "-h", "--help"} else 2
     os.chdir(ROOT)
     try:
@@ -96,6 +108,7 @@ def main() -> int:
     except PermissionError as error:
         stop(f"{error.strerror}: {error.filename}. Let its owner do it or remove .venv, or use a clone of your own.")
     except KeyboardInterrupt:
+        print("\nStopped. Run it again to continue.", file=sys.stderr)
         return 130  # The exit code of a shell for a program ended by Ctrl-C.
 
 
@@ -109,6 +122,7 @@ def setup(arguments: list[str]) -> int:
 def run(arguments: list[str]) -> int:
     """Set up and start the service; what follows goes to `chamberlain serve`."""
     command = prepare(VENV, TO_RUN) / "chamberlain"
+    sys.stdout.flush()
     os.execv(command, [str(command), "serve", *arguments])  # noqa: S606  The service takes our place: signals and exit code are its own.
 
 
@@ -116,19 +130,26 @@ def test(arguments: list[str]) -> int:
     """Check, then run the tests; --all adds the heavy ones; what follows goes to pytest."""
     if "--all" in arguments:
         return test_everything([argument for argument in arguments if argument != "--all"])
-    return check([]) | pytest(*TESTS["ordinary"][1], *arguments)
+    prepare(VENV, TO_TEST)
+    announce(["check", "ordinary"], is_selection=bool(arguments))
+    return check([]) | test_part("ordinary", (), arguments)
 
 
 def test_everything(arguments: list[str]) -> int:
     """Run all tests, say what the machine lacks for some of them, and end with the sum in pytest's own form."""
     prepare(CLIENTS_VENV, CLIENTS)
+    prepare(DOCS_VENV, DOCS)
     prepare(ORDINARY_WAY_VENV, ORDINARY_WAY)
     missing = {part: cure for part, (is_there, cure) in PARTS.items() if not is_there()}
+    if "npm" not in missing:
+        prepare_typescript()
+    prepare(VENV, TO_TEST)
+    announce(list(TESTS), is_selection=bool(arguments))
     with tempfile.TemporaryDirectory() as reports:
         failed = check([])
         for name in ("ordinary", "heavy", "alone"):
-            options = (*TESTS[name][1], f"--missing={','.join(missing)}", f"--junit-xml={reports}/{name}.xml")
-            failed |= pytest(*options, *arguments)
+            options = (f"--missing={','.join(missing)}", f"--junit-xml={reports}/{name}.xml")
+            failed |= test_part(name, options, arguments)
         for part, cure in missing.items():
             print(f"Not run for want of {part}, counted as skipped. To have it: {cure}")
         print(total(sorted(Path(reports).iterdir())))
@@ -136,20 +157,41 @@ def test_everything(arguments: list[str]) -> int:
     return int(bool(failed) or (bool(missing) and os.environ.get("CI") == "true"))
 
 
+def announce(parts: list[str], *, is_selection: bool) -> None:
+    """Print how long the tests take, before they start."""
+    if is_selection:
+        print("The check takes about 1 minute. The duration of the chosen tests is unknown.", flush=True)
+        return
+    minutes = {name: TESTS[name][0] for name in parts}
+    listed = ", ".join(f"{name} {count}" for name, count in minutes.items())
+    print(f"This takes about {sum(minutes.values())} minutes on two quiet cores: {listed}.", flush=True)
+
+
+def test_part(name: str, options: tuple[str, ...], arguments: list[str]) -> int:
+    """Run one part of the tests; a terminal also shows the remaining time."""
+    estimate: tuple[str, ...] = ()
+    if is_terminal(sys.stdout):
+        # The table has the duration of all tests, not of those that arguments choose.
+        estimate = ("-p", "tests.remaining_time", *(() if arguments else (f"--expected-minutes={TESTS[name][0]}",)))
+    return pytest(*TESTS[name][1], *options, *estimate, *arguments)
+
+
 def check(_: list[str]) -> int:
-    """Format, lint, types, direction of imports, English, the SDK, commits, tests of the rules; under a minute."""
+    """Format, lint, types, imports, English, the SDK, commits, licences, tests of the rules; under a minute."""
     programs = prepare(VENV, TO_TEST)
     python = str(programs / "python")
+    sources = tracked_sources()
     # The longest first, so that two cores end at the same time.
     tools = {
-        "types": [python, "-m", "mypy"],
+        "types": [python, "-m", "mypy", *typed_files(sources)],
         "rules": [python, "-m", "pytest", "-q", *pure_tests(), "tests/checks"],
         "prose": [python, "-m", "checks.prose"],
         "client": [python, "-m", "checks.client", "--check"],
         "imports": [str(programs / "lint-imports")],
-        "lint": [str(programs / "ruff"), "check"],
-        "format": [str(programs / "ruff"), "format", "--check"],
+        "lint": [str(programs / "ruff"), "check", "--force-exclude", *sources],
+        "format": [str(programs / "ruff"), "format", "--check", "--force-exclude", *sources],
         "commits": [python, "-m", "checks.commits"],
+        "licences": [python, "-m", "checks.licences"],
     }
     with ThreadPoolExecutor(max_workers=2) as two_cores:
         passed = list(two_cores.map(report, tools, tools.values()))
@@ -224,15 +266,67 @@ def lock(arguments: list[str]) -> int:
         pip(Path(folder), "install", "uv")
         for name, question in LOCKS.items():
             options = ("--universal", "--python-version=3.11", "--generate-hashes", "--no-config", "--quiet")
-            label = "--custom-compile-command=python3 dev.py lock"
-            command = [f"{folder}/bin/uv", "pip", "compile", *options, label, *arguments, *question, "-o", name]
+            # The SDK is part of this tree.
+            label = ("--custom-compile-command=python3 dev.py lock", "--no-emit-package=chamberlain-client")
+            command = [f"{folder}/bin/uv", "pip", "compile", *options, *label, *arguments, *question, "-o", name]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     return 0
+
+
+def build(arguments: list[str]) -> int:
+    """Build the wheels and the bill of materials into dist/, or the folder named; the same bytes each time."""
+    python, target = prepare(VENV, TO_RUN) / "python", Path(*arguments or ["dist"]).absolute()
+    time_of_commit = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
+    done = subprocess.run(time_of_commit, capture_output=True, text=True, check=False)
+    if done.returncode:
+        stop("A build needs a clone: it has the time of the last commit.")
+    # flit gives this time to all files in a wheel.
+    os.environ["SOURCE_DATE_EPOCH"] = done.stdout.strip()
+    clear_build(target)
+    # The build tool is in the lock, so nothing is fetched here.
+    pip(VENV, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(target), ".", "./src")
+    version = next(target.glob("chamberlain-*.whl")).name.split("-")[1]
+    bill = target / f"chamberlain-{version}.cdx.json"
+    subprocess.run([python, "-m", "release.sbom", bill, version, done.stdout.strip()], check=True)
+    shutil.copy("requirements.lock", target)
+    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}" for file in sorted(target.iterdir())]
+    (target / "SHA256SUMS").write_text("\n".join(sums) + "\n")
+    print("\n".join(sums))
+    return 0
+
+
+def clear_build(target: Path) -> None:
+    """Remove the files of an earlier build; end if the folder has others, such as a home folder by mistake."""
+    sums = target / "SHA256SUMS"
+    if sums.exists():
+        for line in sums.read_text().splitlines():
+            (target / Path(line.split()[-1]).name).unlink(missing_ok=True)
+        sums.unlink()
+    if target.exists() and any(target.iterdir()):
+        stop(f"{target} has files that are not of a finished build. Remove them, or name another folder.")
 
 
 def client(_: list[str]) -> int:
     """Generate the SDK's models from the OpenAPI document, and its synchronous client."""
     return subprocess.call([prepare(VENV, TO_TEST) / "python", "-m", "checks.client"])
+
+
+def docs(arguments: list[str]) -> int:
+    """Build the documentation as a site with search into site/, or into the folder that follows."""
+    python = prepare(DOCS_VENV, DOCS) / "python"
+    site = Path(arguments[0] if arguments else "site").resolve()
+    # A warning is an error: Sphinx warns about broken links, and about pages that the index does not list. It reads all
+    # pages, because it does not warn about links of pages that it read before.
+    options = ("--builder", "html", "--fail-on-warning", "--fresh-env", "--write-all", "--quiet", "--conf-dir", "docs")
+    if code := subprocess.call([str(python), "-m", "sphinx", *options, ".", str(site)]):
+        return code
+    print(f"Built: {site / 'index.html'}")
+    return 0
+
+
+def pictures(arguments: list[str]) -> int:
+    """Draw the pictures of the documentation into docs/pictures. Needs Chromium."""
+    return subprocess.call([prepare(VENV, TO_TEST) / "python", "-m", "checks.pictures", *arguments])
 
 
 def prose(arguments: list[str]) -> int:
@@ -250,7 +344,10 @@ WORDS = {
     "bench": bench,
     "prove": prove,
     "lock": lock,
+    "build": build,
     "client": client,
+    "docs": docs,
+    "pictures": pictures,
     "prose": prose,
 }
 
@@ -262,14 +359,23 @@ def prepare(folder: Path, parts: tuple[str, ...]) -> Path:
         return folder / "bin"
     with alone():
         missing = todo(folder, wanted)
-        if missing == list(wanted):
-            make(folder)
+        begin, is_new = time.monotonic(), missing == list(wanted)
+        steps = [f"Installing {described(part)}" for part in missing]
+        if is_new:
+            steps.insert(0, f"Creating {folder.name}")
+        numbered = iter([f"[{number}/{len(steps)}] {step}" for number, step in enumerate(steps, start=1)])
+        if is_new:
+            with Step(next(numbered)):
+                make(folder)
         # Without its stamp an environment counts as unfinished: an interrupted installation starts again.
         stamp = {part: known for part, known in read_stamp(folder).items() if part not in missing}
         (folder / "stamp.json").unlink(missing_ok=True)
         for part in missing:
-            install(folder, part)
+            with Step(next(numbered)) as step:
+                install(folder, part, step)
         (folder / "stamp.json").write_text(json.dumps(stamp | wanted | {"made for": made_for(folder)}))
+        if missing:
+            print(f"Installed into {folder.name} in {time.monotonic() - begin:.0f} s.", flush=True)
     return folder / "bin"
 
 
@@ -332,26 +438,124 @@ def make(folder: Path) -> None:
         )
 
 
-def install(folder: Path, part: str) -> None:
+def described(part: str) -> str:
+    """Name a part for people."""
+    return "this project" if part == TREE else f"{packages_in(part)} packages of {part}"
+
+
+def packages_in(part: str) -> int:
+    """Count the packages of a lock. Some may be for other systems."""
+    return len(re.findall(r"^[\w.-]+==", (ROOT / part).read_text(encoding="utf-8"), re.MULTILINE))
+
+
+class Step:
+    """One step of an installation. It is one line, which a terminal updates with the time and a detail."""
+
+    def __init__(self, title: str, stream: TextIO | None = None) -> None:
+        self.title, self.detail, self._begin = title, "", time.monotonic()
+        self._stream = stream or sys.stdout
+        self._ended = threading.Event()
+        self._ticker = threading.Thread(target=self._update, daemon=True) if is_terminal(self._stream) else None
+
+    def __enter__(self) -> Self:
+        """Print the line."""
+        if self._ticker:
+            self._ticker.start()
+        else:
+            print(f"{self.title} ...", file=self._stream, flush=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the title and the time on a terminal."""
+        self._ended.set()
+        if self._ticker:
+            self._ticker.join()
+            self._draw("", end="\n")
+
+    def _update(self) -> None:
+        self._draw(self.detail)
+        while not self._ended.wait(0.2):
+            self._draw(self.detail)
+
+    def _draw(self, detail: str, end: str = "") -> None:
+        text = f"{self.title}, {time.monotonic() - self._begin:.0f} s" + (f": {detail}" if detail else "")
+        # A line that wraps would stay. ESC [ K erases what a longer text left.
+        text = text[: shutil.get_terminal_size().columns - 1]
+        print(f"\r{text}\x1b[K", end=end, file=self._stream, flush=True)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Return whether a line on the stream can be updated."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def install(folder: Path, part: str, step: Step) -> None:
     """Install one part: exactly what the lock names, or the tree itself so that a change needs no new installation."""
     if part == TREE:
         # The build tool is in the lock, so nothing is fetched here.
-        pip(folder, "install", "--no-deps", "--no-build-isolation", "--no-index", "--editable", str(ROOT))
+        tree = ("--no-deps", "--no-build-isolation", "--no-index", "--editable", str(ROOT))
+        pip(folder, "install", *tree, step=step)
     else:
-        print(f"Installing {part} into {folder.name} ...", flush=True)
-        pip(folder, "install", "--require-hashes", "--no-deps", "--only-binary=:all:", "-r", str(ROOT / part))
+        exactly = ("--require-hashes", "--no-deps", "--only-binary=:all:", "-r", str(ROOT / part))
+        pip(folder, "install", *exactly, step=step)
 
 
-def pip(folder: Path, *arguments: str) -> None:
-    """Run the pip of an environment, and show what it says only if it fails."""
-    quiet = ("--quiet", "--no-input", "--disable-pip-version-check")
-    command = [str(folder / "bin" / "python"), "-m", "pip", *quiet, *arguments]
+def pip(folder: Path, *arguments: str, step: Step | None = None) -> None:
+    """Run the pip of an environment, and show its output only if it fails."""
+    options = ("--no-input", "--disable-pip-version-check", "--progress-bar=off")
+    command = [str(folder / "bin" / "python"), "-m", "pip", arguments[0], *options, *arguments[1:]]
     environment = os.environ | {"PIP_ROOT_USER_ACTION": "ignore"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode:
-        stop(
-            f"{done.stdout}{done.stderr}\npip could not install; nothing is half done: fix the cause and run it again."
-        )
+    with subprocess.Popen(
+        command, text=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        said = follow(process.stdout or (), step)
+    if process.returncode:
+        stop(f"\n{said}\npip could not install; nothing is half done: fix the cause and run it again.")
+
+
+def follow(lines: Iterable[str], step: Step | None) -> str:
+    """Show the package that pip installs as the detail of a step, and return all of its output."""
+    said, packages = [], 0
+    for line in lines:
+        said.append(line)
+        if step and (found := re.match(r"(Collecting|Requirement already satisfied:) ([\w.-]+)", line)):
+            packages += 1
+            step.detail = f"{found[2]} ({packages})"
+        elif step and line.startswith("Installing collected packages"):
+            step.detail = "unpacking"
+    return "".join(said)
+
+
+def prepare_typescript() -> None:
+    """Install the npm packages of tests by their lock, unless they are there."""
+    lock, stamp = TYPESCRIPT / "package-lock.json", TYPESCRIPT / "node_modules" / "stamp"
+    with alone():
+        if stamp.exists() and stamp.read_text() == fingerprint(str(lock)):
+            return
+        print(f"Installing {lock.relative_to(ROOT)} ...", flush=True)
+        # npm removes node_modules first, so that an interrupted installation has no stamp.
+        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+        done = subprocess.run(command, cwd=TYPESCRIPT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            stop(f"{done.stdout}{done.stderr}\nnpm could not install; fix the cause and run it again.")
+        stamp.write_text(fingerprint(str(lock)))
+
+
+def tracked_sources(root: Path = ROOT) -> list[str]:
+    """List the Python files and pages that git knows. Empty without git: each tool then reads all that it finds."""
+    from checks.tracked import tracked_files  # Beside us, and needed for this word alone.
+
+    return [str(file.relative_to(root)) for file in tracked_files(root) or () if file.suffix in {".md", ".py"}]
+
+
+def typed_files(files: list[str]) -> list[str]:
+    """Choose the files that mypy would find by its settings, which do not apply to files that are named to it."""
+    import tomllib  # Not there in a Python too old for us, which must get as far as main.
+
+    settings = tomllib.loads((ROOT / TREE).read_text())["tool"]["mypy"]
+    folders = tuple(settings["files"])
+    typed = (file for file in files if file.endswith(".py") and file.split("/")[0] in folders)
+    return [file for file in typed if not any(re.search(excluded, file) for excluded in settings["exclude"])]
 
 
 def pure_tests() -> list[str]:

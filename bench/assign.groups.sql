@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- A thousand groups in the directory of the example estate, and as the service knows them; and a policy for each run, so that no run
 -- asks for what a group has from an earlier one.
 INSERT INTO directory.groups (

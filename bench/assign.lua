@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- PATCH /admin/collab/v1/manage/groups/{groupId}/ with both fields, the groups in turn, and each time with something else than
 -- the group has: the policy is another one in every run, the template in every pass.
 done = dofile("bench/measuring/said.lua")

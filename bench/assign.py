@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many assignments of a guest template and a guest policy can be changed each second, and how many show in the
 directory beside that?
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The limit of assign: the tables that a changed assignment is written to, and one function that writes one change in one round
 -- trip. It checks nothing: no token, no body, no version, no template, no policy, and not what was assigned before.
 SELECT bench.copy_table(name) FROM unnest(ARRAY['subject', 'request', 'job', 'audit', 'event']) AS name;

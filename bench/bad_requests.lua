@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Requests that are wrong in all sorts of ways, in turn. Each has to be refused with one of the statuses that they are refused with.
 local paths, headers, bodies, expected = {}, {}, {}, {}
 for line in io.lines(os.getenv("BENCH_BAD")) do

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do bad requests hurt good ones that come with them?
 
 Good ones with 32 connections: alone, beside as many other good ones, and beside as many that are wrong in all sorts of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many webhook deliveries go out each second, and does a receiver that hangs take anything away from another?
 
 In each round, in turn: a backlog for one fast receiver alone, and the same backlog beside one that is twice as large,

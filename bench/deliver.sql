@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- A backlog of :number deliveries of one template, each with a payload as that of a created group, all due at once.
 WITH made AS (
     SELECT chamberlain.new_delivery_id(now()) AS delivery_id, gen_random_uuid() AS event_id, gen_random_uuid() AS request_id, n

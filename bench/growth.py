@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does a request cost more, the more there is already?
 
 Groups are asked for and made, with 64 connections, when there are a thousand of them, and ten thousand, a hundred

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long after its acknowledgement can a group be found, when nothing else is going on?
 
 One group at a time: POST, and then GET by its requestId in the directory until it is there. With the worker in the
@@ -34,17 +35,18 @@ def main() -> None:
     with running_services((), ("--no-worker",)) as (together, apart), worker_of(apart) as worker:
         working = [contestant_of("worker within", together), contestant_of("worker apart", apart, worker)]
         for contestant in working:
-            _measure(contestant, 20)
+            measure_found(contestant, 20)
         for _ in range(asked.rounds):
             for contestant in working:
-                rounds[contestant.name].append(_measure(contestant, asked.number))
+                rounds[contestant.name].append(measure_found(contestant, asked.number))
     report("idle", [Row(*each) for each in rounds.items()], columns=COLUMNS)
 
 
-def _measure(contestant: Contestant, number: int) -> dict[str, float]:
+def measure_found(contestant: Contestant, number: int, address: str = ADA_MAIL) -> dict[str, float]:
+    """Ask for so many groups as this user, one after the other, and look for each until it is found."""
     connection = HTTPConnection("127.0.0.1", contestant.service.port, timeout=FOUND_WITHIN)
-    asks = {"Authorization": f"Bearer {contestant.service.token(ADA_MAIL, COLLAB)}", "Content-Type": "application/json"}
-    looks = {"Authorization": f"Bearer {contestant.service.token(ADA_MAIL, f'{GRAPH}/Group.Read.All')}"}
+    asks = {"Authorization": f"Bearer {contestant.service.token(address, COLLAB)}", "Content-Type": "application/json"}
+    looks = {"Authorization": f"Bearer {contestant.service.token(address, f'{GRAPH}/Group.Read.All')}"}
     answered, found, gets = [], [], 0
     for each in range(number):
         began = time.perf_counter()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is anything lost when processes are killed under load, and how soon does it go on?
 
 kill -9 of an API process, of one of two workers and of PostgreSQL, in turn, each at a random moment under load. As a

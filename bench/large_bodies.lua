@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- POST /collab/v1/groups/ with so many members, every request with another display name.
 done = dofile("bench/measuring/said.lua")
 

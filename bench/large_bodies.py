@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What do large bodies cost, and do they hold up small ones?
 
 Groups with no members, a hundred, a thousand and ten thousand (390 KB), with 4 connections; and those with none while

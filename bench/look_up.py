@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How fast is what was made found again, and does it matter how much there is?
 
 Groups by the id of their request, requests by their id, and lists of both, first pages and pages behind all others, at

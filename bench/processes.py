@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do two API processes on one database take more than one?
 
 The same 64 connections for one process, and 32 for each of two. No worker runs. bench/README.md says what the columns

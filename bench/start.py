@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long does a start take, and how much memory does a running service need?
 
 From the start of the command to the first 200 of /health/ready, with an empty data folder (cold) and with one that was

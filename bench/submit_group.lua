@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- POST /collab/v1/groups/, every request with another display name.
 done = dofile("bench/measuring/said.lua")
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many groups can be asked for each second, and how many come about beside that?
 
 In each round, at each number of connections, in turn: pgbench with one transaction a request and the same rows, the

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The limit of submit_group: the tables that an accepted group is written to, and one function that writes one request in one
 -- round trip. It checks nothing: no token, no body, no name rule, no person, no template, no idempotency key.
 SELECT bench.copy_table(name) FROM unnest(ARRAY['request', 'reservation', 'job', 'audit']) AS name;

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- POST /mail/v1/mailboxes/ with the four properties that the API names as required, every request with another name.
 done = dofile("bench/measuring/said.lua")
 

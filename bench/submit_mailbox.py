@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many mailboxes can be asked for each second, every one with a name of its own, and how many become active
 beside that?
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The limit of submit_mailbox: the tables that an accepted mailbox is written to, and one function that writes one request in
 -- one round trip. It checks nothing: no token, no body, no name rule, no person, no template, no idempotency key, and not that
 -- the name is free.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- POST /collab/v1/groups/, every request with another display name, by the tokens in turn.
 done = dofile("bench/measuring/said.lua")
 

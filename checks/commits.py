@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Check the messages of new commits; `python3 dev.py check` runs it.
 
-CONTRIBUTING.md describes the rule. Commits up to `BASE` are older than the rule.
+docs/developing.md describes the rule. Commits up to `BASE` are older than the rule.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
             failed = True
             print(f"{name}: {fault}")
     if failed:
-        print("See CONTRIBUTING.md, Commit messages. Amend or rebase commits that are not pushed.")
+        print("See docs/developing.md, Commit messages. Amend or rebase commits that are not pushed.")
     return int(failed)
 
 

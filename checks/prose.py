@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lint the English of the repository; `python3 dev.py prose` runs it.
 
 Each file has a quota of findings in `prose_quota.txt`. A quota can only fall. A file that is not listed has quota 0.
-CONTRIBUTING.md describes the rules.
+docs/developing.md describes the rules.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from checks.tracked import tracked_files
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 QUOTA = Path("checks", "prose_quota.txt")
-FOLDERS = (".ci", "bench", "checks", "deploy", "docs", "src", "tests")
+FOLDERS = (".ci", "bench", "checks", "deploy", "docs", "examples", "release", "src", "tests")
 
 # The style guide allows a docstring's first line this many words.
 FIRST_LINE_WORDS = 12
@@ -164,7 +167,8 @@ def compare(quotas: dict[str, int], found: dict[str, list[Finding]]) -> int:
             failed = True
             for finding in each:
                 print(f"{path}:{finding}")
-            print(f"{path} has {len(each)} findings; its quota is {quotas.get(path, 0)}. See CONTRIBUTING.md, English.")
+            quota = quotas.get(path, 0)
+            print(f"{path} has {len(each)} findings; its quota is {quota}. See docs/developing.md, English.")
     high = [path for path, quota in quotas.items() if len(found.get(path, ())) < quota]
     for path in high:
         print(f"{path} has {len(found.get(path, ()))} findings; its quota is {quotas[path]}.")
@@ -193,9 +197,11 @@ def write_quotas(quotas: dict[str, int], root: Path) -> None:
 
 
 def files(root: Path) -> list[str]:
-    """List the files that the lint can read, sorted by path."""
+    """List the files that the lint can read, sorted by path: those that git knows, if it is a repository."""
     everything = [*root.iterdir(), *(file for folder in FOLDERS for file in (root / folder).rglob("*"))]
-    readable = [file for file in everything if file.suffix in READERS and file.name != "LICENSE" and file.is_file()]
+    tracked = tracked_files(root)
+    known = everything if tracked is None else set(everything).intersection(tracked)
+    readable = [file for file in known if file.suffix in READERS and file.name != "LICENSE" and file.is_file()]
     return sorted(file.relative_to(root).as_posix() for file in readable)
 
 

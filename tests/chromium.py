@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Users at the sign-in pages, in Chromium."""
 
 import json
@@ -30,13 +31,13 @@ class BrowserUser:
 
     def allow(self, address: str, code: str) -> None:
         """Enter a code, sign in and allow the application."""
-        self._enter_code(address, code)
+        self.enter_code(address, code)
         self.page.get_by_role("button", name="Allow").click()
         expect(self.page.locator("main[data-page=device_allowed]")).to_be_visible()
 
     def deny(self, address: str, code: str) -> None:
         """Enter a code, sign in and deny the application."""
-        self._enter_code(address, code)
+        self.enter_code(address, code)
         self.page.get_by_role("button", name="Deny").click()
         expect(self.page.locator("main[data-page=device_denied]")).to_be_visible()
 
@@ -50,7 +51,7 @@ class BrowserUser:
         """Press the button that returns to the application."""
         self.page.get_by_role("button", name="Return to").click()
 
-    def _enter_code(self, address: str, code: str) -> None:
+    def enter_code(self, address: str, code: str) -> None:
         self.page.goto(address)
         self.page.get_by_label("Code").fill(code)
         self.page.get_by_role("button", name="Continue").click()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands without a process of their own, for tests of what a command does and says: to start one takes longer."""
 
 import subprocess

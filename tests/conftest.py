@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fixtures of all tests, and the facts of the machine from dev.py."""
 
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Databases of tests: with all tables and functions, and with rows where they are wanted."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drafts of requests, as they are written."""
 
 from uuid import uuid4

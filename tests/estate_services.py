@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The use cases of an estate, built from what they have in common."""
 
 from collections.abc import Callable
@@ -51,6 +52,7 @@ def _service(kind: Callable[..., Service], dependencies: Dependencies) -> Servic
     return kind(
         database=dependencies.databases.application,
         people=dependencies.people,
+        capable=dependencies.directory,
         authorization=Authorization(
             dependencies.databases.application, dependencies.people, dependencies.prefixes, dependencies.now
         ),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The example estate in a database of its own, and the services on it."""
 
 import asyncio
@@ -10,15 +11,16 @@ from uuid import UUID, uuid4
 import msgspec
 from hypothesis.vendor.pretty import RepresentationPrinter
 
+from chamberlain.app.maintenance import configuration_service
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Actor, ActorType, Caller
 from chamberlain.auth.permissions import ScopePrefixes
 from chamberlain.configuration.files import Configuration
-from chamberlain.configuration.service import ConfigurationService
 from chamberlain.core.idempotency import IdempotencyKey, Submission
 from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Transaction
+from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.embedded.directory import EmbeddedDirectory
 from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
@@ -47,6 +49,7 @@ from tests.databases import Databases, filled_database
 from tests.estate_services import Dependencies, group_service, mailbox_service, provision_groups, provision_mailboxes
 from tests.example import configuration_in, example_document
 from tests.faulty_directory import FaultyDirectory, FaultyPeople
+from tests.restricted_directory import RESTRICTED, RestrictedDirectory, RestrictedPeople
 
 ESTATE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 OTHER_HOUSE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000002"))
@@ -90,7 +93,7 @@ def changed_estate(**templates: Mapping[str, object]) -> Configuration:
 
 async def apply(databases: Databases, configuration: Configuration) -> None:
     """Apply it as the command line does."""
-    await ConfigurationService(databases.worker).apply(configuration, actor=OPERATOR, trace_id=TRACE)
+    await configuration_service(databases.worker).apply(configuration, actor=OPERATOR, trace_id=TRACE)
 
 
 async def until(condition: Callable[[], Awaitable[object]], *, seconds: float = 20) -> None:
@@ -121,6 +124,11 @@ class Estate:
 
     def now(self) -> datetime:
         return self.moment
+
+    def restrict(self, capabilities: Capabilities = RESTRICTED) -> None:
+        """Take abilities away from the directory."""
+        self.directory.directory = RestrictedDirectory(self.directory.directory, capabilities)
+        self.people.people = RestrictedPeople(self.people.people, capabilities)
 
     def authorization(self) -> Authorization:
         """Authorize callers, with nothing cached yet."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The example estate as a document that tests change, and what the service reads in it."""
 
 from functools import cache

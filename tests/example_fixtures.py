@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The example estate as fixtures, for the folders of tests that want it: their conftest.py imports them."""
 
 from collections.abc import AsyncIterator

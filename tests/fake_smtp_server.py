@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A fake SMTP server on loopback. It accepts every message that a test does not refuse."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Folders for data of services: short-lived ones, and those that are filled once and copied."""
 
 import atexit

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Garbage: what other tests have left in memory is no part of what a test measures."""
 
 import gc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real PostgreSQL for tests: one server for a test session, and as many databases in it as there are tests.
 
 With CHAMBERLAIN_TEST_POSTGRES_BIN, a folder of programs such as /usr/lib/postgresql/15/bin, the same tests run on

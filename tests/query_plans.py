@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows that a statement reads, by its plan, which is the same on a busy machine as on a quiet one."""
 
 from collections.abc import Iterator

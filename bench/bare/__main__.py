@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much of the limit does writing alone leave to a server that does nothing else?
 
 In each round, at each number of connections, in turn: pgbench with one transaction a request and the same rows, a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A server that reads nothing: whatever comes is a call for a group, answered when the group's request is written.
 
 It has the service's loop and what the service writes requests with, and nothing else of it: no HTTP, no token, no body,

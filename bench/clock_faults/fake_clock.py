@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A clock that one process sees and a round sets, by libfaketime. Monotonic clocks stay as they are."""
 
 import shlex

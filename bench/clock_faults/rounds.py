@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One round: calls before, during and after a clock fault, and what became of them.
 
 Each call has an idempotency key and is repeated with it during the fault and after it. Retention runs each time.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prove the promises of the service from a history and the state at the end.
 
 Values of assignments are written once each, so the chain of If-Match gives the only possible order of writes. No search
@@ -38,7 +39,10 @@ ENDS: Mapping[str, str] = {
     "cancelled": "request.cancelled",
     "expired": "request.expired",
 }
+# Written once the feed has been read.
+ACCEPTED = "request.accepted"
 OPENED = "request.approvalRequired"
+APPROVED = "request.approved"
 ASSIGNED = "assignmentChanged"
 RECORDED: Mapping[Verb, str] = {Verb.APPROVE: "approved", Verb.REJECT: "rejected"}
 
@@ -262,14 +266,17 @@ def check_readers(pages: Sequence[Page], feed: Sequence[Event]) -> Iterator[Viol
 
 
 def check_request_events(final: FinalState) -> Iterator[Violation]:
-    """Hold every request to one event for each level that opened and one for its end, in this order."""
+    """Hold every request to its events in this order: accepted, one for each level that opened, approved, ended."""
     told = _grouped([each for each in final.feed if each.request_id], lambda each: str(each.request_id))
     known = {each.request_id for each in final.requests}
     for request in final.requests:
         yield from _check_blocked(request, told[request.request_id])
         events = [(each.type, each.level) for each in told[request.request_id] if not each.is_blocked]
         opened = sum(level.was_opened for level in request.levels)
-        expected: list[tuple[str, int | None]] = [(OPENED, level + 1) for level in range(opened)]
+        expected: list[tuple[str, int | None]] = [(ACCEPTED, None)] if (ACCEPTED, None) in events else []
+        expected += [(OPENED, level + 1) for level in range(opened)]
+        if request.levels and all(level.state == "approved" for level in request.levels):
+            expected.append((APPROVED, None))
         if request.state in ENDS:
             expected.append((ENDS[request.state], None))
         for type_, level in Counter(expected) - Counter(events):

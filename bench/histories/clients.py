@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clients that use the API while faults happen, and record all that they ask and hear."""
 
 import asyncio

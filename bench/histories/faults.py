@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults that hit one process, or the connections to the database, while clients call."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read the state at the end of a round through the API."""
 
 from collections import Counter

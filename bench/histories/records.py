@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values of a history: the calls with their outcomes, and the state at the end.
 
 Times are seconds of the monotonic clock of the machine that runs the clients.

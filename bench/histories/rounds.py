@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One round: clients call, a fault happens, all work ends, and the checker judges the history."""
 
 import asyncio

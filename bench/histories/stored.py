@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compare the answers to submissions with the database, where no full history of a round is recorded."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups and sites that clients assign to, and enough templates and policies that no value is assigned twice."""
 
 from collections.abc import Mapping, Sequence

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measurements of the code itself: its public interface, its size, and the English of its comments."""

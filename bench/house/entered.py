@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Count the source files that a call enters in the API process, with the worker in another process.
 
     python3 -m bench.house.entered [CHECKOUT]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much processor time does each speed trick of `fastpath/` save?
 
 A service with all tricks, services without one each, and a service without any answer in turn. Each line has the median

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measure the size of the code and the English of its docstrings and comments.
 
     python3 -m bench.house.figures [CHECKOUT...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compare the public interface of two checkouts.
 
     python3 -m bench.house.interface OLD [NEW]

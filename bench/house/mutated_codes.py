@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Change ten error codes of the wire, one at a time, and run the tests of the noun that raises each.
 
     python3 -m bench.house.mutated_codes [CHECKOUT]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compare the processor time of a request with another checkout.
 
     python3 -m bench.house.processor OLD [--rounds N] [--calls N]

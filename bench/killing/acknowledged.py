@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Look up every acknowledged request in the database."""
 
 import asyncio

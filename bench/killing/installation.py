@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The victims: an API process, two workers, and a PostgreSQL that its supervisor starts again."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A file system of its own in a file, whose power can be cut. Needs root and a loop device.
 
 The cut shuts the file system down without flushing its journal: all that was not written to its device is lost, data

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A service with an embedded database, all of it on a disk whose power can be cut."""
 
 import asyncio

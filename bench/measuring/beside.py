@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several loads at the same time."""
 
 from collections.abc import Sequence

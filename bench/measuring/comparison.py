@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The comparison: the limit and all contestants in turn, round after round, at each number of connections."""
 
 from collections import defaultdict

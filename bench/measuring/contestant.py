@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Those that are compared with the limit: services that differ in where their worker is, and the ordinary way."""
 
 from collections.abc import Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The database of a running service, as measurements look into it."""
 
 import asyncio

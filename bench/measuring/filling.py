@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A service with very many groups in it: a few are made by the service itself, all others are copies of one of them."""
 
 from collections.abc import Sequence

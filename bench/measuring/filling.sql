@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Many groups that were asked for and made, as copies of one that the service has made itself: so their rows have the shape that
 -- the service gives to rows. Those of the audit trail and of events are left out: sealing and placing them would be at work
 -- while something else is measured.

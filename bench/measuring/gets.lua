@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- GET of the paths in a file, one after another, each time from the beginning to the end.
 done = dofile("bench/measuring/said.lua")
 

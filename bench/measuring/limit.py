@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The limit: what PostgreSQL alone does with the same rows, one transaction a request, by pgbench.
 
 The same running server as the service's, the same settings, the same tables with their indexes and row-level security,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Load over HTTP, by wrk with a script of ours, and what it says of rate and latency."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory: what a service and everything that it has started take, each shared page counted in parts."""
 
 import re

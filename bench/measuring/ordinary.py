@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ordinary way as a contestant: it asks the database of a running service, and takes the same tokens.
 
 Its environment is made by `dev.py bench`; where there is none, measurements go without it and say so.

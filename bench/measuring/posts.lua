@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- JSON posted to one path, every request with another body: `body_of` makes it of a text that no other request has.
 return function(path, body_of)
     local headers = {["Content-Type"] = "application/json", ["Authorization"] = "Bearer " .. os.getenv("BENCH_TOKEN")}

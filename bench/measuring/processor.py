@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Processor time: what a request costs, which a busy machine changes far less than a rate."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A question: what is asked for under load, how one sees that it has come about, and what that is compared with."""
 
 from collections.abc import Callable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Receivers of webhooks in a process of their own: `python -m bench.measuring.receiver WORD`, `fast` or `hanging`.
 
 It prints its port. The fast one answers 204 at once and costs as little as it can, since it shares the cores with what

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Report a measurement: a table for people, JSON for programs, and the facts of the machine."""
 
 import json

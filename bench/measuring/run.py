@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One run: of the limit, or of a service with what comes about meanwhile."""
 
 import time

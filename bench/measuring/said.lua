@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Print the result of a run of wrk as one line of JSON; latencies are in microseconds.
 return function(summary, latency)
     local errors = summary.errors

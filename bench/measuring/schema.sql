@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- A schema of its own, so that no worker picks up the jobs that pgbench queues, and a function that copies a table of
 -- the service into it. Every limit starts with this file.
 CREATE SCHEMA bench;

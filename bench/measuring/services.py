@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running services, whose databases lie on a disk: what is kept in memory would have every commit for nothing.
 
 The disk is that of the folder for temporary files, which TMPDIR names.

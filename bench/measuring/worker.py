@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A worker in a process of its own, on the embedded database of a service that runs without one."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutants: one small change of a source file each, and a sample of them that stays the same from run to run."""
 
 import hashlib

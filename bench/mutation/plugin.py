@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pytest plugins of a mutation run: one records which test runs which line, one selects tests for a mutant."""
 
 import gc

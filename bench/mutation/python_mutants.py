@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutants of Python source: changed operators, conditions, constants and tables, and removed statements.
 
 Sentences (texts with a space) stay as they are, because tests must not assert them. Annotations, decorators and the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs tests on mutants: each in a forked process of its own, many on one PostgreSQL server.
 
 A session of pytest collects its tests once and forks for each mutant. The fork takes over the changed code of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs one PostgreSQL for many mutants: prints the address of its superuser, and ends with its standard input."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutants of SQL functions: changed comparisons, literals and logic, and removed conditions and clauses.
 
 Comments, names, planner settings and grants stay as they are. A grant without its function fails every test, and a

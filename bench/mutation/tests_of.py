@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tests that may kill a mutant, nearest and quickest first."""
 
 import re
@@ -16,6 +17,7 @@ FAR_SECONDS = 6.0
 
 # SQL has no record of lines. These are the tests of each file, nearest first.
 TESTS_OF_SQL: Mapping[str, Sequence[str]] = {
+    "accepted_events.sql": ("tests/events/test_events_store.py", "tests/events/test_event_list.py"),
     "approvals.sql": (
         "tests/requests/test_request_approvers.py",
         "tests/requests/test_requests_to_decide.py",
@@ -28,6 +30,7 @@ TESTS_OF_SQL: Mapping[str, Sequence[str]] = {
         "tests/guests/assignments/test_assignment_apply.py",
         "tests/guests/policies/test_policy_races.py",
     ),
+    "budgets.sql": ("tests/directory/test_budgets.py",),
     "clocks.sql": (
         "tests/database/test_clock_faults.py",
         "tests/database/test_clock_guard.py",
@@ -41,6 +44,7 @@ TESTS_OF_SQL: Mapping[str, Sequence[str]] = {
     ),
     "delivery_weeks.sql": ("tests/webhooks/test_deliveries_store.py", "tests/webhooks/test_delivery_weeks.py"),
     "events.sql": ("tests/events/test_events_store.py", "tests/events/test_event_list.py"),
+    "findings.sql": ("tests/guests/findings/test_finding_events.py", "tests/guests/findings/test_findings_store.py"),
     "issuers.sql": (
         "tests/tenants/test_issuers.py",
         "tests/tenants/test_tenant_suspend.py",

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Authenticate the caller by a bearer token that the identity platform has signed."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables: those that a request is written to, copies of the service's, and those of the service that are read."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bodies of requests and responses."""
 
 from typing import Annotated

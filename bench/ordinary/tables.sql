@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The tables of the ordinary way: copies of those of the limit. Requests are counted as the worker's role.
 CREATE SCHEMA ordinary;
 GRANT USAGE ON SCHEMA ordinary TO chamberlain_application, chamberlain_worker;

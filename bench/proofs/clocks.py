@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clock faults in the API, the worker, the command line and PostgreSQL: 1 minute to 500 days, ahead and behind.
 
 `--tree FOLDER` first runs the two rounds of the finding with the code of another checkout, which has a .venv of its

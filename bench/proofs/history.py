@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does any history of calls during faults break a promise of the service?
 
 Each round has a random fault by its seed: SIGKILL, SIGSTOP or SIGTERM of an API process, a worker or PostgreSQL, or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does the lifecycle of requests follow its model in many random sequences of actions?
 
 Each example acts upon requests as callers, approvers, administrators, workers, the directory and the operator, on a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measure pages of lists among very many rows: the first page and the hundredth, by prefix and by state.
 
 A figure is the processor time of PostgreSQL for one page of 50, the median of five, in milliseconds. It hardly depends

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutation score of the rules, of token verification and of the SQL functions.
 
 Each mutant is the source with one small change. The tests that run the changed line should fail; then the mutant is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is anything acknowledged lost or done twice when the power is cut under load?
 
 The data directory of a service with its embedded database is on an ext4 of its own, which is shut down without flushing

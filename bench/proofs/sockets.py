@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Thousands of slow, idle, half-open and unread sockets on both ports: others are answered, and memory stays bounded.
 
 Options: `--sockets N`, `--kinds NAME,NAME`, `--seconds N`. `--tree FOLDER` first measures unread sockets with

@@ -1,11 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
 """Upgrade from an older commit: a database with requests in every state, and processes of both versions under load.
 
     python3 dev.py prove upgrade --tree FOLDER [--seconds N]
 
 FOLDER is a checkout of the older commit with its own .venv (`python3 dev.py setup` makes it). Two API processes and a
 worker of the older commit run on one database. The proof brings requests into every state, then starts processes of
-this commit beside them under load: `migrate --before`, new processes, stop of the old ones, `migrate`. No call may fail
-or be lost. Afterwards each request continues from its state. A data folder of the older commit starts with this one.
+this commit beside them under load: `migrate --before`, new processes, stop of the old ones, `migrate`. Both versions
+continue what the other has written: mailboxes, assignments, approvals and lists. No call may fail or be lost.
+Afterwards each request continues from its state. A data folder of the older commit starts with this one.
 """
 
 import argparse
@@ -17,7 +19,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from uuid import UUID
 
 import asyncpg
 import httpx2
@@ -27,6 +31,7 @@ from tests.faults.load import Load
 from tests.folders import data_folder
 from tests.services import (
     ADA_MAIL,
+    API,
     APPROVED_TEMPLATE,
     GROUP_TEMPLATE,
     TLS,
@@ -40,6 +45,15 @@ from tests.services import (
 )
 
 DARA_MAIL = "dara@estate.example"
+MAIL = f"{API}/mail/App.ReadWrite.All"
+ADMINISTRATION = f"{API}/admin/Config.ReadWrite.All"
+ALL_STAFF = "94000000-0000-4000-8000-000000000001"
+NO_GUESTS = "7e000000-0000-4000-8000-000000000021"
+NO_ID = UUID(int=0)
+LISTS = (
+    "/requests/v1/", "/mail/v1/mailboxes/", "/admin/v1/findings/", "/admin/v1/events/", "/admin/v1/audit/",
+    "/admin/v1/jobs/", "/admin/collab/v1/manage/groups/",
+)  # fmt: skip
 STRANGER = "00000000-0000-4000-8000-0000000000ff"
 # The directory is away for all but a second of each hour.
 AWAY = {"CHAMBERLAIN_FAULT_UNAVAILABLE": "3599/3600"}
@@ -91,7 +105,7 @@ def upgrade_under_load(outside: Outside, old: str, seconds: float) -> None:
         worker_before = outside.start_worker()
     load = Load(services_before)
     stopping: list[bool] = []
-    with ThreadPoolExecutor(max_workers=1) as beside:
+    with ThreadPoolExecutor(max_workers=2) as beside:
         loading = beside.submit(load.run, 1_000_000, lambda: bool(stopping))
         try:
             with commands_of(sys.executable):
@@ -104,7 +118,10 @@ def upgrade_under_load(outside: Outside, old: str, seconds: float) -> None:
                     each.headers()
                 mixed = len(load.accepted)
                 load.services = [*services_before, *services_after]
+                mixing = beside.submit(mixed_calls, [*services_before, *services_after], seconds)
                 run_for(load, seconds)
+                calls, mailboxes = mixing.result(timeout=60)
+                print(f"Both versions answered {calls} other calls about the same objects.", flush=True)
                 load.services = services_after
                 wait_until_idle(services_before)
                 stop_all([worker_before, *services_before])
@@ -120,12 +137,49 @@ def upgrade_under_load(outside: Outside, old: str, seconds: float) -> None:
     print(f"Acknowledged {len(load.accepted)}, {mixed} of them before the first new process answered.")
     print(f"Refused {len(load.refused)}, unanswered {load.unanswered}, created twice {len(twice)}.", flush=True)
     assert (load.refused, load.unanswered, twice) == ([], 0, [])
-    continue_each(after, requests, cursor)
+    continue_each(after, requests | {f"mailbox {number}": each for number, each in enumerate(mailboxes)}, cursor)
     assert after.post_group(group("Keyed"), **{"Idempotency-Key": "upgrade"}).json()["requestId"] == keyed
+    verify_audit(after)
+
+
+def verify_audit(service: Service) -> None:
+    """Verify the audit trail by this commit."""
     with commands_of(sys.executable):
-        verified = run_command("audit", "verify", "--data-dir", str(after.data_dir), environment=after.environment)
+        verified = run_command("audit", "verify", "--data-dir", str(service.data_dir), environment=service.environment)
     print(verified.stdout.strip())
     assert verified.returncode == 0, verified.stderr
+
+
+def mixed_calls(mixed: list[Service], seconds: float) -> tuple[int, list[str]]:
+    """Write with one version and continue with the next, in turn.
+
+    Returns the number of calls and the requests of mailboxes. Raises AssertionError for a call that fails.
+    """
+    requested: list[str] = []
+    calls, end = 0, time.monotonic() + seconds
+    for number in count():
+        if time.monotonic() > end:
+            return calls, requested
+        first, second = mixed[number % len(mixed)], mixed[(number + 2) % len(mixed)]
+        mailbox = {"name": f"mixed-{number}", "displayName": f"Mixed {number}", "roomMailboxMetadata": {}}
+        requested.append(call(first, "POST", "/mail/v1/mailboxes/", MAIL, mailbox).json()["requestId"])
+        assignment = {"templateId": NO_GUESTS if number % 2 else str(NO_ID)}
+        call(first, "PATCH", f"/admin/collab/v1/manage/groups/{ALL_STAFF}/", ADMINISTRATION, assignment)
+        for name, action, who in (("approved", "approve", DARA_MAIL), ("not approved", "reject", DARA_MAIL)):
+            act(second, accepted(first, group(f"{name} {number}", APPROVED_TEMPLATE)), action, who)
+        for path in LISTS:
+            call(second, "GET", path, ADMINISTRATION)
+        call(second, "GET", f"/requests/v1/{requested[-1]}/", MAIL)
+        calls += 7 + len(LISTS)
+    raise AssertionError
+
+
+def call(service: Service, method: str, path: str, scope: str, body: object = None) -> httpx2.Response:
+    """Send a call of the administrator, and return the answer, which must be a success."""
+    headers = service.headers(ADA_MAIL, scope)
+    answer = httpx2.request(method, f"{service.url}{path}", json=body, headers=headers, timeout=30, verify=TLS)
+    assert answer.is_success, (method, path, answer.text)
+    return answer
 
 
 def requests_in_every_state(outside: Outside, service: Service) -> Requests:
@@ -145,13 +199,29 @@ def requests_in_every_state(outside: Outside, service: Service) -> Requests:
     for name in ("failed", "succeeded", "expired"):
         wait_for(service, found[name], name)
     worker.stop()
-    found["waiting"] = accepted(service, group("waiting"))
-    worker = with_environment(outside, SOON).start_worker()
-    wait_for(service, found["waiting"], "waiting")
-    worker.stop()
+    found["waiting"] = waiting(outside, service)
+    # The next worker does not continue it, however long it takes to start.
+    as_owner(
+        outside, "UPDATE chamberlain.job SET run_at = run_at + interval '2 min' WHERE subject = $1", found["waiting"]
+    )
     found["running"] = running(outside, service)
     found["queued"] = accepted(service, group("queued"))
     return found
+
+
+def waiting(outside: Outside, service: Service) -> str:
+    """Request groups until one waits. The directory answers in one of 30 seconds."""
+    worker = with_environment(outside, SOON).start_worker()
+    try:
+        requests = [accepted(service, group(f"waiting {number}")) for number in range(3)]
+        # A group that is requested in that second succeeds, and so do the groups beside it. The next one then waits.
+        wait_until(lambda: {state_of(service, each) for each in requests} <= {"waiting", "succeeded"}, within=60)
+        if state_of(service, requests[-1]) == "succeeded":
+            requests.append(accepted(service, group("waiting")))
+            wait_for(service, requests[-1], "waiting")
+        return requests[-1]
+    finally:
+        worker.stop()
 
 
 def running(outside: Outside, service: Service) -> str:
@@ -179,7 +249,7 @@ def locked_groups(outside: Outside) -> Iterator[None]:
 
 def continue_each(service: Service, requests: Requests, cursor: str) -> None:
     """Check that each request is in its state or has succeeded, and that those which wait for a person continue."""
-    for name in ("queued", "running", "waiting"):
+    for name in ("queued", "running", "waiting", *[name for name in requests if name.startswith("mailbox")]):
         wait_for(service, requests[name], "succeeded", within=300)
     for name in ("pendingApproval", "rejected", "cancelled", "expired", "failed", "succeeded"):
         assert state_of(service, requests[name]) == name, name

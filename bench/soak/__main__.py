@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does anything grow when half of what the service can do goes on for half an hour?
 
 Callers ask a service with its worker for groups, mailboxes and teams with a webhook, and look at the newest requests,

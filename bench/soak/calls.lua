@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The mix of calls: of ten calls five ask for a group, one for a team with a webhook, and one for a mailbox; three look
 -- at the newest requests. Each connection pauses between two calls, which keeps the rate constant while answers come in
 -- time.

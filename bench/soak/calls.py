@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The calls to the service, their rate, and the wait until their jobs are done."""
 
 import json

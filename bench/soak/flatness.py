@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Flatness: whether a figure grows over time, by the straight line that comes nearest to it."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bounds of growth.
 
 Samples of the first fifth of the time do not count: in that, caches fill and tables find their size.

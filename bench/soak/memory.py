@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory that is a process's own: without the buffers that PostgreSQL's processes share, whose size is fixed and which
 fill up as long as a database is young; and without the workers of autovacuum, which take up to 60 MB and end."""
 
@@ -12,9 +13,8 @@ _KILOBYTES = re.compile(r"^(Pss|Pss_Shmem):\s+(\d+) kB$", re.MULTILINE)
 
 def own_megabytes(process: int) -> dict[str, float]:
     """The proportional share (Pss) without shared memory, of a service and of PostgreSQL, which it has started."""
-    own = _own(process)
-    together = sum(_own(each) for each in family_of([process]) if not _is_vacuum(each))
-    return {"service": own, "PostgreSQL": together - own}
+    started = [each for each in family_of([process]) if each != process and not _is_vacuum(each)]
+    return {"service": _own(process), "PostgreSQL": sum(map(_own, started))}
 
 
 def _is_vacuum(process: int) -> bool:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Take the sample of one minute."""
 
 from collections.abc import Mapping

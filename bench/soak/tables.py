@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables: how large each is with its indexes, how many rows it has, and how its updates went."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write the generated modules of the SDK, or compare them by `--check`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Docstrings of models whose OpenAPI description does not fit.
 
 Such a model has several schemas, or its description speaks of JSON where the SDK has UNSET and None.
@@ -53,9 +54,9 @@ DOCSTRINGS = {
     "GroupTemplate": "A template of groups or teams, whole. Only one of teams has `channels`.",
     "DirectoryGroup": "A group as the directory shows it. The OpenAPI document does not describe the directory.",
     "DirectoryGroups": "A collection of the directory.",
-    "Rehearsal": "The result of a dry run. The service would refuse `conflicts` with 409 now.",
-    "RehearsedGroup": "The dry run of a group or team. `member_count` is None if a rule decides.",
-    "RehearsedMailbox": "The dry run of a mailbox.",
+    "DryRun": "The result of a dry run. The service would refuse `conflicts` with 409 now.",
+    "DryRunGroup": "The dry run of a group or team. `member_count` is None if a rule decides.",
+    "DryRunMailbox": "The dry run of a mailbox.",
     "Subject": "The group, site or mailbox of a finding.",
     "Managed": "A group or site with its guest template and policy.",
     "ManagedGroup": (
@@ -73,6 +74,10 @@ DOCSTRINGS = {
     ),
     "Adoption": (
         "A confirmed adoption. `refused` has the first hundred objects that could not be adopted; lists omit them."
+    ),
+    "Release": (
+        "A release of managed objects. `remarks` has the first hundred objects that were skipped, or need a remark; "
+        "lists omit them."
     ),
     "AuditRow": (
         "One action on the audit trail. `before` and `after` have only the changed properties. `client_address` is "

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command: how many rounds, of which kind; prints one JSON document and answers 0 when nothing was lost."""
 
 import argparse

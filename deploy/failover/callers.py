@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Callers as they should be: each group is asked for under a key of its own, again and again until it is accepted."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two PostgreSQL nodes with synchronous replication under Patroni, and the etcd that Patroni agrees in."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The service on the cluster: roles and database as an operator makes them, and the processes on it."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The programs that a trial starts, and how they are started and ended: by process id, with whatever they started."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One round: under load the node that leads is taken away, and what becomes of everything is looked at."""
 
 import asyncio

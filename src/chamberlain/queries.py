@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Load the named SQL statements of a package from its `queries.sql`.
 
 A line `-- name: NAME` begins a statement. The comment below it states the purpose. `{NAME}` includes another statement

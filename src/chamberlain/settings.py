@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of settings, documented in docs/reference/settings.md.
 
 Only this file reads the environment.
@@ -105,6 +106,15 @@ def _networks(value: str) -> str:
     return ",".join(str(ip_network(each.strip())) for each in value.split(",") if each.strip())
 
 
+def _hosts(value: str) -> str:
+    # A host or an IPv6 address in brackets, each with or without a port; or the folder of a local socket.
+    hosts = [each.strip() for each in value.split(",") if each.strip()]
+    place = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?|/[^,\s]+")
+    if any(place.fullmatch(each) is None for each in hosts):
+        raise ValueError
+    return ",".join(each if each.startswith("/") else each.lower() for each in hosts)
+
+
 def _path(value: Path) -> Path:
     return value.expanduser().absolute()
 
@@ -163,13 +173,17 @@ Proxies = Annotated[
     Annotated[str, AfterValidator(_networks)] | None,
     Expected("addresses and networks as CIDR blocks, joined by commas, such as 10.20.0.7,fd12:3456::/32"),
 ]
+Hosts = Annotated[
+    Annotated[str, AfterValidator(_hosts)] | None,
+    Expected("hosts, with or without a port, joined by commas, such as directory.example.org:5432,10.20.0.7"),
+]
 Days = Annotated[int, Field(ge=1, le=36_500), Expected("a number of days from 1 to 36500")]
 # An idempotency key names its request for seven days; and a reader of events may be away for a week.
 Retention = Annotated[int, Field(ge=7, le=36_500), Expected("a number of days from 7 to 36500")]
 Count = Annotated[int, Field(ge=1, le=100_000), Expected("a whole number from 1 to 100000")]
 # Fewer would leave no room for a proxy and its health checks.
 Connections = Annotated[int, Field(ge=16, le=100_000), Expected("a whole number from 16 to 100000")]
-ConnectionsPerAddress = Annotated[
+OptionalCount = Annotated[
     Annotated[int, Field(ge=1, le=100_000)] | None,
     Expected("a whole number from 1 to 100000"),
 ]
@@ -209,6 +223,11 @@ def _default_base_url(data: Mapping[str, object]) -> str:
     return f"http://{_reachable(str(data['host']), here='127.0.0.1')}:{data['port']}"
 
 
+def _is_sample(data: Mapping[str, object]) -> bool:
+    """Return whether only this machine can reach the embedded parts."""
+    return data["database_url"] is None and data["embedded_identity"] is True and _is_loopback(str(data["host"]))
+
+
 def _default_sender(data: Mapping[str, object]) -> str:
     host = urlsplit(str(data["base_url"])).hostname or ""
     try:
@@ -216,6 +235,13 @@ def _default_sender(data: Mapping[str, object]) -> str:
     except ValueError:
         return f"Chamberlain <chamberlain@{host}>"
     return "Chamberlain <chamberlain@localhost>"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _reachable(host: str, *, here: str) -> str:
@@ -260,6 +286,9 @@ class Settings(BaseSettings):
 
     trusted_proxies: Proxies = None
     directory: Annotated[Literal["embedded"], Expected("embedded")] = "embedded"
+    connection_hosts: Hosts = None
+    connection_files: Annotated[AbsolutePath | None, Expected("a folder")] = None
+    connection_calls_per_second: OptionalCount = None
     metrics_port: MetricsPort = None
     embedded_identity: TrueOrFalse = True
     allow_embedded_identity: TrueOrFalse = False
@@ -267,7 +296,7 @@ class Settings(BaseSettings):
     postgres_user: Annotated[str | None, Expected("the name of a user of this machine")] = None
     tenant_running_jobs: Count = 500
     max_connections: Connections = 3000
-    max_connections_per_address: ConnectionsPerAddress = None
+    max_connections_per_address: OptionalCount = None
     failed_request_days: Days = 30
     retention_requests: Retention = 400
     retention_events: Retention = 400
@@ -279,14 +308,22 @@ class Settings(BaseSettings):
     smtp_sender: MailSender = Field(default_factory=_default_sender)
     notice_link: Link = None
 
+    # Writes of the embedded directory over HTTP, for tests.
+    directory_writable: TrueOrFalse = Field(default_factory=_is_sample)
+    # Answers of the embedded directory with the properties of Microsoft Graph only.
+    graph_strict: TrueOrFalse = False
+
     # Faults on purpose, of the embedded directory alone.
     fault_visibility_delay: Seconds = None
     fault_throttle: OneIn = None
     fault_not_found_after_create: Seconds = None
     fault_unavailable: Outages = None
+    # The surface that sets further ones over HTTP.
+    fault_surface: TrueOrFalse = False
 
     # Settings of the command line: server, identity and saved sign-ins.
     server: Annotated[Url | None, Expected("an address such as https://chamberlain.example.org")] = None
+    context: Annotated[str | None, Expected("the name of a context, such as production")] = None
     token: BearerToken = None
     config_dir: AbsolutePath = Field(default_factory=_default_config_dir)
 
@@ -294,6 +331,11 @@ class Settings(BaseSettings):
     def allowed_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """Return the networks besides public ones that webhooks may call."""
         return tuple(ip_network(each) for each in (self.webhook_allowed_networks or "").split(",") if each)
+
+    @property
+    def permitted_hosts(self) -> frozenset[str]:
+        """Return the hosts that connections to directories may have."""
+        return frozenset(each for each in (self.connection_hosts or "").split(",") if each)
 
     @property
     def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
@@ -320,10 +362,7 @@ class Settings(BaseSettings):
     @property
     def listens_on_loopback(self) -> bool:
         """Return whether only this machine can reach the listeners."""
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return _is_loopback(self.host)
 
 
 # Settings that hold a password or a token; each may be given as the path of a file that holds it.

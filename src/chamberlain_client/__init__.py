@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The SDK: call Chamberlain's HTTP API with typed values.
 
 It is a distribution of its own: it knows the wire, nothing of the service's code, and needs only an HTTP library and a

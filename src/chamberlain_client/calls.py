@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls before they are sent: method, path, headers and body. Pure."""
 
 import re
@@ -54,7 +55,13 @@ def build_get(
 
 
 def build_post(
-    operation: Operation, *ids: Id, body: Body, key: str | None, dry_run: bool = False, wait: float | None = None
+    operation: Operation,
+    *ids: Id,
+    body: Body,
+    key: str | None,
+    dry_run: bool = False,
+    wait: float | None = None,
+    force: bool = False,
 ) -> Call:
     """Build a POST with an idempotency key for safe retries.
 
@@ -71,14 +78,43 @@ def build_post(
         method=operation.method,
         server=operation.server,
         path=_path(operation, ids),
-        query=(("dryRun", "true"),) if dry_run else (),
+        query=_flags(dryRun=dry_run, force=force),
         headers=tuple(headers),
         content=encode_body(body),
         waits=seconds,
     )
 
 
-def build_change(operation: Operation, *ids: Id, body: Body | None = None, if_match: str | None = None) -> Call:
+def build_document_post(
+    operation: Operation, *, document: Body | str, query: Mapping[str, QueryValue], key: str | None
+) -> Call:
+    """Build a POST of a document.
+
+    A text is YAML, anything else a JSON object. A key of None generates one.
+    """
+    is_yaml = isinstance(document, str)
+    return Call(
+        method=operation.method,
+        server=operation.server,
+        path=_path(operation, ()),
+        query=tuple((name, _encode_query(value)) for name, value in query.items() if value is not None),
+        headers=(
+            ("accept", "application/json"),
+            ("content-type", "application/yaml" if is_yaml else "application/json"),
+            ("idempotency-key", validate_header(secrets.token_hex(16) if key is None else key)),
+        ),
+        content=document.encode() if isinstance(document, str) else encode_body(document),
+    )
+
+
+def build_change(
+    operation: Operation,
+    *ids: Id,
+    body: Body | None = None,
+    if_match: str | None = None,
+    dry_run: bool = False,
+    force: bool = False,
+) -> Call:
     """Build a PUT, PATCH or DELETE.
 
     With `if_match` it is not repeatable: after a success, the retry would be refused as stale. A DELETE is not either:
@@ -93,10 +129,15 @@ def build_change(operation: Operation, *ids: Id, body: Body | None = None, if_ma
         method=operation.method,
         server=operation.server,
         path=_path(operation, ids),
+        query=_flags(dryRun=dry_run, force=force),
         headers=tuple(headers),
         content=None if body is None else encode_body(body),
-        is_repeatable=if_match is None and operation.method != "DELETE",
+        is_repeatable=dry_run or (if_match is None and operation.method != "DELETE"),
     )
+
+
+def _flags(**flags: bool) -> tuple[tuple[str, str], ...]:
+    return tuple((name, "true") for name, is_set in flags.items() if is_set)
 
 
 def validate_header(value: str) -> str:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Connections: addresses, certificates, bearer tokens and transport errors."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All errors of the SDK.
 
 ChamberlainError
@@ -35,9 +36,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from uuid import UUID
 
     from chamberlain_client.models import Fault, Request
+
+    # A number, a word or text, or a list of words.
+    Word = int | str | tuple[str, ...]
 
 
 class ChamberlainError(Exception):
@@ -114,7 +119,8 @@ class AnswerNotUnderstood(ChamberlainError):
 class Refused(ChamberlainError):
     """The service refused the call. `code` is stable; `detail` is for people.
 
-    `faults` are those of the body. The service lists at most 100; `faults_are_truncated` says that there are more.
+    `values` are the numbers and words of `detail` by name. `faults` are those of the body. The service lists at most
+    100; `faults_are_truncated` says that there are more.
     `trace_id` finds the call in the log of the service. `conflicting_id` is the owner of a conflicting name or
     address, `limit` the name of an exceeded limit, `retry_after` the number of seconds before a retry. Each may be
     None.
@@ -132,8 +138,11 @@ class Refused(ChamberlainError):
         conflicting_id: str | None = None,
         limit: str | None = None,
         retry_after: float | None = None,
+        values: Mapping[str, Word] | None = None,
     ) -> None:
-        listed = "".join(f"\n  {fault.pointer or '/'}: {fault.detail} ({fault.code})" for fault in faults)
+        # The fault of a conflict repeats its detail.
+        others = [fault for fault in faults if fault.detail != detail]
+        listed = "".join(f"\n  {fault.pointer or '/'}: {fault.detail} ({fault.code})" for fault in others)
         listed += "\n  There are more." if faults_are_truncated else ""
         super().__init__(f"{status} {code}: {detail}{listed}")
         self.status = status
@@ -145,6 +154,7 @@ class Refused(ChamberlainError):
         self.conflicting_id = conflicting_id
         self.limit = limit
         self.retry_after = retry_after
+        self.values = values or {}
 
 
 class Malformed(Refused):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Events of the feed, webhooks and the timeline of a request.
 
 The OpenAPI document does not describe the data of events, so these models are written by hand.
@@ -13,7 +14,10 @@ from msgspec import Raw, Struct
 from chamberlain_client.errors import AnswerNotUnderstood
 from chamberlain_client.models import (
     Actor,
+    AdoptedKind,
     Approval,
+    FindingKind,
+    FindingState,
     Person,
     RequestError,
     RequestKind,
@@ -21,6 +25,7 @@ from chamberlain_client.models import (
     RequestStep,
     RequestSummary,
     Subject,
+    TemplateKind,
 )
 from chamberlain_client.responses import decode_bytes
 from chamberlain_client.wire import Model, OpenStrEnum
@@ -34,15 +39,34 @@ class EventType(OpenStrEnum):
     TEAM_CREATED = "team.created"
     GROUP_ASSIGNMENT_CHANGED = "group.assignmentChanged"
     SITE_ASSIGNMENT_CHANGED = "site.assignmentChanged"
+    REQUEST_ACCEPTED = "request.accepted"
     REQUEST_APPROVAL_REQUIRED = "request.approvalRequired"
+    REQUEST_APPROVED = "request.approved"
     REQUEST_REJECTED = "request.rejected"
     REQUEST_FAILED = "request.failed"
+    REQUEST_RETRIED = "request.retried"
     REQUEST_CANCELLED = "request.cancelled"
     REQUEST_EXPIRED = "request.expired"
     POLICY_REMINDER = "policy.reminder"
     POLICY_ACTION_TAKEN = "policy.actionTaken"
+    FINDING_OPENED = "finding.opened"
+    FINDING_REPAIRED = "finding.repaired"
+    FINDING_CLOSED = "finding.closed"
+    ADOPTION_CONFIRMED = "adoption.confirmed"
+    ADOPTION_UNDONE = "adoption.undone"
+    TEMPLATE_CHANGED = "template.changed"
+    POLICY_CHANGED = "policy.changed"
+    TENANT_CHANGED = "tenant.changed"
     WEBHOOK_DISABLED = "webhook.disabled"
     WEBHOOK_TEST = "webhook.test"
+
+
+class ConfigurationVerb(OpenStrEnum):
+    """The change of a template, policy or tenant."""
+
+    CREATED = "created"
+    REPLACED = "replaced"
+    DELETED = "deleted"
 
 
 class MailboxInShort(Model, frozen=True):
@@ -95,6 +119,39 @@ class GuestInShort(Model, frozen=True):
     mail: str | None
 
 
+class FindingInShort(Model, frozen=True):
+    """A finding at the time of the event."""
+
+    id: UUID
+    kind: FindingKind
+    state: FindingState
+    property: str | None
+
+
+class AdoptionInShort(Model, frozen=True):
+    """An adoption; `total` objects were confirmed."""
+
+    id: UUID
+    kind: AdoptedKind
+    template_id: UUID
+    total: int
+
+
+class TemplateInShort(Model, frozen=True):
+    """A template."""
+
+    id: UUID
+    name: str
+    kind: TemplateKind
+
+
+class NamedInShort(Model, frozen=True):
+    """A policy or tenant."""
+
+    id: UUID
+    name: str
+
+
 class MailboxCreated(Model, frozen=True, kw_only=True):
     """Data of `mailbox.created`."""
 
@@ -143,6 +200,24 @@ class ApprovalRequired(Model, frozen=True, kw_only=True):
     created_by: Actor
 
 
+class RequestAccepted(Model, frozen=True, kw_only=True):
+    """Data of `request.accepted`."""
+
+    request: RequestInShort
+    created_by: Actor
+
+
+class RequestMovedOn(Model, frozen=True, kw_only=True):
+    """Data of `request.approved` and `request.retried`.
+
+    `changed_by` made the last decision, or retried it.
+    """
+
+    request: RequestInShort
+    changed_by: Actor
+    created_by: Actor
+
+
 class RequestEnded(Model, frozen=True, kw_only=True):
     """Data of `request.rejected`, `request.failed`, `request.cancelled` and `request.expired`."""
 
@@ -159,6 +234,49 @@ class PolicyApplied(Model, frozen=True, kw_only=True):
     rule: str
     action_at: datetime | None
     action: str
+
+
+class FindingChanged(Model, frozen=True, kw_only=True):
+    """Data of `finding.opened`, `finding.repaired` and `finding.closed`."""
+
+    finding: FindingInShort
+    subject: Subject
+    policy_id: UUID | None
+    changed_by: Actor
+
+
+class AdoptionChanged(Model, frozen=True, kw_only=True):
+    """Data of `adoption.confirmed` and `adoption.undone`."""
+
+    adoption: AdoptionInShort
+    changed_by: Actor
+
+
+class TemplateChanged(Model, frozen=True, kw_only=True):
+    """Data of `template.changed`. `properties` are the names of the changed members."""
+
+    template: TemplateInShort
+    change: ConfigurationVerb
+    properties: tuple[str, ...]
+    changed_by: Actor
+
+
+class PolicyChanged(Model, frozen=True, kw_only=True):
+    """Data of `policy.changed`."""
+
+    policy: NamedInShort
+    change: ConfigurationVerb
+    properties: tuple[str, ...]
+    changed_by: Actor
+
+
+class TenantChanged(Model, frozen=True, kw_only=True):
+    """Data of `tenant.changed`."""
+
+    tenant: NamedInShort
+    change: ConfigurationVerb
+    properties: tuple[str, ...]
+    changed_by: Actor
 
 
 class WebhookDisabled(Model, frozen=True, kw_only=True):
@@ -181,8 +299,15 @@ EventData = (
     | GroupAssignmentChanged
     | SiteAssignmentChanged
     | ApprovalRequired
+    | RequestAccepted
+    | RequestMovedOn
     | RequestEnded
     | PolicyApplied
+    | FindingChanged
+    | AdoptionChanged
+    | TemplateChanged
+    | PolicyChanged
+    | TenantChanged
     | WebhookDisabled
     | WebhookTest
     | Mapping[str, object]
@@ -235,13 +360,24 @@ _DATA: Mapping[str, type[Model]] = {
     EventType.TEAM_CREATED: GroupCreated,
     EventType.GROUP_ASSIGNMENT_CHANGED: GroupAssignmentChanged,
     EventType.SITE_ASSIGNMENT_CHANGED: SiteAssignmentChanged,
+    EventType.REQUEST_ACCEPTED: RequestAccepted,
     EventType.REQUEST_APPROVAL_REQUIRED: ApprovalRequired,
+    EventType.REQUEST_APPROVED: RequestMovedOn,
     EventType.REQUEST_REJECTED: RequestEnded,
     EventType.REQUEST_FAILED: RequestEnded,
+    EventType.REQUEST_RETRIED: RequestMovedOn,
     EventType.REQUEST_CANCELLED: RequestEnded,
     EventType.REQUEST_EXPIRED: RequestEnded,
     EventType.POLICY_REMINDER: PolicyApplied,
     EventType.POLICY_ACTION_TAKEN: PolicyApplied,
+    EventType.FINDING_OPENED: FindingChanged,
+    EventType.FINDING_REPAIRED: FindingChanged,
+    EventType.FINDING_CLOSED: FindingChanged,
+    EventType.ADOPTION_CONFIRMED: AdoptionChanged,
+    EventType.ADOPTION_UNDONE: AdoptionChanged,
+    EventType.TEMPLATE_CHANGED: TemplateChanged,
+    EventType.POLICY_CHANGED: PolicyChanged,
+    EventType.TENANT_CHANGED: TenantChanged,
     EventType.WEBHOOK_DISABLED: WebhookDisabled,
     EventType.WEBHOOK_TEST: WebhookTest,
 }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Token sources for MSAL, which caches tokens. Needs `chamberlain-client[msal]`.
 
 The program signs in by itself: by device code, in a browser, or with a secret.

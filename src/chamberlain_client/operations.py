@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All operations of the API on one screen, by their OpenAPI names."""
 
 from enum import Enum
@@ -64,11 +65,25 @@ CREATE_ADOPTION = Operation("createAdoption", "POST", "/admin/v1/adoptions/")
 LIST_ADOPTIONS = Operation("listAdoptions", "GET", "/admin/v1/adoptions/")
 READ_ADOPTION = Operation("readAdoption", "GET", "/admin/v1/adoptions/{adoptionId}/")
 UNDO_ADOPTION = Operation("undoAdoption", "POST", "/admin/v1/adoptions/{adoptionId}/undo/")
+CREATE_RELEASE = Operation("createRelease", "POST", "/admin/v1/releases/")
+LIST_RELEASES = Operation("listReleases", "GET", "/admin/v1/releases/")
+READ_RELEASE = Operation("readRelease", "GET", "/admin/v1/releases/{releaseId}/")
+LIST_CONNECTIONS = Operation("listConnections", "GET", "/admin/v1/connections/")
+CREATE_CONNECTION = Operation("createConnection", "POST", "/admin/v1/connections/")
+READ_CONNECTION = Operation("readConnection", "GET", "/admin/v1/connections/{connectionId}/")
+CHANGE_CONNECTION = Operation("changeConnection", "PATCH", "/admin/v1/connections/{connectionId}/")
+DELETE_CONNECTION = Operation("deleteConnection", "DELETE", "/admin/v1/connections/{connectionId}/")
+CHECK_CONNECTION = Operation("checkConnection", "POST", "/admin/v1/connections/{connectionId}/check/")
 LIST_FINDINGS = Operation("listFindings", "GET", "/admin/v1/findings/")
 ACCEPT_FINDING = Operation("acceptFinding", "POST", "/admin/v1/findings/{findingId}/accept/")
+IGNORE_FINDING = Operation("ignoreFinding", "POST", "/admin/v1/findings/{findingId}/ignore/")
+REPAIR_FINDING = Operation("repairFinding", "POST", "/admin/v1/findings/{findingId}/repair/")
 CONFIRM_FINDING = Operation("confirmFinding", "POST", "/admin/v1/findings/{findingId}/confirm/")
 CHECK_DRIFT = Operation("checkDrift", "POST", "/admin/v1/drift/check/")
+REPORT_PERMISSIONS = Operation("reportPermissions", "GET", "/admin/v1/permissions/report/")
+READ_FIGURES = Operation("readFigures", "GET", "/admin/v1/figures/")
 LIST_EVENTS = Operation("listEvents", "GET", "/admin/v1/events/")
+STREAM_EVENTS = Operation("streamEvents", "GET", "/admin/v1/events/stream/")
 LIST_OFFERED_GROUP_TEMPLATES = Operation("listOfferedGroupTemplates", "GET", "/collab/v1/templates/")
 LIST_COLLAB_TEMPLATES = Operation("listCollabTemplates", "GET", "/admin/collab/v1/templates/")
 CREATE_COLLAB_TEMPLATE = Operation("createCollabTemplate", "POST", "/admin/collab/v1/templates/")
@@ -87,6 +102,8 @@ DELETE_POLICY = Operation("deletePolicy", "DELETE", "/admin/collab/v1/policies/{
 SIMULATE_POLICY = Operation("simulatePolicy", "POST", "/admin/collab/v1/policies/{policyId}/simulate/")
 READ_TENANT = Operation("readTenant", "GET", "/admin/v1/tenant/")
 REPLACE_TENANT = Operation("replaceTenant", "PUT", "/admin/v1/tenant/")
+PLAN_CONFIGURATION = Operation("planConfiguration", "POST", "/admin/v1/configuration/plan/")
+APPLY_CONFIGURATION = Operation("applyConfiguration", "POST", "/admin/v1/configuration/apply/")
 # fmt: on
 
 # An operation of the directory, which the OpenAPI document does not describe.

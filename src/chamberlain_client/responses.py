@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Responses: decode them, or convert them to errors. Pure."""
 
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct, json, structs
@@ -42,6 +43,9 @@ _CLASSES: Mapping[int, type[Refused]] = {
     429: LimitReached,
     503: Unavailable,
 }
+
+# The codes of SCIM errors that have no scimType.
+_SCIM_CODES: Mapping[int, str] = {401: "tokenInvalid", 403: "insufficientScope", 404: "notFound"}
 
 # No JSON, or JSON of another shape. A body that is nested too deeply raises the last one.
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -101,6 +105,7 @@ class _Problem(Model, frozen=True):
     errors_truncated: bool = False
     conflicting_id: str | None = None
     limit: str | None = None
+    values: Mapping[str, int | str | tuple[str, ...]] | None = None
 
 
 class _GraphError(Model, frozen=True):
@@ -110,6 +115,14 @@ class _GraphError(Model, frozen=True):
 
 class _GraphProblem(Model, frozen=True):
     error: _GraphError
+
+
+class _ScimProblem(Model, frozen=True):
+    """An error of SCIM (RFC 7644, 3.12)."""
+
+    schemas: tuple[Literal["urn:ietf:params:scim:api:messages:2.0:Error"], ...]
+    detail: str = ""
+    scim_type: str | None = None
 
 
 def decode(response: Response, type_: type[T]) -> T:
@@ -177,6 +190,7 @@ def refusal_of(response: Response) -> Refused | AnswerNotUnderstood | None:
         conflicting_id=problem.conflicting_id,
         limit=problem.limit,
         retry_after=response.retry_after,
+        values=problem.values,
     )
 
 
@@ -185,11 +199,18 @@ def _decode_problem(response: Response) -> _Problem | None:
         return json.decode(response.content, type=_Problem)
     except _UNREADABLE:
         pass
+    trace_id = response.headers.get("request-id")
     try:
         error = json.decode(response.content, type=_GraphProblem).error
     except _UNREADABLE:
+        pass
+    else:
+        return _Problem(error.code, error.message, trace_id)
+    try:
+        refused = json.decode(response.content, type=_ScimProblem)
+    except _UNREADABLE:
         return None
-    return _Problem(error.code, error.message, response.headers.get("request-id"))
+    return _Problem(refused.scim_type or _SCIM_CODES.get(response.status, "unknown"), refused.detail, trace_id)
 
 
 def _parse_date(date: str) -> float | None:

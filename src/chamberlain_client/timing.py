@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clocks, retries with backoff, and polling intervals."""
 
 import asyncio

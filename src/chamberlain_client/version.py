@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The version of the SDK; flit reads it without importing the package."""
 
 __version__ = "0.1.0"

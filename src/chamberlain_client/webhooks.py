@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Verify webhooks (Standard Webhooks 1.0), and decode their events."""
 
 import base64

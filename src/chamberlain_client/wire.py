@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Base classes of the models: immutable values in camelCase, and open enumerations."""
 
 from enum import IntEnum, StrEnum

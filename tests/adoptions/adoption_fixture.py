@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The adoption service and its job over an estate with existing objects."""
 
 from collections.abc import Sequence
@@ -9,14 +10,14 @@ from chamberlain.adoptions.models import AdoptionFilter, AdoptionRecord, Adoptio
 from chamberlain.adoptions.service import AdoptionService, Previewer
 from chamberlain.auth.models import Caller
 from chamberlain.core.errors import OutsideFault, TryAgain
-from chamberlain.core.idempotency import Act, IdempotencyKey
+from chamberlain.core.idempotency import Act, IdempotencyKey, KeptAnswer
 from chamberlain.core.ids import AdoptionId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.core.paging import PageWanted
 from chamberlain.database.notify import Notifier
 from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions
 from chamberlain.directory.groups import MemberShipType, WantedGroup
 from chamberlain.directory.mailboxes import ObservedMailbox
-from chamberlain.directory.port import Adoptions, MailboxPage, MailboxWork, Marking, Work
+from chamberlain.directory.port import Adoptions, MailboxChanges, MailboxPage, MailboxWork, Marking, Work
 from chamberlain.groups.rules import plan_group
 from chamberlain.queue.models import JobKind
 from chamberlain.templates.models import TemplateKind
@@ -45,6 +46,18 @@ class AdoptionsWithFaults(Adoptions):
         if self.error is not None:
             raise self.error
         return await self.adoptions.mailboxes(tenant_id, extension, cursor)
+
+    async def observe(
+        self, tenant_id: TenantId, extension: str, ids: Sequence[UUID]
+    ) -> Sequence[ObservedMailbox | None]:
+        if self.error is not None:
+            raise self.error
+        return await self.adoptions.observe(tenant_id, extension, ids)
+
+    async def changed_mailboxes(
+        self, tenant_id: TenantId, extensions: Sequence[str], cursor: str | None
+    ) -> MailboxChanges:
+        return await self.adoptions.changed_mailboxes(tenant_id, extensions, cursor)
 
     async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
         return await self._with_faults(markings, await self.adoptions.mark(self._well(markings)))
@@ -93,10 +106,15 @@ class AdoptionFixture:
         return AdoptionId(UUID(answer.body.decode()))
 
     async def undo(
-        self, adoption_id: AdoptionId, caller: Caller | None = None, *, client_address: str | None = None
-    ) -> None:
-        act = Act("A slip.", None, TRACE, client_address)
-        await self.service.undo(caller or administrator(ADA), adoption_id, act, rendered)
+        self,
+        adoption_id: AdoptionId,
+        caller: Caller | None = None,
+        *,
+        key: str | None = None,
+        client_address: str | None = None,
+    ) -> KeptAnswer:
+        act = Act("A slip.", None if key is None else IdempotencyKey(key, b"undo"), TRACE, client_address)
+        return await self.service.undo(caller or administrator(ADA), adoption_id, act, rendered)
 
     async def work(self) -> None:
         """Run due jobs of adoptions once."""
@@ -119,7 +137,9 @@ class AdoptionFixture:
         """All mailboxes of the directory with the marks that are ours."""
         page = await self.port.adoptions.mailboxes(ESTATE, "chamberlain_mailbox", None)
         assert page.cursor is None
-        return {one.id: one for one in page.mailboxes}
+        ids = [one.id for one in page.mailboxes]
+        shown = await self.port.adoptions.observe(ESTATE, "chamberlain_mailbox", ids)
+        return {one.id: one for one in shown if one is not None}
 
     async def records(self) -> dict[str, list[tuple[object, ...]]]:
         """All that an adoption writes and its undoing takes away."""

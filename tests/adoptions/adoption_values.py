@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Observed mailboxes and groups for the rules of adoptions."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adopted groups: which groups a template takes, and what is recorded of them."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names and addresses of what an adoption has taken are given back without a look at all that are reserved."""
 
 from uuid import UUID

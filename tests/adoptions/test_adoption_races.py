@@ -1,7 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adoptions whose names or marks another transaction takes between two of their steps."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from uuid import UUID
 
 import pytest
 
@@ -9,6 +11,7 @@ from chamberlain.adoptions.models import AdoptionState
 from chamberlain.auth.authorization import Authorization
 from chamberlain.core.errors import Conflict, OutsideFault
 from chamberlain.core.ids import AdoptionId, TenantId
+from chamberlain.directory.mailboxes import ObservedMailbox
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import MailboxPage, Marking
 from tests.adoptions.adoption_fixture import AdoptionFixture, AdoptionsWithFaults, adoption_fixture
@@ -116,3 +119,36 @@ async def undo(adoption: AdoptionFixture, adoption_id: AdoptionId) -> None:
     await expire_leases(adoption.estate)
     await adoption.work()
     assert (await adoption.read(adoption_id)).record.state is AdoptionState.UNDONE
+
+
+async def test_the_preview_does_not_depend_on_the_order_and_size_of_pages(adoption: AdoptionFixture) -> None:
+    for _ in range(3):
+        await adoption.mailbox_before(plain())
+    in_order = await adoption.preview()
+    repeating = RepeatingAdoptions(adoption.port)
+    previewer = replace(adoption.service.previewer, directory=repeating)
+    repeated = replace(adoption, service=replace(adoption.service, previewer=previewer))
+
+    assert await repeated.preview() == in_order
+    assert len(in_order.taken) == 3
+    await repeated.confirm(digest=in_order.digest)
+    assert repeating.observed == sorted(one.id for one in in_order.taken)
+
+
+@dataclass
+class RepeatingAdoptions(AdoptionsWithFaults):
+    """The port; its pages have one mailbox each, in the wrong order and some of them twice."""
+
+    observed: list[UUID] = field(default_factory=list)
+
+    async def mailboxes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> MailboxPage:
+        found = (await super().mailboxes(tenant_id, extension, None)).mailboxes
+        turns = [*reversed(found), *found]
+        at = int(cursor or 0)
+        return MailboxPage((turns[at],), str(at + 1) if at + 1 < len(turns) else None)
+
+    async def observe(
+        self, tenant_id: TenantId, extension: str, ids: Sequence[UUID]
+    ) -> Sequence[ObservedMailbox | None]:
+        self.observed = sorted(ids)
+        return await super().observe(tenant_id, extension, ids)

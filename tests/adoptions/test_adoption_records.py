@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records of adoptions in the audit trail."""
 
 from uuid import UUID

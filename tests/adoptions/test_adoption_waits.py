@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Waiting for the directory during an adoption: it ends after one day, and after two for a mark that stays."""
 
 from dataclasses import replace
@@ -20,7 +21,7 @@ from chamberlain.adoptions.models import (
     after_wait,
 )
 from chamberlain.auth.models import SERVICE
-from chamberlain.core.errors import TryAgain
+from chamberlain.core.errors import Cause, ConnectionBroken, TryAgain
 from chamberlain.core.ids import MailboxId, RequestId
 from chamberlain.requests.models import RequestResult
 from tests.adoptions.adoption_values import MOMENT
@@ -43,6 +44,26 @@ def test_an_item_that_did_not_wait_yet_waits() -> None:
     item = replace(ITEM, waits_since=None)
 
     assert after_wait(item, BUSY, now=MOMENT + 9 * TIMEOUT) == (item, BUSY)
+
+
+def test_each_cause_has_a_day() -> None:
+    busy, hours = TryAgain(10 * SECOND, "Busy.", Cause.BUSY), timedelta(hours=20)
+    item = replace(ITEM, waited=ITEM.wait(busy, now=MOMENT + hours))
+    item = replace(item, waited=item.wait(NOT_SHOWN, now=MOMENT + hours + SECOND))
+
+    assert after_wait(item, NOT_SHOWN, now=MOMENT + 2 * hours) == (item, NOT_SHOWN)
+    assert after_wait(item, busy, now=MOMENT + 2 * hours) == (item, busy)
+    assert after_wait(item, NOT_SHOWN, now=MOMENT + 3 * hours) == RefusedItem(item, GONE)
+
+
+def test_a_broken_connection_refuses_nothing() -> None:
+    broken = ConnectionBroken(10 * SECOND, "The credential has lapsed.")
+    late = MOMENT + 9 * TIMEOUT
+    item = replace(ITEM, waited=ITEM.wait(broken, now=MOMENT))
+
+    assert after_wait(item, broken, now=late) == (item, broken)
+    assert after_wait(item, NOT_SHOWN, now=late) == (item, NOT_SHOWN)
+    assert after_refusal(RefusedItem(item, GONE), broken, now=late) == (item, broken)
 
 
 def test_a_mark_may_stay_for_two_days() -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adoptions at the command line: preview, adopt and undo."""
 
 from tests.cli.shell import Json, Shell

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adoptions over HTTP: shown, confirmed, followed, and undone."""
 
 from collections.abc import Mapping

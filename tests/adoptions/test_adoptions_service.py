@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adoptions: preview, adopt and undo, with other changes in between."""
 
 import asyncio
@@ -107,8 +108,8 @@ async def test_it_works(adoption: AdoptionFixture) -> None:
     assert request.result is not None
     assert request.result.id == record.id
     assert await actions(adoption) == ["adoption.confirm", "mailbox.adopt"]
-    # No event is sent, and no job is left.
-    assert await adoption.estate.rows("SELECT type FROM chamberlain.event") == []
+    # The adopted objects have no events, and no job is left.
+    assert await adoption.estate.rows("SELECT type FROM chamberlain.event") == [("adoption.confirmed",)]
     assert await adoption.estate.rows("SELECT kind FROM chamberlain.job WHERE kind = 'adoptionRun'") == []
 
 
@@ -231,6 +232,11 @@ async def test_undone_everything_is_as_before(adoption: AdoptionFixture) -> None
     assert (await guest_rules.record()).entry.request_id is None
     states = [(each.state, each.total, each.adopted, each.released) for each in await adoption.listed()]
     assert states == [(AdoptionState.UNDONE, 2, 2, 2), (AdoptionState.UNDONE, 2, 2, 2)]
+    undone = (
+        "SELECT data -> 'adoption' ->> 'id', data -> 'changedBy' ->> 'id' FROM chamberlain.event "
+        "WHERE type = 'adoption.undone'"
+    )
+    assert sorted(await adoption.estate.rows(undone)) == sorted([(str(first), str(ADA)), (str(second), str(ADA))])
     # The names are free again.
     assert len((await adoption.preview()).taken) == 2
 
@@ -301,6 +307,18 @@ async def test_the_same_key_confirms_once(adoption: AdoptionFixture) -> None:
 
     assert await adoption.confirm(digest=digest, key="once") == first
     assert len(await adoption.listed()) == 1
+
+
+async def test_the_same_key_undoes_once(adoption: AdoptionFixture) -> None:
+    await adoption.mailbox_before(plain())
+    adoption_id = await adoption.confirm()
+    await adoption.work()
+    first = await adoption.undo(adoption_id, key="once")
+    await adoption.work()
+
+    assert await adoption.undo(adoption_id, key="once") == replace(first, replayed=True)
+    with pytest.raises(Conflict):
+        await adoption.undo(adoption_id, key="twice")
 
 
 async def test_a_mailbox_that_goes_meanwhile_is_reported_and_gives_its_names_back(adoption: AdoptionFixture) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A backup as a file: complete or refused, private, and never over an existing file."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The database's clock between two readings of it."""
 
 from datetime import UTC, datetime, timedelta

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time and ids: no id twice, and each in the form that its standard asks for."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The data folder: who may look into it, and what of it can be trusted."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The database as commands and the service open it, and what they say where they cannot."""
 
 from collections.abc import Awaitable, Callable

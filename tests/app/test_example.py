@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The example estate and the data folder: passwords and secrets are to be read there, the database has their hashes."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The embedded identity platform, as the service knows it."""
 
 from collections.abc import AsyncIterator

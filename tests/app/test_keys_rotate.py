@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keys are rotated beside those who write secrets: everything that is stored opens, before, meanwhile and after."""
 
 import asyncio

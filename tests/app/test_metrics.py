@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures that /metrics shows, with the database and without it."""
 
 import asyncio

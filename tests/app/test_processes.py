@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Background parts of a process: none of them dies in silence."""
 
 import asyncio

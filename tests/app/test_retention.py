@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """For how long rows are kept."""
 
 from datetime import UTC, datetime, timedelta, timezone
@@ -25,6 +26,9 @@ def test_it_works() -> None:
         findings=NOW - 400 * DAY,
         repairs=NOW - 30 * DAY,
         adoptions=NOW - 400 * DAY,
+        figures=NOW - 400 * DAY,
+        permission_uses=NOW - 32 * DAY,
+        releases=NOW - 400 * DAY,
     )
 
 

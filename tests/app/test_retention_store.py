@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Expired rows are found along an index, however many others there are."""
 
 from datetime import UTC, datetime, timedelta
@@ -59,6 +60,13 @@ FILL = {
             {at}
         FROM generate_series(1, $2::integer) n
     """,
+    "release": """
+        INSERT INTO chamberlain.release (
+            tenant_id, release_id, types, state, total, created_by, trace_id, created_at, updated_at, finished_at
+        )
+        SELECT $1, gen_random_uuid(), '{mailbox}', 'succeeded', 1, '{}', '', {at}, {at}, {at}
+        FROM generate_series(1, $2::integer) n
+    """,
 }
 # The rows that each statement reads beyond those that it removes: the next ones, and one for each tenant.
 CASES = [
@@ -69,6 +77,7 @@ CASES = [
     ("finding", retention.REMOVE_FINDINGS, 100),
     ("drift_repair", retention.REMOVE_REPAIRS, 200),
     ("adoption", retention.REMOVE_ADOPTIONS, 20),
+    ("release", retention.REMOVE_RELEASES, 20),
 ]
 
 
@@ -89,6 +98,24 @@ async def test_it_works_along_an_index(databases: Databases, filled: str, statem
             await connection.execute("ANALYZE")
 
     assert max(looked_at) <= most + 10
+
+
+async def test_a_large_release_goes_in_batches(databases: Databases) -> None:
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute(FILL["release"].replace("{at}", AT), ESTATE, 1)
+        await tx.execute(
+            "INSERT INTO chamberlain.release_item (tenant_id, release_id, type, key, id, display_name, state) "
+            "SELECT tenant_id, release_id, 'mailbox', gen_random_uuid(), gen_random_uuid(), '', 'released' "
+            "FROM chamberlain.release, generate_series(1, 150)"
+        )
+    before = datetime.now(UTC) - timedelta(days=400)
+
+    removed = []
+    for _ in range(4):
+        async with databases.worker.across_tenants() as tx:
+            removed.append(await retention.remove_releases(tx, before, 100))
+
+    assert removed == [100, 50, 1, 0]
 
 
 async def test_a_large_adoption_goes_in_batches(databases: Databases) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sweep: what failed long ago is cancelled, what ended long ago is removed, and the job of it never ends."""
 
 import asyncio
@@ -15,7 +16,7 @@ from chamberlain.core.paging import FeedPosition, FeedWanted
 from chamberlain.database import clock
 from chamberlain.database.clock import PAUSE, ClockReading
 from chamberlain.database.transactions import Transaction
-from chamberlain.events import service as event_store
+from chamberlain.events import feed as event_store
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, JobKind
 from chamberlain.requests.models import RequestState
@@ -420,6 +421,12 @@ INSERT INTO chamberlain.adoption (
 )
 VALUES ($1, gen_random_uuid(), 'group', gen_random_uuid(), 1, '', '{}', 'undone', 0, '{}', '', now(), now(), now())
 """
+RELEASE = """
+INSERT INTO chamberlain.release (
+    tenant_id, release_id, types, state, total, created_by, trace_id, created_at, updated_at, finished_at
+)
+VALUES ($1, gen_random_uuid(), '{group}', 'succeeded', 0, '{}', '', now(), now(), now())
+"""
 FINDING = """
 INSERT INTO chamberlain.finding (
     tenant_id, finding_id, kind, state, source, subject_type, subject_id, subject_name, about, detail, first_seen_at,
@@ -438,7 +445,7 @@ async def test_rows_of_a_clock_fault_are_not_old_before_the_clock_was_right_for_
     ended = await estate.request("Hermes")
     await put(estate, ended.request_id, RequestState.SUCCEEDED)
     await finish(estate, ended.request_id, days_ago=0)
-    for statement in (ADOPTION, FINDING, REPAIR):
+    for statement in (ADOPTION, RELEASE, FINDING, REPAIR):
         await estate.rows(statement, ESTATE)
     await tell(estate, 1, days_ago=0)
     await deliver(estate, days_ago=0)
@@ -455,7 +462,7 @@ async def test_rows_of_a_clock_fault_are_not_old_before_the_clock_was_right_for_
     assert during == before
     # The control: with an earlier end of the fault all of them are old.
     assert await left(estate) == {
-        "adoption": 0, "finding": 0, "drift_repair": 0, "delivery": 0,
+        "adoption": 0, "release": 0, "finding": 0, "drift_repair": 0, "delivery": 0,
         "event of a group": 0, "failed request": 0, "succeeded request": 0,
     }  # fmt: skip
 
@@ -464,6 +471,7 @@ async def left(estate: Estate) -> dict[str, int]:
     """The rows of each kind that retention removes or ends."""
     tables = {
         "adoption": "adoption",
+        "release": "release",
         "finding": "finding",
         "drift_repair": "drift_repair",
         "delivery": "delivery",

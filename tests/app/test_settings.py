@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The settings of an operator, and the errors of invalid ones."""
 
 import os
@@ -51,6 +52,8 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "scope_prefix": "https://api.example.org",
         "insiders_scope_prefix": "https://insiders.example.org",
         "directory": "embedded",
+        "connection_hosts": "Directory.example:5432, 10.20.0.7,/run/postgresql",
+        "connection_files": "/etc/chamberlain/credentials",
         "metrics_port": "9090",
         "database_prepared_statements": "false",
         "embedded_identity": "false",
@@ -61,6 +64,7 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "failed_request_days": "1",
         "max_connections": "100",
         "max_connections_per_address": "10",
+        "connection_calls_per_second": "25",
         "retention_requests": "7",
         "retention_events": "8",
         "webhook_allowed_networks": "10.20.0.0/16, fd12:3456::/32",
@@ -70,12 +74,16 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "smtp_sender": "Chamberlain <chamberlain@example.org>",
         "notice_link": "https://portal.example.org/{tenantId}/{requestId}",
         "database_start_timeout": "2.5",
+        "directory_writable": "true",
+        "graph_strict": "true",
+        "fault_surface": "true",
         "fault_visibility_delay": "1.5",
         "fault_throttle": "3",
         "fault_not_found_after_create": "0",
         "fault_unavailable": "5/30",
         "server": "https://chamberlain.example.org/",
         "token": "eyJhbGciOi.eyJpc3Mi.c2ln",
+        "context": "production",
         "config_dir": "/home/ada/config",
     }
     for name, value in values.items():
@@ -88,13 +96,18 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
     assert (settings.tenant_running_jobs, settings.failed_request_days, settings.retention_requests) == (7, 1, 7)
     assert settings.retention_events == 8
     assert (settings.max_connections, settings.max_connections_per_address) == (100, 10)
+    assert settings.connection_calls_per_second == 25
     assert settings.allowed_networks == (ip_network("10.20.0.0/16"), ip_network("fd12:3456::/32"))
     assert settings.webhook_allow_http
     assert settings.proxies == (ip_network("10.20.0.7"), ip_network("fd12:3456::/32"))
+    assert settings.directory_writable
+    assert settings.graph_strict
+    assert settings.fault_surface
     assert (settings.fault_visibility_delay, settings.fault_throttle) == (1.5, 3)
     assert (settings.fault_not_found_after_create, settings.fault_unavailable) == (0, "5/30")
     assert settings.base_url == "https://chamberlain.example.org"
     assert settings.keys_file == Path("/srv/keys")
+    assert settings.permitted_hosts == {"directory.example:5432", "10.20.0.7", "/run/postgresql"}
     assert settings.allow_embedded_identity
     assert not settings.embedded_identity
     assert not settings.database_prepared_statements
@@ -129,6 +142,22 @@ def test_it_works_out_the_addresses_from_the_host(host: str, base_url: str, tls_
     settings = read_settings(host=host)
 
     assert (settings.base_url, settings.tls_url, settings.listens_on_loopback) == (base_url, tls_url, loopback)
+
+
+@pytest.mark.parametrize(
+    ("values", "writable"),
+    [
+        ({}, True),
+        ({"host": "::1"}, True),
+        ({"host": "0.0.0.0"}, False),  # noqa: S104 - nothing is bound here
+        ({"embedded_identity": "false"}, False),
+        ({"database_url": "postgresql://ada@db.example.org/chamberlain"}, False),
+        ({"host": "10.1.2.3", "directory_writable": "true"}, True),
+        ({"directory_writable": "false"}, False),
+    ],
+)
+def test_only_the_sample_data_can_be_written_without_a_setting(values: dict[str, str], *, writable: bool) -> None:
+    assert Settings.model_validate(values).directory_writable is writable
 
 
 def test_it_puts_the_data_where_the_platform_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,6 +217,11 @@ def test_it_takes_an_empty_value_as_not_set(monkeypatch: pytest.MonkeyPatch) -> 
         ("port", "x", "a whole number from 1 to 65534"),
         ("port", "65535", "a whole number from 1 to 65534"),
         ("metrics_port", "0", "a whole number from 1 to 65535"),
+        (
+            "connection_hosts",
+            "https://a",
+            "hosts, with or without a port, joined by commas, such as directory.example.org:5432,10.20.0.7",
+        ),
         ("base_url", "chamberlain.example.org", "an address such as https://chamberlain.example.org"),
         ("base_url", "https://example.org:port", "an address such as https://chamberlain.example.org"),
         ("graph_url", "https://ada:pw@example.org", "an address such as https://chamberlain.example.org"),
@@ -197,6 +231,7 @@ def test_it_takes_an_empty_value_as_not_set(monkeypatch: pytest.MonkeyPatch) -> 
         ("tenant_running_jobs", "0", "a whole number from 1 to 100000"),
         ("max_connections", "15", "a whole number from 16 to 100000"),
         ("max_connections_per_address", "0", "a whole number from 1 to 100000"),
+        ("connection_calls_per_second", "0", "a whole number from 1 to 100000"),
         (
             "webhook_allowed_networks",
             "10.20.0.1/16",

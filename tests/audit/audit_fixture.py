@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The use cases of the audit trail, and changes that come onto it."""
 
 from collections.abc import Mapping

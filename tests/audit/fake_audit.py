@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An audit trail in memory, for tests of the API."""
 
 import asyncio

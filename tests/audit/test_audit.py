@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names in the audit trail: programs get the name that the identity platform knows."""
 
 from datetime import UTC, datetime

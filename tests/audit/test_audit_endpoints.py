@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The audit trail over HTTP: in pages and as lines, for those who administer the service."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An export has all rows of its start, in parts, and holds no transaction between parts."""
 
 from contextlib import aclosing

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sealing is an endless job of each tenant; the head of a chain is logged before rows can be cut off."""
 
 import asyncio
@@ -122,3 +123,63 @@ async def test_the_trail_of_a_suspended_tenant_is_sealed_however_much_of_it_rest
     verdict = await AuditFixture(estate.databases).verify()
     assert (verdict.waiting, verdict.faults) == (0, 0)
     assert verdict.head.position > 0
+
+
+ASLEEP = """
+SELECT tenant_id FROM chamberlain.job WHERE kind = 'auditSeal' AND run_at > now() + interval '11 hours' ORDER BY 1
+"""
+HOURS_AGO = "UPDATE chamberlain.audit_head SET looked_at = now() - interval '3 hours' RETURNING 1"
+LOOKED_NOW = "SELECT tenant_id FROM chamberlain.audit_head WHERE looked_at > now() - interval '1 hour' ORDER BY 1"
+
+
+async def test_the_job_of_a_tenant_without_new_rows_sleeps_until_it_has_some(estate: Estate) -> None:
+    await work(estate)
+    await work(estate)
+    asleep = await estate.rows(ASLEEP)
+    await find_tenants(estate)
+    still = await estate.rows(ASLEEP)
+    await record(estate.databases, change())
+    await find_tenants(estate)
+
+    assert asleep == still == [(ESTATE,), (OTHER_HOUSE,)]
+    assert await estate.rows(ASLEEP) == [(OTHER_HOUSE,)]
+
+
+async def test_a_job_does_not_sleep_before_its_head_is_logged(estate: Estate) -> None:
+    await work(estate)
+    await record(estate.databases, change())
+    await work(estate, after=timedelta(seconds=30))
+    await work(estate, after=timedelta(seconds=40))
+    before = await estate.rows(ASLEEP)
+
+    await work(estate, after=timedelta(seconds=61))
+
+    assert (before, await estate.rows(ASLEEP)) == ([(OTHER_HOUSE,)], [(ESTATE,), (OTHER_HOUSE,)])
+
+
+async def test_a_trail_without_new_rows_is_looked_at_by_the_sweep(estate: Estate) -> None:
+    await work(estate)
+    await estate.rows(HOURS_AGO)
+    await record(estate.databases, change())
+
+    await find_tenants(estate)
+
+    assert await estate.rows(LOOKED_NOW) == [(OTHER_HOUSE,)]
+
+
+async def test_a_row_that_is_dated_back_to_the_sleep_of_its_trail_is_suspect(estate: Estate) -> None:
+    await work(estate)
+    await estate.rows(HOURS_AGO)
+    await find_tenants(estate)
+    await record(estate.databases, change())
+    await tamper(
+        estate.databases,
+        "UPDATE chamberlain.audit SET at = now() - interval '2 hours' WHERE tenant_id = $1 AND NOT EXISTS ("
+        "SELECT FROM chamberlain.audit_seal s WHERE s.sequence = audit.sequence AND s.tenant_id = audit.tenant_id)",
+        ESTATE,
+    )
+
+    await work(estate)
+
+    verdict = await AuditFixture(estate.databases).verify()
+    assert verdict.faults == 1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The audit trail is read newest first by any filter, at the same cost with a million rows as with a thousand."""
 
 from datetime import UTC, datetime, timedelta

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Changes by the owner of the tables are found: changed, missing, inserted and cut-off rows are named."""
 
 import pytest

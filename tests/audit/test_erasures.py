@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names beside an id are erased anywhere in a document, and nothing else is."""
 
 from uuid import UUID

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of a chain follow from its links alone."""
 
 from dataclasses import replace

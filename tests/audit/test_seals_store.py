@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The audit trail is sealed in the order in which rows were committed, and the chain says what was in them."""
 
 import asyncio

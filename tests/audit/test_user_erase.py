@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A user is erased: their data is emptied everywhere, and the audit trail still verifies."""
 
 import msgspec
@@ -44,7 +45,7 @@ async def erase(
 async def said(estate: Estate) -> str:
     """All that every row of every table of ours says, whichever tables there are."""
     async with estate.databases.worker.across_tenants() as tx:
-        tables = [str(row["name"]) for row in await tx.fetch(tenant_admin_store.TABLES)]
+        tables = [str(row["name"]) for row in await tx.fetch(tenant_admin_store.TABLES, [])]
     texts = [
         str(text)
         for table in tables
@@ -223,6 +224,8 @@ async def test_an_emptied_row_shows_nothing_that_was_put_into_it_later(estate: E
 
 async def test_nothing_says_the_name_any_more(estate: Estate) -> None:
     """Ben has asked for this and that, may decide about something, and has made and assigned things."""
+    # The feed is read, so accepted requests have events.
+    await estate.rows("UPDATE chamberlain.tenant SET events_read_at = now() RETURNING 1")
     ended = await estate.request("Apollo", caller=caller_of(BEN))
     await estate.ask_mailbox(
         {"name": "Info", "displayName": "Information", "alias": "desk"}, caller=mail_caller_of(BEN)
@@ -259,9 +262,9 @@ async def test_nothing_says_the_name_any_more(estate: Estate) -> None:
     )
     await estate.rows(
         "INSERT INTO chamberlain.finding (tenant_id, finding_id, kind, state, source, subject_type, subject_id, "
-        "subject_name, about, detail, wanted, observed, first_seen_at, last_seen_at) VALUES ($1, gen_random_uuid(), "
-        "'drift', 'open', 'drift', 'group', gen_random_uuid(), '', 'owners', 'Owners differ.', $2::text::json, '[]', "
-        "now(), now())",
+        "subject_name, about, detail, wanted, observed, ignored_observed, first_seen_at, last_seen_at) VALUES ($1, "
+        "gen_random_uuid(), 'drift', 'accepted', 'drift', 'group', gen_random_uuid(), '', 'owners', 'Owners differ.', "
+        "'[]', $2::text::json, $2, now(), now())",
         ESTATE,
         f'["{BEN}"]'.upper(),
     )
@@ -270,14 +273,16 @@ async def test_nothing_says_the_name_any_more(estate: Estate) -> None:
 
     await erase(estate, BEN)
 
-    owners = "SELECT detail, wanted::text, observed::text FROM chamberlain.finding WHERE kind = 'drift'"
-    assert await estate.rows(owners) == [("", None, None)]
+    owners = "SELECT detail, wanted::text, observed::text, ignored_observed FROM chamberlain.finding "
+    assert await estate.rows(f"{owners} WHERE kind = 'drift'") == [("", None, None, "null")]
 
     after = await said(estate)
     assert before.count("Ben Okafor") > 8
     assert "Ben Okafor" not in after
     assert "ben@estate.example" not in after
     assert "Ada Achterberg" in after
+    accepted = "SELECT data -> 'createdBy' ->> 'displayName' FROM chamberlain.event WHERE type = 'request.accepted'"
+    assert sorted(await estate.rows(accepted)) == [("",), ("",), ("Ada Achterberg",), ("Ada Achterberg",)]
     # The rest can be read as before.
     assert (await estate.record(ended.request_id)).body == b"{}"
     (level,) = (await estate.record(secret.request_id)).approvals

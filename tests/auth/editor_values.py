@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An editor of administered objects, for the tests of the audit entries."""
 
 from datetime import UTC, datetime

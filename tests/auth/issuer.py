@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An issuer of tokens for tests: a real HTTP server on loopback that counts what it is asked."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of callers in records: people by the directory, programs by their identity platform."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Delegated and application permissions are never confused, whatever claims a token has."""
 
 from typing import TYPE_CHECKING

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Claims are texts that the service looks up and stores: none may hold a control character."""
 
 import json

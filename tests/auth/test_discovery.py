@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The documents of an issuer: how they are asked for, from where, and how long they may be."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a thing that is administered is changed, what goes on record, and what keeps it from being deleted."""
 
 from uuid import UUID

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The permissions of all callers: the table of the API description, repeated as a reader sees it."""
 
 from datetime import UTC, datetime
@@ -6,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.auth.models import ActorType, Caller
-from chamberlain.auth.permissions import Allowance, Extent, Operation, ScopePrefixes, require
+from chamberlain.auth.permissions import PERMISSION_WORDS, Allowance, Extent, Operation, ScopePrefixes, require
 from chamberlain.core.errors import Forbidden
 from chamberlain.core.ids import ClientId, TenantId
 
@@ -25,6 +26,7 @@ MAIL_MANAGE = f"{MAIN}/admin/Mail.Manage.ReadWrite.All"
 MAIL_CONFIG = f"{MAIN}/admin/Mail.Config.ReadWrite.All"
 COLLAB_MANAGE = f"{MAIN}/admin/Collab.Manage.ReadWrite.All"
 COLLAB_CONFIG = f"{MAIN}/admin/Collab.Config.ReadWrite.All"
+PEOPLE = f"{MAIN}/directory/People.ReadWrite.All"
 DIRECTORY = {f"{GRAPH}/Group.Read.All", f"{GRAPH}/Group.ReadWrite.All", f"{GRAPH}/Directory.Read.All"}
 EITHER_COLLAB = {COLLAB, COLLAB_MAIN}
 MANAGE_AND_CONFIG = {MAIL_MANAGE, MAIL_CONFIG, COLLAB_MANAGE, COLLAB_CONFIG}
@@ -46,6 +48,8 @@ TABLE: dict[Operation, tuple[set[str], set[str] | None]] = {
     Operation.READ_COLLAB_TEMPLATES: (EITHER_COLLAB | {CONFIG}, None),
     Operation.CONFIRM_FINDING: (EITHER_COLLAB | {CONFIG}, {COLLAB_CONFIG, MAIL_CONFIG}),
     Operation.READ_DIRECTORY_GROUPS: (DIRECTORY, DIRECTORY),
+    Operation.MANAGE_PEOPLE: (set(), {PEOPLE}),
+    Operation.SET_FAULTS: ({CONFIG}, {PEOPLE}),
 }
 EVERY_NAME = sorted(
     {name for delegated, application in TABLE.values() for name in delegated | (application or set())}
@@ -210,3 +214,12 @@ def test_being_an_administrator_gives_nothing_by_itself() -> None:
     allowance = require(a_user(MAIL), Operation.READ_MAILBOXES, PREFIXES)
 
     assert allowance.extent(is_administrator=True) is Extent.OWN
+
+
+def test_users_read_in_words_what_they_allow() -> None:
+    names = {
+        name.removeprefix(f"{place}/") for name in (*DIRECTORY, COLLAB_MAIN, MAIL, CONFIG) for place in (MAIN, GRAPH)
+    }
+
+    assert {name for name in names if "://" not in name} <= PERMISSION_WORDS.keys()
+    assert not [words for words in PERMISSION_WORDS.values() if words.endswith(".") or not words[0].isupper()]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measurements as tests run them: short, to see that they work and not what they say."""
 
 import json

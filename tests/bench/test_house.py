@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scripts that measure the code and compare its public interface."""
 
 from pathlib import Path

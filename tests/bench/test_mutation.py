@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The mutation tool itself: which changes it makes, and that it tells a killed mutant from a survivor."""
 
 import json

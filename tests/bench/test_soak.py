@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The long measurement finds what grows, and leaves alone what only wavers."""
 
 import subprocess

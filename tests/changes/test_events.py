@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -165,6 +166,7 @@ def mailbox(**names: str) -> ObservedMailbox:
         auto_mapped=frozenset(),
         owners=(),
         marks={},
+        observed_at=None,
     )
 
 
@@ -264,13 +266,26 @@ def test_the_types_are_those_of_the_reference() -> None:
         "team.created",
         "group.assignmentChanged",
         "site.assignmentChanged",
+        "request.accepted",
         "request.approvalRequired",
+        "request.approved",
         "request.rejected",
         "request.failed",
+        "request.retried",
         "request.cancelled",
         "request.expired",
         "policy.reminder",
         "policy.actionTaken",
+        "finding.opened",
+        "finding.repaired",
+        "finding.closed",
+        "adoption.confirmed",
+        "adoption.undone",
+        "template.changed",
+        "policy.changed",
+        "tenant.changed",
+        "connection.broken",
+        "connection.ready",
         "webhook.disabled",
     ]
 

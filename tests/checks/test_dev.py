@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import json
 import subprocess
 import sys
@@ -6,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import dev
+from checks import prose
+from tests.pseudo_terminals import COLUMNS, on_terminal
+from tests.remaining_time import remaining_seconds
 
 CONTRACTS = """
 [importlinter:contract:layers]
@@ -65,6 +69,39 @@ def test_it_handles_an_environment_whose_python_is_gone(tmp_path: Path) -> None:
     assert dev.todo(tmp_path, {"a.lock": "1"}) == ["a.lock"]
 
 
+def test_a_receiver_that_a_reader_has_saved_is_not_linted(tmp_path: Path) -> None:
+    git = ["git", "-C", str(tmp_path)]
+    for name in ("receiver.py", "dev.py", "tests/clients/programs/a.py", "tests/b.py", "README.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("It is told.\n", encoding="utf-8")
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "dev.py", "tests", "README.md"], check=True)
+
+    sources = dev.tracked_sources(tmp_path)
+
+    assert sources == ["README.md", "dev.py", "tests/b.py", "tests/clients/programs/a.py"]
+    assert dev.typed_files(sources) == ["dev.py", "tests/b.py"]
+    assert prose.files(tmp_path) == sorted(sources)
+
+
+def test_a_build_replaces_only_the_files_of_an_earlier_one(tmp_path: Path) -> None:
+    for name in ("chamberlain.whl", "SHA256SUMS"):
+        (tmp_path / name).write_text("0123  chamberlain.whl\n")
+
+    dev.clear_build(tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_build_into_a_folder_of_the_user_deletes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("x")
+
+    with pytest.raises(SystemExit):
+        dev.clear_build(tmp_path)
+
+    assert (tmp_path / "thesis.txt").exists()
+
+
 def test_it_finds_packages_and_modules_in_no_contract(tmp_path: Path) -> None:
     (tmp_path / ".importlinter").write_text(CONTRACTS)
     for name in ("", "cli", "api", "api/endpoints", "worker", "directory", "directory/forgotten"):
@@ -109,3 +146,84 @@ def test_it_works_out_the_total_of_several_runs(tmp_path: Path) -> None:
     answer = dev.total(sorted(tmp_path.glob("*.xml")))
 
     assert answer.startswith("=== 2 passed, 1 failed in ")
+
+
+PIP_OUTPUT = """Collecting first==1.0 (from -r requirements.lock)
+  Downloading first-1.0-py3-none-any.whl (1 kB)
+Requirement already satisfied: second==2.0
+Installing collected packages: first
+"""
+
+
+def test_a_step_of_the_installation_is_a_plain_line_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with dev.Step("[1/2] Installing") as step:
+        said = dev.follow(PIP_OUTPUT.splitlines(keepends=True), step)
+
+    assert capsys.readouterr().out == "[1/2] Installing ...\n"
+    assert said == PIP_OUTPUT
+    assert step.detail == "unpacking"
+
+
+def test_a_step_of_the_installation_is_updated_on_a_terminal() -> None:
+    code = f"""
+import dev
+from checks import prose
+with dev.Step("[1/2] Installing {"x" * COLUMNS}"[:60]) as step:
+    dev.follow({PIP_OUTPUT.splitlines()[:3]!r}, step)
+    input()
+"""
+    with on_terminal([sys.executable, "-c", code]) as terminal:
+        terminal.wait_for("second (2)")
+        terminal.type("\n")
+        code_of_exit = terminal.end()
+
+    assert code_of_exit == 0
+    drawn = terminal.shown.split("\r")
+    assert all(len(line.removesuffix("\x1b[K")) < COLUMNS for line in drawn)
+    assert drawn[-2].endswith(" s\x1b[K")
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_selection", "minutes"),
+    [
+        pytest.param(["check", "ordinary"], False, "15 minutes", id="ordinary"),
+        pytest.param(list(dev.TESTS), False, "45 minutes", id="all"),
+        pytest.param(["check", "ordinary"], True, "1 minute", id="a selection"),
+    ],
+)
+def test_it_announces_the_duration_of_the_tests(
+    capsys: pytest.CaptureFixture[str], parts: list[str], minutes: str, *, is_selection: bool
+) -> None:
+    dev.announce(parts, is_selection=is_selection)
+
+    assert f"about {minutes}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("share", "elapsed", "expected", "remaining"),
+    [
+        pytest.param(0, 0, 400, 400, id="the table before the first test"),
+        pytest.param(0, 0, None, None, id="nothing is known"),
+        pytest.param(0.5, 100, None, 100, id="the pace alone"),
+        pytest.param(0.5, 300, 400, 250, id="half of both"),
+        pytest.param(1, 300, 400, 0, id="the end"),
+    ],
+)
+def test_it_estimates_the_remaining_time(
+    share: float, elapsed: float, expected: float | None, remaining: float | None
+) -> None:
+    assert remaining_seconds(share, elapsed, expected) == remaining
+
+
+def test_it_shows_the_remaining_time_on_a_terminal(tmp_path: Path) -> None:
+    (tmp_path / "test_many.py").write_text(
+        "import pytest\n@pytest.mark.parametrize('n', range(40))\ndef test_a(n): pass\n"
+    )
+    options = ("-q", "-c", "/dev/null", "-p", "tests.remaining_time", "--expected-minutes=7", str(tmp_path))
+
+    with on_terminal([sys.executable, "-m", "pytest", *options]) as terminal:
+        code = terminal.end()
+
+    assert code == 0
+    assert "0% of 40 tests, about 7 min left" in terminal.shown
+    assert "95% of 40 tests, about" in terminal.shown

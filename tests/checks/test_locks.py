@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -8,7 +10,7 @@ import dev
 
 REQUIREMENT = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*(\[[a-z,-]+\])?)==(?P<version>[0-9a-z.]+)( ; [^\\]+)? \\\n")
 HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?\n")
-COMMENT = re.compile(r"\s*#.*\n")
+COMMENT = re.compile(r"\s*(#.*)?\n")
 
 every_lock = pytest.mark.parametrize("lock", sorted(dev.LOCKS))
 
@@ -37,14 +39,26 @@ def test_it_rejects_addresses_and_paths(lock: str) -> None:
     assert not re.search(r"://|file:|--(find-links|index|extra)|(^|\s)\.?/", text)
 
 
+def test_the_lock_of_npm_has_hashes_and_no_addresses() -> None:
+    text = (dev.TYPESCRIPT / "package-lock.json").read_text()
+    (root, *packages) = json.loads(text)["packages"].items()
+
+    assert root[1]["devDependencies"] == json.loads((dev.TYPESCRIPT / "package.json").read_text())["devDependencies"]
+    assert all(package["integrity"].startswith("sha512-") for _, package in packages)
+    assert "resolved" not in text
+    assert "://" not in text
+
+
 def test_it_works_for_all_that_pyproject_names() -> None:
     project = tomllib.loads((dev.ROOT / "pyproject.toml").read_text())
     groups = project["dependency-groups"]
 
-    assert names(project["project"]["dependencies"] + groups["build"]) <= versions("requirements.lock").keys()
+    needed = names(project["project"]["dependencies"] + groups["build"]) - {"chamberlain-client"}
+    assert needed <= versions("requirements.lock").keys()
     assert names(project["project"]["optional-dependencies"]["traces"]) <= versions("requirements-traces.lock").keys()
     assert names(groups["test"]) <= versions("requirements-test.lock").keys()
     assert names(groups["clients"]) <= versions("requirements-clients.lock").keys()
+    assert names(groups["docs"]) <= versions("requirements-docs.lock").keys()
     assert names(groups["ordinary"]) <= versions("requirements-ordinary.lock").keys()
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every package reads its SQL statements from one file, and each statement has a purpose and a use."""
 
 import re
@@ -28,7 +29,7 @@ def test_it_refuses_an_unknown_include() -> None:
         parse_queries("-- name: find\nSELECT {columns}\n")
 
 
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: str(path.relative_to(SOURCES)))
 def test_every_statement_has_a_purpose_and_a_use(package: Path) -> None:
     text = (package / FILE).read_text(encoding="utf-8")
     code = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A user with a browser, for sign-ins of the command line."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A running service for commands that call it or look at it."""
 
 from collections.abc import Iterator

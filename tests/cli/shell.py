@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run commands as a user types them: in this process where possible, else in a new one."""
 
 import json

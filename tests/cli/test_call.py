@@ -1,18 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
+import msgspec
 import pytest
 import typer
 
-from chamberlain.cli.arguments import id_of_name, user_id
 from chamberlain.cli.calls import Area, is_loopback, scopes_of
 from chamberlain.cli.calls import Service as Caller
-from chamberlain.cli.sign_ins import Profile, SignIns, SignInsUnreadable
+from chamberlain.cli.names import TEMPLATES, id_of, user_id
+from chamberlain.cli.sign_ins import Context, Contexts, Profile, SignIns, SignInsUnreadable
 from chamberlain.requests.cli import must_have_succeeded
 from chamberlain_client.errors import AnswerNotUnderstood
-from chamberlain_client.operations import LIST_MAILBOX_TEMPLATES, READ_REQUEST, Server
+from chamberlain_client.operations import READ_REQUEST, Server
 from chamberlain_client.synchronous.transport import Transport
 from chamberlain_client.timing import Clock, Retries
 from tests.client.scripted_server import answer, scripted
@@ -89,7 +91,7 @@ def test_it_rejects_a_user_whom_nobody_knows(service: Service, address: str) -> 
 )
 def test_it_rejects_lists_that_are_none_of_the_api(answered: object) -> None:
     with scripted(answer(answered)) as server, elsewhere(server.url) as caller, pytest.raises(AnswerNotUnderstood):
-        id_of_name(caller, "Room", [LIST_MAILBOX_TEMPLATES], "template")
+        id_of(caller, "Room", TEMPLATES)
 
 
 def test_it_rejects_things_without_what_all_of_them_have() -> None:
@@ -107,20 +109,34 @@ def test_the_group_of_a_request_is_found_by_the_prefix_of_its_tenant() -> None:
     assert f"house_group%2FrequestId+eq+%27{BEN}%27" in server.seen[0].path
 
 
-def test_sign_ins_are_kept_by_server(tmp_path: Path) -> None:
+def test_sign_ins_are_kept_by_context(tmp_path: Path) -> None:
     kept = SignIns(tmp_path / "made" / "here")
-    one, other = profile("http://one"), profile("http://other")
+    one = Context("http://one", sign_in=profile("http://one"))
 
     with kept.locked():
-        kept.remember(one)
-        kept.remember(other)
-        kept.forget("http://other")
+        kept.remember("one", one)
+        kept.remember("other", Context("http://other"))
 
-    assert kept.profile("http://one") == one
-    assert kept.profile("http://other") is None
+    assert kept.contexts() == Contexts("other", {"one": one, "other": Context("http://other")})
     assert kept.is_used("account")
     assert (tmp_path / "made" / "here").stat().st_mode & 0o777 == 0o700
-    assert {path.name for path in (tmp_path / "made" / "here").iterdir()} == {"lock", "profiles.json"}
+    assert {path.name for path in (tmp_path / "made" / "here").iterdir()} == {"lock", "contexts.json"}
+
+
+def test_sign_ins_of_before_become_contexts(tmp_path: Path) -> None:
+    one, other = profile("http://one:8365"), profile("https://one.example")
+    before = {"last": one.server, "servers": {each.server: each for each in (one, other)}}
+    (tmp_path / "profiles.json").write_bytes(msgspec.json.encode(before))
+    kept = SignIns(tmp_path)
+
+    contexts = kept.contexts()
+    with kept.locked():
+        kept.write_contexts(contexts)
+
+    assert contexts.current == "one:8365"
+    assert {name: each.sign_in for name, each in contexts.contexts.items()} == {"one:8365": one, "one.example": other}
+    assert kept.contexts() == contexts
+    assert not (tmp_path / "profiles.json").exists()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"AccessToken": 5}', '{"AccessToken": {"a": "secret"}}'])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The warning of a command whose machine has a wrong clock."""
 
 from datetime import UTC, datetime, timedelta
@@ -6,7 +7,7 @@ from email.utils import format_datetime
 import httpx2
 import pytest
 
-from chamberlain.cli.sign_in import ClockWarning
+from chamberlain.cli.calls import ClockWarning
 
 
 def answer(difference: timedelta) -> httpx2.Response:

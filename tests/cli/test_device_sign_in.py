@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sign in by device code at a provider that is unavailable for a moment."""
 
 import json
@@ -13,8 +14,14 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from chamberlain.cli.sign_in import Program, Prompt, ProviderUnreachable, find_token, sign_in
-from chamberlain.cli.sign_ins import Profile, SignIns
+from chamberlain.cli.sign_in import (
+    NewClient,
+    Program,
+    Prompt,
+    find_token,
+    sign_in,
+)
+from chamberlain.cli.sign_ins import Profile, ProviderUnreachable, SignInFailed, SignIns
 from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
 
 PROGRAM = "c11e0000-0000-4000-8000-000000000001"
@@ -111,7 +118,11 @@ def running(certificate: ServerCertificate, *answers: tuple[int, bytes] | None) 
 def signed_in(provider: Provider, folder: Path, tls: ssl.SSLContext) -> tuple[str, list[Prompt]]:
     prompts: list[Prompt] = []
     program = Program(provider.issuer, PROGRAM, (SCOPES,))
-    return sign_in(program, SignIns(folder), tls, prompts.append, with_browser=False).username, prompts
+    return sign_in(program, SignIns(folder), client_of(tls), prompts.append, with_browser=False).username, prompts
+
+
+def client_of(tls: ssl.SSLContext) -> NewClient:
+    return lambda: httpx2.Client(verify=tls, timeout=10)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +154,19 @@ def test_it_rejects_a_provider_that_is_away_all_the_time(certificate: ServerCert
             signed_in(provider, tmp_path, tls)
 
 
+@pytest.mark.parametrize(
+    ("code", "sentence"), [("access_denied", "was denied in the browser"), ("expired_token", "timed out")]
+)
+def test_it_rejects_a_user_who_denies_or_does_not_answer(
+    certificate: ServerCertificate, tmp_path: Path, code: str, sentence: str
+) -> None:
+    tls = ssl.create_default_context(cadata=certificate.authority_pem)
+
+    answer = (400, json.dumps({"error": code}).encode())
+    with running(certificate, answer) as provider, pytest.raises(SignInFailed, match=sentence):
+        signed_in(provider, tmp_path, tls)
+
+
 def test_a_sign_in_is_kept_while_its_provider_is_away(certificate: ServerCertificate, tmp_path: Path) -> None:
     tls, sign_ins = ssl.create_default_context(cadata=certificate.authority_pem), SignIns(tmp_path)
     with running(certificate) as provider:
@@ -151,6 +175,6 @@ def test_a_sign_in_is_kept_while_its_provider_is_away(certificate: ServerCertifi
         provider.answers = [(503, b"{}")]
 
         with pytest.raises(ProviderUnreachable, match="503"):
-            find_token(profile, SCOPES, sign_ins, lambda: tls)
+            find_token(profile, SCOPES, sign_ins, client_of(tls))
 
-        assert find_token(profile, SCOPES, sign_ins, lambda: tls) == "a"
+        assert find_token(profile, SCOPES, sign_ins, client_of(tls)) == "a"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import json
 import os
 import stat
@@ -10,9 +11,9 @@ import pytest
 from chamberlain.cli.sign_ins import SignIns
 from tests.cli.browser_user import browser_user
 from tests.cli.shell import Shell
-from tests.services import ADA, ADA_MAIL, API, BEN, GRAPH, ZOE_MAIL, Service
+from tests.services import ADA, ADA_MAIL, API, BEN, GRAPH, ZOE_MAIL, Service, wait_until
 
-PROMPT = r"Open (https://\S+/identity/device) and type in the code (\S+) there, within 15 minutes"
+PROMPT = r"Open (https://\S+/identity/device) and enter the code (\S+) within 15 minutes"
 BEN_MAIL = "ben@estate.example"
 OTHER = "e57a7e00-0000-4000-8000-000000000002"
 
@@ -29,6 +30,27 @@ def test_it_works_with_a_code(nobody: Shell, service: Service) -> None:
     assert outcome["username"] == ADA_MAIL
     assert ended.err.endswith(f"ada@estate.example is signed in at {service.url}.\n")
     assert nobody.done("request", "list").code == 0
+
+
+def test_a_browser_opens_with_the_code(nobody: Shell, tmp_path: Path) -> None:
+    (browser := tmp_path / "browser").write_text(
+        f'#!/bin/sh\necho "$1" > {tmp_path}/opening\nmv {tmp_path}/opening {tmp_path}/opened\n'
+    )
+    browser.chmod(0o700)
+
+    with Shell(nobody.service, nobody.config, {"BROWSER": str(browser)}).started("login") as login:
+        address, code = login.wait_for(PROMPT).groups()
+        wait_until((tmp_path / "opened").exists, 60.0)
+        login.interrupt()
+
+    assert (tmp_path / "opened").read_text() == f"{address}?user_code={code}\n"
+
+
+def test_it_names_the_ssh_command_over_ssh(nobody: Shell) -> None:
+    with Shell(nobody.service, nobody.config, {"SSH_CONNECTION": "192.0.2.1", "BROWSER": ""}).started("login") as login:
+        port = nobody.service.port + 1
+        login.wait_for(rf"run this there first:\nssh -L {port}:localhost:{port} \S+@\S+\n")
+        login.interrupt()
 
 
 def test_it_works_with_a_browser(ada: Shell) -> None:
@@ -59,7 +81,7 @@ def test_it_says_so_in_json(ada: Shell, service: Service) -> None:
 def test_it_keeps_tokens_for_their_owner_alone(ada: Shell) -> None:
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in ada.config.iterdir()}
 
-    assert modes == {"lock": 0o600, "profiles.json": 0o600, "tokens.json": 0o600}
+    assert modes == {"lock": 0o600, "contexts.json": 0o600, "tokens.json": 0o600}
 
 
 def test_a_file_that_was_put_in_its_place_gets_no_token(tmp_path: Path) -> None:
@@ -181,10 +203,12 @@ def test_a_program_is_told_from_a_person(ada: Shell, service: Service) -> None:
 
 
 def test_a_token_is_sent_to_no_other_server(ada: Shell) -> None:
-    ended = ada.run("request", "list", "--server", f"http://localhost:{ada.service.port}")
+    server = f"http://localhost:{ada.service.port}"
+
+    ended = ada.run("request", "list", "--server", server)
 
     assert ended.code == 3
-    assert ended.err == f"No user is signed in at http://localhost:{ada.service.port}. Sign in: chamberlain login.\n"
+    assert ended.err == f"No user is signed in at {server}. Sign in: chamberlain login --server {server}\n"
 
 
 def test_logout_forgets_and_says_where_the_browser_is_signed_out(ada: Shell, tmp_path: Path) -> None:
@@ -231,12 +255,12 @@ def test_it_rejects_a_scope_that_is_not_there_with_what_the_platform_says(nobody
 
 
 def test_it_says_which_file_it_cannot_read(nobody: Shell) -> None:
-    (nobody.config / "profiles.json").write_text("{")
+    (nobody.config / "contexts.json").write_text("{")
 
     ended = nobody.run("whoami")
 
     assert ended.code == 1
-    assert "profiles.json cannot be understood" in ended.err
+    assert "contexts.json cannot be understood" in ended.err
 
 
 def copy_of(folder: Path, into: Path) -> Path:

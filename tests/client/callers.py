@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clients of a running service, by user and scope."""
 
 from dataclasses import dataclass

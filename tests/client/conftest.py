@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A running service, and clients of it."""
 
 from collections.abc import Iterator

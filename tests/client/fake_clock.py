@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A fake clock, which moves only by sleeping."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON of a request."""
 
 ID = "0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10"
@@ -18,6 +19,7 @@ def summary(state: str) -> dict[str, object]:
         "blocked": None,
         "error": None,
         "warnings": [],
+        "warningReasons": [],
         "result": None,
         "actions": [],
         "createdAt": _WHEN,

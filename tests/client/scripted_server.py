@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real HTTP server on loopback with scripted replies, one per call, including faults."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adopt existing groups of a running service, and undo the adoption."""
 
 from uuid import UUID

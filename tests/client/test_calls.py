@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Build calls."""
 
 import json
@@ -119,8 +120,10 @@ def test_it_rejects_a_time_without_a_zone() -> None:
 
 def test_it_handles_dry_runs() -> None:
     call = build_post(operations.CREATE_GROUP, body={}, key="ignored", dry_run=True)
+    change = build_change(operations.ASSIGN_TO_GROUP, ID, body={}, if_match='"3"', dry_run=True)
 
-    assert call.query == (("dryRun", "true"),)
+    assert call.query == change.query == (("dryRun", "true"),)
+    assert change.is_repeatable
     assert "idempotency-key" not in dict(call.headers)
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Install the SDK without the service."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convert responses to errors. No error contains a token."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generate the synchronous client and the models; `dev.py check` compares the whole output."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compare the models with the OpenAPI document, and with later versions of it."""
 
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,7 @@ ADDED = {"etag", "retryAfter", "replayed"}
 ALONE = {
     "AcceptedGroup": {"group"},
     "Adoption": {"refused"},
+    "Release": {"remarks"},
     "GroupTemplate": {"channels"},
     "ManagerApprover": {"id"},
     "WebhookBody": {"hasSecret", "disabledReason"},

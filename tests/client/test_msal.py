@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Get tokens by MSAL from the embedded identity platform over TLS."""
 
 import pytest

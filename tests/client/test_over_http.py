@@ -1,16 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
 """Call all operations of a running service."""
 
 import asyncio
+from collections.abc import AsyncIterable
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from uuid import UUID, uuid4
 
 import pytest
-from msgspec import structs
+from msgspec import UNSET, structs, to_builtins
 
+from chamberlain.configuration.yaml import write_document
 from chamberlain_client import Chamberlain
 from chamberlain_client.errors import Conflict, Forbidden, Malformed, NotFound, NotPossible, Stale
-from chamberlain_client.events import ApprovalRequired, GroupCreated, StateChanged
+from chamberlain_client.events import (
+    ApprovalRequired,
+    Event,
+    EventData,
+    GroupCreated,
+    RequestAccepted,
+    StateChanged,
+)
 from chamberlain_client.models import (
     Action,
     CustomField,
@@ -54,13 +64,13 @@ def group(name: str, template: str = GROUP_TEMPLATE) -> NewGroup:
 def test_it_works(ada: Chamberlain) -> None:
     wanted = structs.replace(group("Orchard"), members=(UUID(BEN),), metadata={"el-text-1": "x"})
 
-    rehearsed = ada.groups.create(wanted, dry_run=True)
+    previewed = ada.groups.create(wanted, dry_run=True)
     accepted = ada.groups.create(wanted)
     timeline = list(ada.requests.watch(accepted.request_id))
     request = ada.wait_for_request(accepted.request_id)
     found = ada.wait_for_group(accepted)
 
-    assert (rehearsed.mail_nickname, rehearsed.member_count, rehearsed.conflicts) == ("orchard", 2, ())
+    assert (previewed.mail_nickname, previewed.member_count, previewed.conflicts) == ("orchard", 2, ())
     assert (accepted.approval_required, accepted.group, accepted.retry_after) == (False, None, 1.0)
     assert isinstance(timeline[-1], StateChanged)
     assert timeline[-1].request.state is request.state is RequestState.SUCCEEDED
@@ -94,7 +104,7 @@ async def test_it_requests_a_mailbox(callers: Callers) -> None:
             permissions={BEN: PermissionLevel.FULL_ACCESS},
             primary_owner=UUID(ADA),
         )
-        rehearsed = await client.mailboxes.create(wanted, dry_run=True)
+        previewed = await client.mailboxes.create(wanted, dry_run=True)
         accepted = await client.mailboxes.create(wanted, wait=20)
         mailbox = await client.mailboxes.get(accepted.id)
         with pytest.raises(Conflict) as taken:
@@ -104,10 +114,12 @@ async def test_it_requests_a_mailbox(callers: Callers) -> None:
         listed = [each.id async for each in client.mailboxes.list(type=MailboxType.ROOM, q="z")]
         offered = [each.kind async for each in client.mailbox_templates.offered()]
 
-    assert rehearsed.address == accepted.primary_smtp_address == "zurich@rooms.estate.example"
+    assert previewed.address == accepted.primary_smtp_address == "zurich@rooms.estate.example"
     assert (mailbox.provisioning_state, mailbox.hide_from_gal, mailbox.alias) == ("active", True, None)
     assert (mailbox.permissions, mailbox.primary_owner) == ({UUID(BEN): PermissionLevel.FULL_ACCESS}, UUID(ADA))
     assert (taken.value.code, taken.value.conflicting_id, listed) == ("nameTaken", str(mailbox.id), [mailbox.id])
+    (fault,) = taken.value.faults
+    assert (fault.pointer, fault.code, fault.values) == ("/name", "nameTaken", {"name": "zürich"})
     assert set(offered) == {TemplateKind.SHARED, TemplateKind.EQUIPMENT, TemplateKind.ROOM}
 
 
@@ -120,8 +132,19 @@ def test_it_reports_every_fault(ada: Chamberlain) -> None:
         ada.groups.create(structs.replace(group("A"), owners=(UUID(stranger),), label_id="no"))
 
     assert {each.pointer for each in malformed.value.faults} == {"/displayNme", "/displayName", "/templateId"}
-    assert {each.code for each in refused.value.faults} == {"userUnknown", "labelUnknown"}
+    assert {each.code: each.values for each in refused.value.faults} == {
+        "userUnknown": {"user": stranger},
+        "labelUnknown": UNSET,
+    }
     assert refused.value.trace_id
+
+
+def test_it_shows_the_code_of_a_warning(ada: Chamberlain) -> None:
+    dry_run = ada.groups.create(group("Ada"), dry_run=True)
+
+    (reason,) = dry_run.warning_reasons
+    assert (reason.code, reason.values) == ("addressDigitsFollow", {"address": "ada@estate.example"})
+    assert dry_run.warnings == (reason.detail,)
 
 
 def test_it_approves_and_rejects(callers: Callers, ada: Chamberlain) -> None:
@@ -129,6 +152,9 @@ def test_it_approves_and_rejects(callers: Callers, ada: Chamberlain) -> None:
     with callers.client(DARA_MAIL) as dara:
         asked = {each.request_id for each in dara.requests.list(to_decide=True, limit=1)}
         actions = dara.requests.get(first.request_id).actions
+        for end in (dara.requests.cancel, dara.requests.retry):
+            with pytest.raises(Forbidden, match="notAdministrator"):
+                end(first.request_id)
         approved = dara.requests.approve(first.request_id, comment="fine")
         rejected = dara.requests.reject(second.request_id)
         with pytest.raises(Conflict) as again:
@@ -140,7 +166,7 @@ def test_it_approves_and_rejects(callers: Callers, ada: Chamberlain) -> None:
         ada.requests.retry(third.request_id)
 
     assert {each.request_id for each in (first, second, third)} <= asked
-    assert {Action.APPROVE, Action.REJECT} <= set(actions)
+    assert set(actions) == {Action.APPROVE, Action.REJECT}
     assert approved.approvals[0].decisions[0].comment == "fine"
     assert (rejected.state, cancelled.state) == (RequestState.REJECTED, RequestState.CANCELLED)
     assert (again.value.code, own.value.code) == ("stateDoesNotAllow", "selfApproval")
@@ -245,6 +271,7 @@ def test_it_administers_policies(admin: Chamberlain) -> None:
 
 def test_it_assigns_changes_and_clears(admin: Chamberlain) -> None:
     before = admin.managed_groups.get(ALL_STAFF)
+    ahead = admin.managed_groups.assign(ALL_STAFF, template_id=NO_GUESTS, if_match=before.etag, dry_run=True)
     assigned = admin.managed_groups.assign(
         ALL_STAFF, template_id=NO_GUESTS, policy_id=NINETY_DAYS, if_match=before.etag
     )
@@ -257,10 +284,27 @@ def test_it_assigns_changes_and_clears(admin: Chamberlain) -> None:
     findings = list(admin.findings.list(subject_id=ALL_STAFF))
     admin.managed_groups.assign(ALL_STAFF, template_id=None)
 
+    assert ([each.name for each in ahead.effects], ahead.removals, len(ahead.findings)) == (
+        ["markAssignment", "setGuestAccess", "setGuestDomains"],
+        (),
+        1,
+    )
     assert (str(assigned.template_id), str(assigned.policy_id)) == (NO_GUESTS, NINETY_DAYS)
     assert (str(cleared.template_id), cleared.policy_id) == (NO_GUESTS, None)
     assert (effects.kind, effects.has_ended, listed) == ("assignment", True, [ALL_STAFF])
     assert all(str(each.subject.id) == ALL_STAFF for each in findings)
+
+
+def test_it_finds_groups_by_metadata(ada: Chamberlain, admin: Chamberlain) -> None:
+    wanted = structs.replace(group("Metadata"), metadata={"costCentre": "4711", "external": True})
+    found = ada.wait_for_group(ada.groups.create(wanted))
+
+    managed = admin.managed_groups.get(found.id)
+    listed = list(admin.managed_groups.list(metadata_key="external", metadata_value=True))
+
+    assert [each.id for each in listed] == [found.id]
+    assert managed.metadata == {"costCentre": "4711", "external": True}
+    assert list(admin.managed_groups.list(metadata_key="costCentre", metadata_value="4712")) == []
 
 
 def test_it_simulates_a_policy(admin: Chamberlain) -> None:
@@ -325,6 +369,37 @@ def test_it_reads_and_changes_the_tenant(admin: Chamberlain) -> None:
     assert (changed.name, back.name, back.domains[0]) == ("Example House", "Example Estate", "estate.example")
 
 
+def test_it_plans_and_applies_a_configuration(admin: Chamberlain) -> None:
+    tenant = admin.tenant.get()
+    document = {
+        "tenants": [
+            {
+                "id": str(tenant.id),
+                "name": tenant.name,
+                "domains": list(tenant.domains),
+                "administrators": to_builtins(tenant.administrators),
+                "repair": to_builtins(tenant.repair),
+                "assignments": [{"group": ALL_STAFF, "policy": NINETY_DAYS}],
+            }
+        ]
+    }
+    cleared = {"tenants": [{**document["tenants"][0], "assignments": [{"group": ALL_STAFF}]}]}
+
+    plan = admin.configuration.plan(document)
+    applied = admin.configuration.apply(document, plan)
+    assigned = admin.managed_groups.get(ALL_STAFF)
+    with pytest.raises(Conflict) as late:
+        admin.configuration.apply(document, plan)
+    in_yaml = admin.configuration.plan(write_document(document))
+    admin.configuration.apply(cleared, admin.configuration.plan(cleared).digest)
+
+    assert [(each.verb, each.noun, str(each.id)) for each in plan.changes] == [("create", "assignment", ALL_STAFF)]
+    assert applied == plan
+    assert str(assigned.policy_id) == NINETY_DAYS
+    assert late.value.code == "previewChanged"
+    assert in_yaml.changes == ()
+
+
 async def test_it_follows_events(callers: Callers) -> None:
     async with (
         callers.async_client(scope="admin/Config.ReadWrite.All") as admin,
@@ -335,17 +410,25 @@ async def test_it_follows_events(callers: Callers) -> None:
             pass
         made = await ada.groups.create(group("Followed"), wait=20)
         asked = await ada.groups.create(group("Asked", APPROVED_TEMPLATE))
-        found = {}
         async with asyncio.timeout(20):
-            async for event in admin.events.follow(feed.cursor, every=0.05):
-                found[event.request_id] = event.data
-                if {made.request_id, asked.request_id} <= set(found):
-                    break
+            polled = await read_until(admin.events.follow(feed.cursor, every=0.05), made.request_id, asked.request_id)
+            # The cursors of the list and of the stream are the same.
+            streamed = await read_until(admin.events.stream(feed.cursor), made.request_id, asked.request_id)
 
-    first, second = found[made.request_id], found[asked.request_id]
-    assert isinstance(first, GroupCreated)
-    assert isinstance(second, ApprovalRequired)
-    assert (first.group.display_name, second.request.display_name) == ("Followed", "CONF-Asked")
+    assert streamed == polled
+    assert [type(each) for each in polled[made.request_id]] == [RequestAccepted, GroupCreated]
+    assert [type(each) for each in polled[asked.request_id]] == [RequestAccepted, ApprovalRequired]
+
+
+async def read_until(events: AsyncIterable[Event], *request_ids: UUID) -> dict[UUID, list[EventData]]:
+    """Read the first two events of these requests."""
+    found: dict[UUID, list[EventData]] = {each: [] for each in request_ids}
+    async for event in events:
+        if event.request_id in found:
+            found[event.request_id].append(event.data)
+        if min(map(len, found.values())) == 2:
+            break
+    return found
 
 
 def test_it_receives_webhooks(admin: Chamberlain, ada: Chamberlain) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compute the delay of a retry."""
 
 import pytest

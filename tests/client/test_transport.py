@@ -1,6 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Send calls over real connections, which break, and to an overloaded server."""
 
 import gzip
+import json
 from email.utils import formatdate
 from itertools import count, pairwise, repeat
 
@@ -10,7 +12,7 @@ from chamberlain_client import AsyncChamberlain, Chamberlain, Clock, Retries
 from chamberlain_client.errors import AnswerNotUnderstood, NotPossible, Stale, TimedOut, Unavailable, Unreachable
 from chamberlain_client.models import NewPolicy
 from tests.client.fake_clock import FakeClock
-from tests.client.scripted_server import HANG_UP, Reply, answer, problem, scripted
+from tests.client.scripted_server import HANG_UP, Reply, answer, events, problem, scripted
 from tests.services import TLS
 
 ID = "7e000000-0000-4000-8000-000000000011"
@@ -294,6 +296,34 @@ def test_it_reads_events_up_to_now() -> None:
         found = [each.id for each in feed]
 
     assert (found, feed.cursor, len(server.seen)) == (["e1"], "c1", 1)
+
+
+async def test_it_resumes_a_stream_of_events(fake_clock: FakeClock) -> None:
+    seen = []
+    replies = (
+        events("id: c0", written("c1", "e1"), ":", "id: c2", cut=True),
+        HANG_UP,
+        events("id: c2", written("c3", "e2"), written("c4", "e3")),
+    )
+    with scripted(*replies) as server:
+        async with AsyncChamberlain(server.url, "t", clock=fake_clock.async_clock(), verify=TLS) as client:
+            stream = client.events.stream(type="group.created", request_id=ID, start="now")
+            async for each in stream:
+                seen.append((each.id, stream.cursor))
+                if each.id == "e3":
+                    break
+
+    # The cursor moves behind an event when the next one is requested, and with heartbeats.
+    assert seen == [("e1", "c0"), ("e2", "c2"), ("e3", "c3")]
+    assert [each.headers.get("last-event-id") for each in server.seen] == [None, "c2", "c2"]
+    assert {each.path for each in server.seen} == {
+        f"/admin/v1/events/stream/?type=group.created&requestId={ID}&start=now"
+    }
+
+
+def written(cursor: str, event_id: str) -> str:
+    """Write an event of a stream."""
+    return f"id: {cursor}\ndata: {json.dumps(event(event_id))}"
 
 
 FEED = ((("e1", "e2"), "c2"), (("e3",), "c3"), ((), "c3"), (("e4",), "c4"))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Poll requests and groups, with a fake clock."""
 
 from itertools import islice

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Watch the timeline of a request, over streams that break."""
 
 import json

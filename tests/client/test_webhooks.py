@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Verify calls of webhooks by Standard Webhooks 1.0."""
 
 import base64

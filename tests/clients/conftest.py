@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A running service for the programs of others."""
 
 from collections.abc import Iterator

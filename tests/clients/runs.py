@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs written with the vendor's libraries, run as their authors run them; each prints a line of JSON at a time."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """azure-identity gets tokens for programs and people: only authority and credentials are others."""
 
 import pytest

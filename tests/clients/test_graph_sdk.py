@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The vendor's Graph SDK reads the directory as it is: only base address and credential are others."""
 
 import asyncio
@@ -42,7 +43,7 @@ class Read:
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
     """One of its own, since others would not find theirs among so many groups."""
-    with running_service() as running:
+    with running_service(environment={"CHAMBERLAIN_DIRECTORY_WRITABLE": "false"}) as running:
         yield running
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MSAL signs programs and people in: only authority and credentials are others."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The programs of the page about sign-in libraries do what it says, word for word."""
 
 import os

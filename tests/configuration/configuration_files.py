@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration files by chance: two tenants with few things each, so that one after the other creates, changes and
 removes."""
 

@@ -1,10 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
 """The contents of configuration files, and the errors of invalid ones."""
 
 import re
+import tracemalloc
 
 import pytest
 
 from chamberlain.configuration.files import (
+    MOST_FILE_FAULTS,
     ConfigurationFile,
     ConfigurationInvalid,
     read_configuration,
@@ -82,7 +85,7 @@ def test_it_rejects_all_faults_with_line_and_path() -> None:
     assert _told(text) == [
         (
             'line 11, tenants[0].templates[0].domain: "foreign.example" is no domain of the tenant: '
-            "expected estate.example or rooms.estate.example."
+            "expected one of estate.example, rooms.estate.example."
         ),
         (
             "line 14, tenants[0].templates[1].name: name must be a string, and is a whole number. "
@@ -127,6 +130,10 @@ def test_it_names_the_line_of_what_holds_a_missing_property() -> None:
         (b"clients: [x]\n", "line 1, clients[0]: An object is expected here"),
         (b"directory:\n  a: b\x07c\n", "line 2: A character that YAML does not allow (U+0007) is here. Take it out."),
         (b"directory:\n  code: 0815\n", "line 2: 0815 begins with a zero. Put it in quotation marks if it is a text;"),
+        (
+            b"directory:\n  ? " + b"a" * 257 + b"\n  : 1\n",
+            "line 2: The name of a property has more than 256 characters.",
+        ),
         (b"directory:\n  <<: {a: 1}\n", "line 2: Merges (<<) are not read. Write the properties out."),
     ],
 )
@@ -166,6 +173,25 @@ def test_it_tells_how_what_looks_like_a_number_becomes_a_text(name: bytes) -> No
 
     assert line.startswith("line 3, tenants[0].name: ")
     assert line.endswith(" Put it in quotation marks.")
+
+
+def test_it_reads_deep_documents_in_little_memory() -> None:
+    name, levels = b"a" * 250, 38
+    text = b"directory: " + (b"{" + name + b": ") * levels + b"[" + b"1," * 20_000 + b"]" + b"}" * levels
+
+    tracemalloc.start()
+    read_configurations([ConfigurationFile(None, text)])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    # The pointers of all parts have 200 MB.
+    assert peak < 32 * 1024**2
+
+
+def test_it_reports_a_limited_number_of_unreadable_texts() -> None:
+    text = b'directory: {a: ["\\u202e"' + b', "\\u202e"' * 5_000 + b"]}"
+
+    assert len(_told(text)) == MOST_FILE_FAULTS
 
 
 def test_it_tells_both_lines_when_one_file_is_named_twice() -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A configuration file is applied: what it says becomes true, once, and what it does not say stays."""
 
 import msgspec
@@ -6,6 +7,7 @@ from chamberlain.configuration.files import read_configuration
 from chamberlain.tenants import records as tenant_records
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, PROJECT_GROUP, apply, changed_estate, rows
+from tests.events.configuration_events import stored_events
 
 STATE = """
 SELECT
@@ -75,6 +77,17 @@ async def test_a_changed_template_gets_a_new_revision_and_keeps_the_old_one(data
     )
     assert revisions == [(1, "Project group"), (2, "Renamed")]
     assert current == [(2, False)]
+    # A new tenant has no reader of its events.
+    ((type_, data),) = await stored_events(databases)
+    assert (type_, data) == (
+        "template.changed",
+        {
+            "template": {"id": str(PROJECT_GROUP), "name": "Renamed", "kind": "group"},
+            "change": "replaced",
+            "properties": ["active", "name"],
+            "changedBy": {"type": "system", "id": None, "displayName": "Test"},
+        },
+    )
     others = "SELECT max(revision) FROM chamberlain.template WHERE template_id <> $1"
     assert await rows(databases, others, PROJECT_GROUP) == [(1,)]
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files and what is true: a plan says exactly what is then done, and what was exported needs nothing."""
 
 import asyncio
@@ -12,10 +13,10 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
+from chamberlain.app.maintenance import configuration_service
 from chamberlain.configuration import records as configuration_records
 from chamberlain.configuration.files import Configuration, ConfigurationFault, ConfigurationInvalid, read_configuration
 from chamberlain.configuration.rules import Plan
-from chamberlain.configuration.service import ConfigurationService
 from chamberlain.core.errors import Conflict, NotFound
 from chamberlain.core.ids import TenantId
 from tests.configuration.configuration_files import HOUSEHOLDS, Document, read_houses
@@ -40,17 +41,17 @@ SELECT
 
 
 async def plan(databases: Databases, configuration: Configuration) -> Plan:
-    return await ConfigurationService(databases.worker).plan(configuration)
+    return await configuration_service(databases.worker).plan(configuration)
 
 
 async def carry_out(databases: Databases, configuration: Configuration, agreed: Plan | None = None) -> Plan:
-    return await ConfigurationService(databases.worker).apply(
+    return await configuration_service(databases.worker).apply(
         configuration, actor=OPERATOR, trace_id=TRACE, agreed=agreed
     )
 
 
 async def export(databases: Databases, tenant_id: TenantId | None = None) -> str:
-    return await ConfigurationService(databases.worker).export(tenant_id)
+    return await configuration_service(databases.worker).export(tenant_id)
 
 
 async def faults_of(databases: Databases, houses: list[Document]) -> Sequence[ConfigurationFault]:
@@ -262,7 +263,7 @@ async def test_what_is_assigned_is_not_removed(databases: Databases) -> None:
     with pytest.raises(ConfigurationInvalid) as refused:
         await carry_out(databases, with_first({"domains": DOMAINS, "templates": [], "policies": []}))
 
-    assert [fault.path for fault in refused.value.faults] == ["tenants[0].templates", "tenants[0].policies"]
+    assert {fault.path for fault in refused.value.faults} == {"tenants[0].templates", "tenants[0].policies"}
     assert f'The template "No guests" ({NO_GUESTS}) is not in this list and is assigned' in str(refused.value)
     assert await rows(databases, EVERYTHING) == before
 
@@ -303,4 +304,18 @@ async def test_a_caller_who_waits_too_long_gets_a_timeout(databases: Databases) 
 
         with pytest.raises(Conflict) as refused:
             await configuration_records.hold(other, [], patience=timedelta(milliseconds=20))
+        assert refused.value.code == "stateDoesNotAllow"
+
+
+async def test_a_call_waits_for_its_own_tenant_only(databases: Databases) -> None:
+    await apply(databases, changed_estate())
+    brief = timedelta(milliseconds=20)
+    async with databases.worker.across_tenants() as tx:
+        await configuration_records.hold(tx, [ESTATE])
+
+        async with databases.application.transaction(OTHER_HOUSE) as other:
+            await configuration_records.hold_own(other, OTHER_HOUSE, patience=brief)
+        async with databases.application.transaction(ESTATE) as own:
+            with pytest.raises(Conflict) as refused:
+                await configuration_records.hold_own(own, ESTATE, patience=brief)
         assert refused.value.code == "stateDoesNotAllow"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plan between what files ask for and what there is."""
 
 from dataclasses import replace
@@ -8,11 +9,11 @@ import pytest
 from chamberlain.auth.models import Actor, ActorType, Editor
 from chamberlain.changes.models import Content
 from chamberlain.configuration.rules import (
-    Noun,
+    ChangeVerb,
+    ConfigurationNoun,
     Picture,
     Plan,
     PlannedChange,
-    Verb,
     picture_faults,
     plan_tenant,
     record_of,
@@ -183,10 +184,10 @@ def test_it_rejects_to_take_what_a_template_that_is_left_out_needs(
 
 
 @pytest.mark.parametrize(
-    ("verb", "action"), [(Verb.CREATE, "create"), (Verb.CHANGE, "replace"), (Verb.REMOVE, "delete")]
+    ("verb", "action"), [(ChangeVerb.CREATE, "create"), (ChangeVerb.CHANGE, "replace"), (ChangeVerb.REMOVE, "delete")]
 )
-def test_it_goes_on_record_as_what_is_done_over_http_does(verb: Verb, action: str) -> None:
-    change = PlannedChange(HOUSE, verb, Noun.POLICY, UUID(B), "Policy", {"a": 1}, {"a": 2})
+def test_it_goes_on_record_as_what_is_done_over_http_does(verb: ChangeVerb, action: str) -> None:
+    change = PlannedChange(HOUSE, verb, ConfigurationNoun.POLICY, UUID(B), "Policy", {"a": 1}, {"a": 2})
     editor = Editor(Actor(ActorType.SYSTEM, None, "Command line"), None, TraceId("0" * 32), None)
 
     record = record_of(change, editor)

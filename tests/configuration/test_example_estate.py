@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The example estate is what the documentation says it is."""
 
 from chamberlain.configuration.files import read_configuration
@@ -73,10 +74,11 @@ def test_its_directory_can_be_read_by_the_embedded_directory() -> None:
 def test_its_clients_can_be_read_by_the_embedded_identity_platform() -> None:
     command_line, automation = read_clients(CONFIGURATION.clients)
 
-    assert command_line.delegated["https://graph.estate.example"] == ("Group.Read.All",)
+    assert command_line.delegated["https://graph.estate.example"] == ("Group.Read.All", "User.Read.All")
     assert automation.application["https://api.estate.example"] == (
         "admin/Mail.Manage.ReadWrite.All",
         "admin/Collab.Manage.ReadWrite.All",
+        "directory/People.ReadWrite.All",
     )
 
 

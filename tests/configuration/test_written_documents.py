@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every document is read back as it was written."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chamberlain.configuration.yaml import read_document, write_document
+from chamberlain.configuration.yaml import LONGEST_NAME, read_document, write_document
 
 # The reader takes no numbers of more digits.
 NUMBERS = st.integers(-(10**17), 10**17) | st.floats(-1e9, 1e9).map(lambda each: round(each, 3))
@@ -25,7 +26,9 @@ VALUES = st.recursive(
     ],
 )
 def test_it_works(text: str) -> None:
-    assert read_document(write_document({"a": text, text: [text]}).encode()).value == {"a": text, text: [text]}
+    value = {"a": text, text[:LONGEST_NAME]: [text]}
+
+    assert read_document(write_document(value).encode()).value == value
 
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stored texts with control characters, as the checkup reports them."""
 
 from uuid import UUID

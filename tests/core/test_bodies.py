@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The body of a group creation: what it may hold, and every fault of one that may not be."""
 
 from collections.abc import Callable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Refusals list the first hundred faults and say whether there are more."""
 
 from datetime import timedelta

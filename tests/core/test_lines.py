@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from datetime import timedelta
 
 import pytest
@@ -39,7 +40,7 @@ def test_it_works_to_keep_what_outsiders_say() -> None:
         ("a\x00b\x1fc", "\x00", "abc", "abc", "a\ufffdb\ufffdc"),
         ("a\x85b", "\x85", "a b", "ab", "a\ufffdb"),
         ("\ud83cb", "\ud83c", "b", "b", "\ufffdb"),
-        ("\u202ea", None, "\u202ea", "\u202ea", "\u202ea"),
+        ("\u202ea", "\u202e", "\u202ea", "\u202ea", "\u202ea"),
         ("a\u2028b\u2029", None, "a\u2028b\u2029", "a\u2028b\u2029", "a\u2028b\u2029"),
         ("", None, "", "", ""),
     ],

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Errors of the driver and of the system, and the outage that each of them means."""
 
 import asyncio

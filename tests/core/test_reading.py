@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading is never less strict than decoding, and never fails in another way than by naming faults."""
 
 import copy
@@ -118,9 +119,15 @@ def test_it_names_places_from_the_value_on_and_points_from_the_root() -> None:
     with pytest.raises(BodyInvalid) as caught:
         PAIR.read_value({"first": None, "second": 1}, "/tenants/0")
 
+    types = {"expected": "a string or true or false", "actual": "a whole number"}
     assert caught.value.faults == (
-        Fault("/tenants/0/first", "missingProperty", "first is required."),
-        Fault("/tenants/0/second", "wrongType", "second must be a string or true or false, and is a whole number."),
+        Fault("/tenants/0/first", "missingProperty", "first is required.", {"property": "first"}),
+        Fault(
+            "/tenants/0/second",
+            "wrongType",
+            "second must be a string or true or false, and is a whole number.",
+            {"property": "second", **types},
+        ),
     )
 
 
@@ -128,7 +135,8 @@ def test_it_rejects_what_is_no_object() -> None:
     with pytest.raises(BodyInvalid) as caught:
         PAIR.read_value([], "/a")
 
-    assert caught.value.faults == (Fault("/a", "wrongType", "This must be an object, and is an array."),)
+    (fault,) = caught.value.faults
+    assert (fault.pointer, fault.code, fault.detail) == ("/a", "wrongType", "This must be an object, and is an array.")
 
 
 class Assignment(Struct, rename="camel", forbid_unknown_fields=True):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Texts with control characters: files with them are refused, and stored rows with them do no harm."""
 
 from collections.abc import Sequence
@@ -7,8 +8,8 @@ import asyncpg
 import pytest
 
 from chamberlain.app.doctor.cli import examine
+from chamberlain.app.maintenance import configuration_service
 from chamberlain.configuration.files import ConfigurationInvalid, read_configuration
-from chamberlain.configuration.service import ConfigurationService
 from chamberlain.core.health import HealthState
 from chamberlain.core.paging import PageWanted
 from chamberlain.guests.policies import records as policy_records
@@ -69,8 +70,8 @@ async def test_a_stored_control_character_hides_no_list_and_stops_no_apply(
     await spoil(databases, SPOIL_POLICIES, bad)
 
     names = await listed(databases)
-    text = await ConfigurationService(databases.worker).export(ESTATE)
-    plan = await ConfigurationService(databases.worker).plan(configuration)
+    text = await configuration_service(databases.worker).export(ESTATE)
+    plan = await configuration_service(databases.worker).plan(configuration)
     settings = read_settings(
         data_dir=tmp_path,
         database_url=databases.addresses.application,
@@ -88,7 +89,7 @@ async def test_a_stored_control_character_hides_no_list_and_stops_no_apply(
 
     found = [each for each in await examine(settings, nobody) if each.name == "texts"]
     assert [each.state for each in found] == [HealthState.OK]
-    assert not (await ConfigurationService(databases.worker).plan(configuration)).changes
+    assert not (await configuration_service(databases.worker).plan(configuration)).changes
 
 
 async def nobody(_: str) -> Sequence[str] | None:
@@ -124,7 +125,7 @@ async def test_every_json_column_refuses_what_cannot_be_queried(databases: Datab
     assert await rows(databases, JSON_COLUMNS) == []
 
 
-@pytest.mark.parametrize("bad", ["\\0", "\\x01", "\\x7f", "\\x85", "\\ud800"])
+@pytest.mark.parametrize("bad", ["\\0", "\\x01", "\\x7f", "\\x85", "\\u202e", "\\ud800"])
 @pytest.mark.parametrize(
     ("section", "place"),
     [

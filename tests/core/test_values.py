@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values of which every submission makes some: as good as frozen dataclasses wherever that shows."""
 
 from dataclasses import fields, replace

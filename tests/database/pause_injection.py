@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pause a transaction between two statements while another one runs.
 
 In a deadlock, PostgreSQL aborts one of them.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batching: items that arrive together are written together, and one bad item harms no other."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A time that was written while the database's clock was behind does not count as old yet (sql/clocks.sql)."""
 
 from datetime import UTC, datetime, timedelta

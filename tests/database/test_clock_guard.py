@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Retention while the database's clock is doubted, and after it was wrong."""
 
 import asyncio

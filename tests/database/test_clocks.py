@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The judgement of a reading of the database's clock."""
 
 from datetime import UTC, datetime, timedelta

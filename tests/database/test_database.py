@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Transactions: atomic, for one tenant, with the same error for every kind of unavailable database."""
 
 import asyncio

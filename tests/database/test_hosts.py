@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Of several hosts the one that leads is found, whatever the others do."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Migrations: each once, in order, never edited, and row-level security on every table of a tenant."""
 
 import asyncio

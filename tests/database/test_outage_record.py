@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The log of an outage: its begin, its cause, and its end."""
 
 import pytest

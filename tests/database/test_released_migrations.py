@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A released migration is never edited: a database that has run it refuses another text."""
 
 import hashlib

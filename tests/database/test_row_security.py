@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Row-level security: what belongs to one tenant does not exist for another, whatever a statement asks for."""
 
 from datetime import UTC, datetime
@@ -43,6 +44,10 @@ INSERT INTO chamberlain.subject (
     tenant_id, subject_id, type, display_name, name_key, is_team, member_ship_type, observed_at
 ) VALUES ($1, gen_random_uuid(), 'group', 'All staff', 'all staff', false, 0, now())
 """
+METADATA = """
+INSERT INTO chamberlain.group_metadata (tenant_id, subject_id, name, value, is_boolean)
+VALUES ($1, gen_random_uuid(), 'costCentre', '4711', false)
+"""
 FINDING = """
 INSERT INTO chamberlain.finding (
     tenant_id, finding_id, kind, state, source, subject_type, subject_id, subject_name, about, detail, first_seen_at,
@@ -52,6 +57,7 @@ INSERT INTO chamberlain.finding (
     now(), now()
 )
 """
+CHANGED = "INSERT INTO chamberlain.changed_object VALUES ($1, 'group', gen_random_uuid(), now())"
 CLOCK = """
 INSERT INTO chamberlain.policy_clock (
     tenant_id, subject_id, rule, guest_id, guest_name, policy_id, terms, action, started_at, round, is_acting
@@ -73,6 +79,31 @@ ADOPTION_ITEM = """
 INSERT INTO chamberlain.adoption_item (tenant_id, adoption_id, object_id, request_id, display_name, mail, state)
 VALUES ($1, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), '', '', 'pending')
 """
+RELEASE = """
+INSERT INTO chamberlain.release (
+    tenant_id, release_id, types, state, total, created_by, trace_id, created_at, updated_at
+) VALUES ($1, gen_random_uuid(), '{mailbox}', 'running', 1, '{}', '', now(), now())
+"""
+RELEASE_ITEM = """
+INSERT INTO chamberlain.release_item (tenant_id, release_id, type, key, id, display_name, state)
+VALUES ($1, gen_random_uuid(), 'mailbox', gen_random_uuid(), gen_random_uuid(), '', 'pending')
+"""
+
+CONNECTION = """
+INSERT INTO chamberlain.connection (tenant_id, connection_id, adapter) VALUES ($1, gen_random_uuid(), 'embedded')
+"""
+ENDED_HOUR = (
+    "INSERT INTO chamberlain.ended_hour (tenant_id, hour, kind, state, number) VALUES ($1, now(), 'team', 'failed', 1)"
+)
+PERMISSION_USE = """
+INSERT INTO chamberlain.permission_use (tenant_id, caller_type, caller_id, permission, day)
+VALUES ($1, 'user', gen_random_uuid(), '', now())
+"""
+BUDGET = "SELECT chamberlain.take_from_budget('calls', $1, 1, 1, 1, 0, NULL)"
+READY_HOUR = """
+INSERT INTO chamberlain.ready_hour (tenant_id, hour, template_id, since, buckets, numbers)
+VALUES ($1, now(), gen_random_uuid(), 'approval', '{1}', '{1}')
+"""
 
 
 @pytest.fixture
@@ -90,13 +121,22 @@ async def filled(databases: Databases) -> Estate:
         await append_events(tx, [event])
         await tx.execute("INSERT INTO chamberlain.issuer (tenant_id, issuer) VALUES ($1, 'https://issuer')", ESTATE)
         await tx.execute(SUBJECT, ESTATE)
+        await tx.execute(METADATA, ESTATE)
         await tx.execute("INSERT INTO chamberlain.discovery (tenant_id) VALUES ($1)", ESTATE)
+        await tx.execute(CHANGED, ESTATE)
         await tx.execute(FINDING, ESTATE)
         await tx.execute(CLOCK, ESTATE)
         await tx.execute("INSERT INTO chamberlain.drift_check (tenant_id) VALUES ($1)", ESTATE)
         await tx.execute(REPAIR, ESTATE)
         await tx.execute(ADOPTION, ESTATE)
         await tx.execute(ADOPTION_ITEM, ESTATE)
+        await tx.execute(ENDED_HOUR, ESTATE)
+        await tx.execute(READY_HOUR, ESTATE)
+        await tx.execute(PERMISSION_USE, ESTATE)
+        await tx.execute(BUDGET, ESTATE)
+        await tx.execute(RELEASE, ESTATE)
+        await tx.execute(CONNECTION, ESTATE)
+        await tx.execute(RELEASE_ITEM, ESTATE)
         await tx.execute(SECRET, ESTATE, CONFIDENTIAL_TEAM)
         await tx.execute(NOTICE, ESTATE)
         await tx.execute(REPORT_LINE, ESTATE)

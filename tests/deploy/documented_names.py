@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The names that deployment files may use: settings, commands with their options, endpoints."""
 
 import re

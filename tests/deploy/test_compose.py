@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The compose file: what its services name is there, and its two scripts make what the service can use."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of high availability shows what the trial tells Patroni, and the options that it has."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The manifests: what they name is there, and they fit together."""
 
 import re

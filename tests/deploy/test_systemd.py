@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The units for systemd: they are understood, name what exists, and are as closed as each other."""
 
 import os
@@ -104,7 +105,7 @@ async def test_keys_are_rotated_by_hand_beside_several_processes(databases: Data
     assert modes == {"database-url": 0o640, "database-worker-url": 0o640, "database-owner-url": 0o600, "keys": 0o600}
     assert f"keys rotate --to {key}" in added
     assert f"{key} encrypts" in rotated
-    assert re.findall(r"^(\w+) +(seals|opens)", listed, re.MULTILINE) == [(key, "seals"), ("k1", "opens")]
+    assert re.findall(r"^(\w+)\t(seals|opens)", listed, re.MULTILINE) == [(key, "seals"), ("k1", "opens")]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_a_command_by_hand_finds_what_the_units_name() -> None:
 
 
 def _blocks(heading: str) -> list[str]:
-    return re.findall(r"^```\n(.*?)^```$", section(PAGE, heading), re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```sh.*?\n(.*?)^```$", section(PAGE, heading), re.MULTILINE | re.DOTALL)
 
 
 def _modes_of_files(folder: Path) -> Mapping[str, int]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The adapters of the conformance suite, each with the same sample directory.
 
 To add an adapter, add a function such as `embedded_adapter` to ADAPTERS.
@@ -5,18 +6,30 @@ To add an adapter, add a function such as `embedded_adapter` to ADAPTERS.
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from chamberlain.core.ids import GroupId, TenantId, UserId
+from chamberlain.directory.capabilities import Ability, Capabilities
 from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions, FaultyAdoptions
 from chamberlain.directory.embedded.directory import EmbeddedDirectory, FaultyDirectory
 from chamberlain.directory.embedded.guests import EmbeddedGuests, FaultyGuests
+from chamberlain.directory.embedded.lifecycle import EmbeddedLifecycle, FaultyLifecycle
 from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
-from chamberlain.directory.port import Adoptions, Directory, Guests, People
+from chamberlain.directory.mailboxes import ObservedMailbox
+from chamberlain.directory.port import Adoptions, Directory, Guests, GuestWork, Lifecycle, People, Work
+from chamberlain.directory.properties import DriftProperty
+from chamberlain.directory.steps import Step
+from chamberlain.directory.subjects import (
+    ObservedRules,
+    ObservedSubject,
+    SubjectType,
+    WantedGuestRules,
+    plan_guest_rules,
+)
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
@@ -34,8 +47,25 @@ from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
 from tests.databases import Databases, filled_database
-from tests.directory.retries import Clock, RetryingAdoptions, RetryingDirectory, RetryingGuests, RetryingPeople
-from tests.directory.sample_directory import SECTION
+from tests.directory.guest_work import OBSERVED_HANDBOOK, assign
+from tests.directory.retries import (
+    Clock,
+    RetryingAdoptions,
+    RetryingDirectory,
+    RetryingGuests,
+    RetryingLifecycle,
+    RetryingPeople,
+)
+from tests.directory.sample_directory import SECTION, TENANT
+from tests.restricted_directory import (
+    RESTRICTED,
+    RestrictedAdoptions,
+    RestrictedDirectory,
+    RestrictedGuests,
+    RestrictedPeople,
+    hidden_mailbox,
+    hidden_subject,
+)
 
 # All faults at once.
 FAULTS = Faults(
@@ -46,12 +76,17 @@ FAULTS = Faults(
 )
 
 
+# The adapter with faults states these, as one of another suite does.
+REMOTE = Capabilities(timedelta(seconds=15), trusts_writes=True, in_lanes=True)
+UNSTATED = Capabilities(timedelta(0))
+
+
 @dataclass(frozen=True, slots=True)
 class Adapter:
     """The ports of an adapter, and a second instance for another worker.
 
     `remove_group` and `record_activity` change the directory itself. `accounts` returns the guests, and whether they
-    can sign in.
+    can sign in. `capabilities` are those that the directory states.
     """
 
     people: People
@@ -60,9 +95,58 @@ class Adapter:
     guests: Guests
     second_guests: Guests
     adoptions: Adoptions
+    lifecycle: Lifecycle
     remove_group: Callable[[TenantId, GroupId], Awaitable[None]]
     accounts: Callable[[], Awaitable[Mapping[UserId, bool]]]
     record_activity: Callable[[UserId], Awaitable[datetime]]
+    capabilities: Capabilities = UNSTATED
+
+    def can(self, ability: Ability) -> bool:
+        """Return whether the directory has an ability."""
+        return self.capabilities.can(ability)
+
+    def mailbox(self, expected: ObservedMailbox) -> ObservedMailbox:
+        """Return a mailbox as this directory reports it."""
+        return hidden_mailbox(expected, self.capabilities)
+
+    def subject(self, expected: ObservedSubject) -> ObservedSubject:
+        """Return a group or site as this directory reports it."""
+        return hidden_subject(expected, self.capabilities)
+
+    def rules(self, expected: ObservedRules) -> ObservedRules | None:
+        """Return rules for guests as this directory reports them."""
+        return self.subject(replace(OBSERVED_HANDBOOK, rules=expected)).rules
+
+    def label(self, label_id: str) -> str | None:
+        """Return the label, or None in a directory without labels."""
+        return label_id if self.can(Ability.LABELS) else None
+
+    def mapped(self, *users: UserId) -> frozenset[UserId] | None:
+        """Return the users with automatic mapping, None if the directory does not report them."""
+        return None if DriftProperty.MAILBOX_AUTO_MAPPING in self.capabilities.unreadable else frozenset(users)
+
+    def unreported(self, assignment: WantedGuestRules) -> set[Step]:
+        """Return the steps of an assignment whose effect this directory does not report."""
+        steps = {
+            DriftProperty.ASSIGNMENT_ADDED_BY: Step.SET_GUEST_ACCESS,
+            DriftProperty.ASSIGNMENT_ALLOWED_DOMAINS: Step.SET_GUEST_DOMAINS,
+        }
+        unreadable = set() if assignment.rules is None else self.capabilities.unreadable
+        return {step for name, step in steps.items() if name in unreadable}
+
+    def assign(
+        self,
+        group_id: GroupId,
+        assignment: WantedGuestRules,
+        *,
+        remove: tuple[UserId, ...] = (),
+        tenant_id: TenantId = TENANT,
+    ) -> GuestWork:
+        """Return work with all steps for this assignment. Without sites, a site is a group."""
+        work = assign(group_id, assignment, remove=remove, tenant_id=tenant_id)
+        if self.can(Ability.SITES):
+            return work
+        return Work(work.wanted, plan_guest_rules(SubjectType.GROUP, template_changes=True))
 
 
 @asynccontextmanager
@@ -75,6 +159,7 @@ async def embedded_adapter(databases: Databases) -> AsyncIterator[Adapter]:
     people = EmbeddedPeople(Register(databases.application.pool))
     others = (
         EmbeddedAdoptions(pool),
+        EmbeddedLifecycle(pool),
         group_remover(databases),
         account_reader(databases),
         activity_recorder(databases),
@@ -84,17 +169,40 @@ async def embedded_adapter(databases: Databases) -> AsyncIterator[Adapter]:
 
 @asynccontextmanager
 async def faulty_adapter(databases: Databases) -> AsyncIterator[Adapter]:
-    """Open the embedded directory with injected faults, and retry its temporary errors."""
+    """Open the embedded directory with injected faults as a remote one, and retry its temporary errors."""
     clock = Clock()
     people = EmbeddedPeople(FaultyRegister(databases.application.pool, Injection(FAULTS, clock)))
     # The sample groups are old, so they are visible.
     clock.wait(timedelta(minutes=1))
-    first, second = (RetryingDirectory(faulty_directory(databases, Injection(FAULTS, clock)), clock) for _ in range(2))
+    first, second = (
+        RetryingDirectory(faulty_directory(databases, Injection(FAULTS, clock)), clock, REMOTE) for _ in range(2)
+    )
     rules = [RetryingGuests(faulty_guests(databases, Injection(FAULTS, clock)), clock) for _ in range(2)]
     patient = RetryingPeople(people, clock)
     adoptions = RetryingAdoptions(FaultyAdoptions(databases.worker.pool, Injection(FAULTS, clock)), clock)
-    others = (adoptions, group_remover(databases), account_reader(databases), activity_recorder(databases))
+    others = (
+        adoptions,
+        RetryingLifecycle(FaultyLifecycle(databases.worker.pool, Injection(FAULTS, clock)), clock),
+        group_remover(databases),
+        account_reader(databases),
+        activity_recorder(databases),
+    )
     yield Adapter(patient, first, second, rules[0], rules[1], *others)
+
+
+@asynccontextmanager
+async def restricted_adapter(databases: Databases) -> AsyncIterator[Adapter]:
+    """Open the embedded directory without labels and sites, and with three properties that it does not report."""
+    async with embedded_adapter(databases) as embedded:
+        yield replace(
+            embedded,
+            people=RestrictedPeople(embedded.people, RESTRICTED),
+            directory=RestrictedDirectory(embedded.directory, RESTRICTED),
+            second_directory=RestrictedDirectory(embedded.second_directory, RESTRICTED),
+            guests=RestrictedGuests(embedded.guests, RESTRICTED),
+            second_guests=RestrictedGuests(embedded.second_guests, RESTRICTED),
+            adoptions=RestrictedAdoptions(embedded.adoptions, RESTRICTED),
+        )
 
 
 def faulty_directory(databases: Databases, injection: Injection) -> FaultyDirectory:
@@ -137,7 +245,7 @@ def activity_recorder(databases: Databases) -> Callable[[UserId], Awaitable[date
     return record
 
 
-ADAPTERS = [embedded_adapter, faulty_adapter]
+ADAPTERS = [embedded_adapter, faulty_adapter, restricted_adapter]
 
 
 @pytest.fixture
@@ -151,7 +259,19 @@ async def load_sample_directory(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
 
 
-@pytest.fixture(params=ADAPTERS, ids=["embedded", "difficult"])
+@pytest.fixture(params=ADAPTERS, ids=["embedded", "difficult", "restricted"])
 async def adapter(request: pytest.FixtureRequest, filled: Databases) -> AsyncIterator[Adapter]:
     async with request.param(filled) as found:
-        yield found
+        yield replace(found, capabilities=await found.directory.capabilities(TENANT))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the adapter without some abilities mainly with the heavy tests.
+
+    Only tests that depend on an ability differ from those of the embedded directory.
+    """
+    for item in items:
+        spec = getattr(item, "callspec", None)
+        is_restricted = spec is not None and spec.params.get("adapter") is restricted_adapter
+        if is_restricted and item.get_closest_marker("abilities") is None:
+            item.add_marker(pytest.mark.heavy)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Work for groups: a valid group, with optional changes."""
 
 from dataclasses import replace

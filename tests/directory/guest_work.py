@@ -1,21 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
 """Work for guest rules: assignments of every kind."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from uuid import UUID
 
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
+from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.port import GuestOutcome, GuestWork, Work
 from chamberlain.directory.subjects import (
     AddedBy,
+    Guest,
     GuestRules,
+    ObservedSite,
     ObservedSubject,
     Sharing,
     SubjectReference,
+    SubjectSummary,
     SubjectType,
     WantedGuestRules,
     plan_guest_rules,
 )
-from tests.directory.sample_directory import HANDBOOK, TENANT
+from tests.directory.sample_directory import GIL, HANA, HANDBOOK, PARTNERS, TENANT
 
 EXTENSION = "chamberlain_group"
 
@@ -52,6 +57,44 @@ ASSIGNMENTS = (
 )
 
 
+GUEST_GIL = Guest(GIL, "gil@partner.example", "Gil Hartmann")
+GUEST_HANA = Guest(HANA, None, "Hana Novak")
+OBSERVED_PARTNERS = ObservedSubject(
+    tenant_id=TENANT,
+    id=PARTNERS,
+    type=SubjectType.GROUP,
+    display_name="Partners",
+    mail="partners@estate.example",
+    is_team=True,
+    member_ship_type=MemberShipType.PUBLIC,
+    request_id=None,
+    template_id=None,
+    policy_id=None,
+    rules=None,
+    site=None,
+    guests=(GUEST_GIL, GUEST_HANA),
+    owners=1,
+)
+OBSERVED_HANDBOOK = replace(
+    OBSERVED_PARTNERS,
+    id=HANDBOOK,
+    type=SubjectType.SITE,
+    display_name="Handbook readers",
+    mail=None,
+    is_team=False,
+    member_ship_type=MemberShipType.PRIVATE,
+    site=ObservedSite(
+        "https://sites.estate.example/handbook",
+        "Handbook",
+        sharing=Sharing.NEW_AND_EXISTING_GUESTS,
+        default_sharing=Sharing.NEW_AND_EXISTING_GUESTS,
+    ),
+    guests=(GUEST_GIL,),
+    owners=2,
+    guest_owners=frozenset({GIL}),
+)
+
+
 def assign(
     group_id: GroupId, assignment: WantedGuestRules, *, remove: tuple[UserId, ...] = (), tenant_id: TenantId = TENANT
 ) -> GuestWork:
@@ -70,3 +113,9 @@ def subject_of(outcome: GuestOutcome) -> ObservedSubject:
     assert outcome.fault is None
     assert outcome.subject is not None
     return outcome.subject
+
+
+def summary(observed: ObservedSubject) -> SubjectSummary:
+    """Return the summary of a group or site in this state."""
+    values = {each.name: getattr(observed, each.name) for each in fields(SubjectSummary)}
+    return SubjectSummary(**values)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Work for mailboxes: one of each type with all properties, with optional changes."""
 
 from collections.abc import Callable

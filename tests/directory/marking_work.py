@@ -1,9 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """Marks for existing mailboxes and groups."""
 
+from dataclasses import fields
 from uuid import UUID, uuid4
 
 from chamberlain.core.ids import RequestId
-from chamberlain.directory.mailboxes import ObservedMailbox
+from chamberlain.directory.mailboxes import MailboxSummary, ObservedMailbox
 from chamberlain.directory.models import ObjectType
 from chamberlain.directory.port import Adoptions, Marking
 from tests.directory.conftest import Adapter
@@ -32,11 +34,15 @@ async def made_before(adapter: Adapter, make: Make = plain) -> ObservedMailbox:
 
 
 async def all_of(adoptions: Adoptions) -> dict[UUID, ObservedMailbox]:
-    """List all mailboxes of the tenant."""
+    """List all mailboxes of the tenant, and observe each."""
     page = await adoptions.mailboxes(TENANT, MAILBOX_EXTENSION, None)
-    found = list(page.mailboxes)
+    found = {one.id: one for one in page.mailboxes}
     while page.cursor is not None:
         page = await adoptions.mailboxes(TENANT, MAILBOX_EXTENSION, page.cursor)
-        found += page.mailboxes
-    assert len({one.id for one in found}) == len(found)
-    return {one.id: one for one in found}
+        found |= {one.id: one for one in page.mailboxes}
+    shown = await adoptions.observe(TENANT, MAILBOX_EXTENSION, list(found))
+    for summary, one in zip(found.values(), shown, strict=True):
+        assert one is not None
+        values = {each.name: getattr(one, each.name) for each in fields(MailboxSummary)}
+        assert summary == MailboxSummary(**values)
+    return {one.id: one for one in shown if one is not None}

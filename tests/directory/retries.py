@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ports that retry temporary errors, with a clock that skips the delays."""
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -5,16 +6,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TypeVar
+from uuid import UUID
 
 from chamberlain.core.errors import OutsideFault, TryAgain
 from chamberlain.core.ids import TenantId
+from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
+from chamberlain.directory.models import Label, PeopleAnswer, PeopleQuestion, Person
 from chamberlain.directory.port import (
     ActOutcome,
     Adoptions,
-    Capabilities,
     Directory,
     GroupOutcome,
     GroupWork,
@@ -22,6 +24,9 @@ from chamberlain.directory.port import (
     GuestOutcome,
     Guests,
     GuestWork,
+    Lifecycle,
+    LifecycleWork,
+    MailboxChanges,
     MailboxOutcome,
     MailboxPage,
     MailboxWork,
@@ -72,18 +77,27 @@ class RetryingPeople(People):
     async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
         return await retry(self.clock, lambda: self.people.look_up(question))
 
+    async def find(self, tenant_id: TenantId, text: str, limit: int) -> Sequence[Person]:
+        return await retry(self.clock, lambda: self.people.find(tenant_id, text, limit))
+
+    async def labels(self, tenant_id: TenantId) -> Sequence[Label]:
+        return await retry(self.clock, lambda: self.people.labels(tenant_id))
+
 
 @dataclass
 class RetryingDirectory(Directory):
-    """A directory with retries; `reasons` are those of the temporary errors."""
+    """A directory with retries; `reasons` are those of the temporary errors.
+
+    It states the given capabilities instead of its own.
+    """
 
     directory: Directory
     clock: Clock
+    stated: Capabilities | None = None
     reasons: list[str] = field(default_factory=list)
 
-    @property
-    def capabilities(self) -> Capabilities:
-        return self.directory.capabilities
+    async def capabilities(self, tenant_id: TenantId) -> Capabilities:
+        return self.stated or await self.directory.capabilities(tenant_id)
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
         return await retry(self.clock, lambda: self.directory.observe(references))
@@ -128,6 +142,16 @@ class RetryingAdoptions(Adoptions):
     async def mailboxes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> MailboxPage:
         return await retry(self.clock, lambda: self.adoptions.mailboxes(tenant_id, extension, cursor))
 
+    async def observe(
+        self, tenant_id: TenantId, extension: str, ids: Sequence[UUID]
+    ) -> Sequence[ObservedMailbox | None]:
+        return await retry(self.clock, lambda: self.adoptions.observe(tenant_id, extension, ids))
+
+    async def changed_mailboxes(
+        self, tenant_id: TenantId, extensions: Sequence[str], cursor: str | None
+    ) -> MailboxChanges:
+        return await retry(self.clock, lambda: self.adoptions.changed_mailboxes(tenant_id, extensions, cursor))
+
     async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
         return await self._retry_items(markings, self.adoptions.mark)
 
@@ -171,3 +195,20 @@ async def retry_items(
         reasons += [fault.reason for fault in faults]
         clock.wait(max(fault.after for fault in faults))
     raise AssertionError(f"{len(works) - len(outcomes)} items had no end after {MOST_TRIES} tries.")
+
+
+@dataclass
+class RetryingLifecycle(Lifecycle):
+    """Changes of objects with retries."""
+
+    lifecycle: Lifecycle
+    clock: Clock
+
+    async def ensure(self, works: Sequence[LifecycleWork]) -> Sequence[OutsideFault | None]:
+        return [await retry(self.clock, partial(self._ensure, work)) for work in works]
+
+    async def _ensure(self, work: LifecycleWork) -> OutsideFault | None:
+        [fault] = await self.lifecycle.ensure([work])
+        if isinstance(fault, TryAgain):
+            raise fault
+        return fault

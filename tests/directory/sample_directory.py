@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sample directory of the conformance suite."""
 
 from uuid import UUID

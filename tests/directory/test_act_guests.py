@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 import asyncio
 
 from chamberlain.core.errors import Rejected
 from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.directory.port import ActOutcome, DisableGuest, GuestAct, RemoveGuest
 from tests.directory.conftest import Adapter
-from tests.directory.guest_work import reference
+from tests.directory.guest_work import OBSERVED_HANDBOOK, OBSERVED_PARTNERS, reference
 from tests.directory.sample_directory import (
     ADA,
     GIL,
@@ -19,7 +20,6 @@ from tests.directory.sample_directory import (
     VISITORS,
 )
 from tests.directory.test_ensure_guests import NOTHING
-from tests.directory.test_observe_guests import OBSERVED_HANDBOOK, OBSERVED_PARTNERS
 
 DONE = ActOutcome(None, None)
 
@@ -59,7 +59,7 @@ async def test_it_removes_owners_and_members_and_changes_nothing_else(adapter: A
     assert partners is not None
     assert handbook is not None
     assert (partners.guests, partners.owners, partners.rules) == ((), 1, OBSERVED_PARTNERS.rules)
-    assert (handbook.guests, handbook.owners, handbook.site) == ((), 1, OBSERVED_HANDBOOK.site)
+    assert (handbook.guests, handbook.owners, handbook.site) == ((), 1, adapter.subject(OBSERVED_HANDBOOK).site)
 
 
 async def test_it_skips_users_who_are_no_members_or_no_guests(adapter: Adapter) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 from uuid import uuid4
 
@@ -49,6 +50,40 @@ async def test_it_handles_a_group(adapter: Adapter) -> None:
     assert replace(after, marks=outcome.observed.marks) == outcome.observed
 
 
+async def test_the_id_selects_one_of_several_mailboxes_with_the_same_mark(adapter: Adapter) -> None:
+    first, second, other = [await made_before(adapter) for _ in range(3)]
+    one, another = marking(first.id), marking(other.id)
+    await adapter.adoptions.mark([one, replace(one, id=second.id), another])
+    reference = MailboxReference(TENANT, MAILBOX_EXTENSION, one.request_id)
+
+    shown = await adapter.directory.observe_mailboxes(
+        [replace(reference, id=each) for each in (first.id, second.id, other.id, uuid4())]
+    )
+    elsewhere = await adapter.directory.observe_mailboxes([replace(reference, tenant_id=OTHER_TENANT, id=first.id)])
+
+    found = [None if each is None else each.id for each in shown]
+    assert found[:2] == [first.id, second.id]
+    # An id of a mailbox with another mark is ignored.
+    assert found[2:] == [min(first.id, second.id)] * 2
+    assert elsewhere == [None]
+
+
+async def test_the_id_selects_one_of_several_groups_with_the_same_mark(adapter: Adapter) -> None:
+    works = [group_work.work() for _ in range(2)]
+    outcomes = await adapter.directory.ensure(works)
+    ids = [outcome.observed.id for outcome in outcomes if outcome.observed is not None]
+    marks = [marking(each, ObjectType.GROUP) for each in ids]
+    await adapter.adoptions.unmark(
+        [replace(each, request_id=work.wanted.request_id) for each, work in zip(marks, works, strict=True)]
+    )
+    await adapter.adoptions.mark([replace(each, request_id=marks[0].request_id) for each in marks])
+    reference = GroupReference(TENANT, GROUP_EXTENSION, marks[0].request_id)
+
+    shown = await adapter.directory.observe([replace(reference, id=each) for each in ids])
+
+    assert [None if each is None else each.id for each in shown] == ids
+
+
 async def test_marking_is_idempotent(adapter: Adapter) -> None:
     one = marking((await made_before(adapter)).id)
     await adapter.adoptions.mark([one])
@@ -84,6 +119,20 @@ async def test_it_rejects_only_missing_and_managed_objects(adapter: Adapter) -> 
     assert codes == ["gone", None, "alreadyManaged", "gone"]
 
 
+async def test_changed_mailboxes_are_reported(adapter: Adapter) -> None:
+    before = await made_before(adapter)
+    begun = await adapter.adoptions.changed_mailboxes(TENANT, [MAILBOX_EXTENSION], None)
+    one = marking(before.id)
+
+    await adapter.adoptions.mark([one])
+
+    page = await adapter.adoptions.changed_mailboxes(TENANT, ["other_mailbox", MAILBOX_EXTENSION], begun.cursor)
+    assert (begun.request_ids, page.request_ids) == ((), (one.request_id,))
+    assert begun.is_complete is page.is_complete is True
+    with pytest.raises(Rejected):
+        await adapter.adoptions.changed_mailboxes(TENANT, [MAILBOX_EXTENSION], "no cursor")
+
+
 async def test_unmarking_keeps_the_mark_of_another_request(adapter: Adapter) -> None:
     one = marking((await made_before(adapter)).id)
     await adapter.adoptions.mark([one])
@@ -105,6 +154,7 @@ async def test_nothing_of_another_tenant_is_shown_or_marked(adapter: Adapter) ->
     assert isinstance(fault, Rejected)
     page = await adapter.adoptions.mailboxes(OTHER_TENANT, MAILBOX_EXTENSION, None)
     assert before.id not in {one.id for one in page.mailboxes}
+    assert await adapter.adoptions.observe(OTHER_TENANT, MAILBOX_EXTENSION, [before.id]) == [None]
 
 
 async def test_it_pages(adapter: Adapter) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Control characters in names of a directory are removed."""
 
 from uuid import UUID

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The names of what can differ, as findings and tenants spell them."""
 
 import pytest

@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """Single injected faults: the completed steps and the errors."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chamberlain.core.errors import Rejected, TryAgain
+from chamberlain.core.errors import Cause, Rejected, TryAgain
 from chamberlain.directory.embedded.directory import FaultyDirectory
 from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
@@ -83,12 +84,12 @@ async def test_it_waits_until_the_group_is_known(filled: Databases) -> None:
     [known] = await directory.ensure([one])
 
     assert hidden.done == again.done == (Step.CREATE_GROUP,)
-    assert wait_of(hidden).reason == NOT_SHOWN
+    assert (wait_of(hidden).reason, wait_of(hidden).cause) == (NOT_SHOWN, Cause.NOT_YET)
     assert (hidden.observed, again.observed) == (None, None)
     assert unknown.observed is not None
     # Steps whose effect the group shows already are done.
     assert unknown.done == (Step.CREATE_GROUP, Step.ADD_OWNERS)
-    assert wait_of(unknown).reason == NOT_FOUND
+    assert (wait_of(unknown).reason, wait_of(unknown).cause) == (NOT_FOUND, Cause.NOT_YET)
     assert (known.fault, known.done) == (None, one.steps)
 
 
@@ -99,10 +100,8 @@ async def test_throttling_stops_one_item(filled: Databases) -> None:
     outcomes = await directory.ensure(works)
 
     assert [outcome.fault is None for outcome in outcomes] == [True, True, False, True]
-    assert (wait_of(outcomes[2]).after, wait_of(outcomes[2]).reason) == (
-        SECOND,
-        TOO_MANY,
-    )
+    busy = wait_of(outcomes[2])
+    assert (busy.after, busy.reason, busy.cause) == (SECOND, TOO_MANY, Cause.BUSY)
     assert outcomes[2].done == ()
     assert await directory.observe([reference(works[2])]) == [None]
 
@@ -125,6 +124,7 @@ async def test_it_is_unavailable_during_an_outage(filled: Databases) -> None:
     answer = await people.look_up(question)
 
     assert timedelta(0) < ensured.value.after <= HOUR
+    assert ensured.value.cause is Cause.AWAY
     assert set(answer.people) == {ADA}
     [after] = await directory.ensure([one])
     assert after.fault is None
@@ -150,7 +150,8 @@ async def test_a_later_step_rejects_a_removed_object(filled: Databases) -> None:
 async def test_visible_after_includes_the_fault_delays(filled: Databases) -> None:
     clock = Clock()
 
-    soon = directory_with(Faults(throttle=3), filled, clock).capabilities
-    late = directory_with(Faults(visibility_delay=15 * SECOND, not_found_after_create=HOUR), filled, clock).capabilities
+    soon = directory_with(Faults(throttle=3), filled, clock)
+    late = directory_with(Faults(visibility_delay=15 * SECOND, not_found_after_create=HOUR), filled, clock)
 
-    assert (soon.visible_after, late.visible_after) == (SECOND, HOUR)
+    capabilities = [await each.capabilities(TENANT) for each in (soon, late)]
+    assert [each.visible_after for each in capabilities] == [SECOND, HOUR]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mailboxes step by step with injected faults."""
 
 from datetime import timedelta

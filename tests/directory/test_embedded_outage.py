@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The embedded directory without its database, and in a read-only database."""
 
 from datetime import timedelta
@@ -5,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.core.errors import TryAgain
+from chamberlain.core.errors import Cause, TryAgain
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.database.transactions import Database, open_database
 from chamberlain.directory.embedded.directory import EmbeddedDirectory
@@ -45,7 +46,7 @@ async def test_it_raises_try_again_without_a_database() -> None:
     with pytest.raises(TryAgain):
         await people.look_up(PeopleQuestion(TENANT, users=frozenset({ADA})))
 
-    assert ensured.value.after == timedelta(seconds=2)
+    assert (ensured.value.after, ensured.value.cause) == (timedelta(seconds=2), Cause.AWAY)
     await away.close()
 
 
@@ -74,7 +75,9 @@ async def test_reads_work_in_a_read_only_database(adapter: Adapter, filled: Data
     directory = directory_on(read_only)
 
     assert await directory.observe([reference(one), reference(work())]) == [outcome.observed, None]
-    assert await directory.observe_mailboxes([mailbox_work.reference(mailbox)]) == [made.observed]
+    [shown] = await directory.observe_mailboxes([mailbox_work.reference(mailbox)])
+    assert shown is not None
+    assert adapter.mailbox(shown) == made.observed
     await read_only.close()
 
 

@@ -1,11 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
 import asyncio
 from dataclasses import replace
 
 import pytest
 
 from chamberlain.core.errors import Rejected
-from chamberlain.directory.groups import MemberShipType
-from chamberlain.directory.port import GroupOutcome, Work
+from chamberlain.directory.capabilities import Ability
+from chamberlain.directory.groups import MemberShipType, is_done
+from chamberlain.directory.port import GroupOutcome, GroupWork, Work
 from chamberlain.directory.steps import Step
 from tests.directory.conftest import Adapter
 from tests.directory.group_work import reference, work
@@ -27,8 +29,19 @@ def rejection(outcome: GroupOutcome) -> Rejected:
     return outcome.fault
 
 
+async def assert_refused(adapter: Adapter, one: GroupWork) -> None:
+    """Without labels, the work is refused before any write."""
+    refused, good = await adapter.directory.ensure([one, work()])
+
+    assert (refused.observed, refused.done, rejection(refused).code) == (None, (), "labelsNotSupported")
+    assert good.fault is None
+    assert await adapter.directory.observe([reference(one)]) == [None]
+
+
+@pytest.mark.abilities
 async def test_it_works(adapter: Adapter) -> None:
-    one = work(display_name="Häfen & Kräne", label_id=INTERNAL, owners=(ADA, CLEO), members=(ADA, BEN, CLEO))
+    label = adapter.label(INTERNAL)
+    one = work(display_name="Häfen & Kräne", label_id=label, owners=(ADA, CLEO), members=(ADA, BEN, CLEO))
 
     [outcome] = await adapter.directory.ensure([one])
 
@@ -43,7 +56,7 @@ async def test_it_works(adapter: Adapter) -> None:
     )
     assert group.owners == {ADA, CLEO}
     assert group.members == {ADA, BEN, CLEO}
-    assert (group.label_id, group.channels) == (INTERNAL, None)
+    assert (group.label_id, group.channels) == (label, None)
     assert group.marks == {"requestId": str(one.wanted.request_id)}
     assert await adapter.directory.observe([reference(one)]) == [group]
 
@@ -60,7 +73,7 @@ async def test_it_makes_a_team_with_its_channels_in_their_order(adapter: Adapter
 
 
 async def test_it_is_idempotent(adapter: Adapter) -> None:
-    one = work(channels=("General",), label_id=INTERNAL)
+    one = work(channels=("General",), label_id=adapter.label(INTERNAL))
     [first] = await adapter.directory.ensure([one])
 
     [again] = await adapter.directory.ensure([one])
@@ -88,6 +101,7 @@ async def test_concurrent_workers_create_one_group(adapter: Adapter) -> None:
     assert list(ahead) == list(reversed(behind))
 
 
+@pytest.mark.abilities
 async def test_it_completes_a_group(adapter: Adapter) -> None:
     little = work(owners=(ADA,), members=(ADA,))
     [before] = await adapter.directory.ensure([little])
@@ -95,7 +109,7 @@ async def test_it_completes_a_group(adapter: Adapter) -> None:
         request_id=little.wanted.request_id,
         owners=(ADA, CLEO),
         members=(ADA, BEN, CLEO),
-        label_id=INTERNAL,
+        label_id=adapter.label(INTERNAL),
         channels=("General",),
     )
 
@@ -107,14 +121,33 @@ async def test_it_completes_a_group(adapter: Adapter) -> None:
         before.observed,
         owners=frozenset({ADA, CLEO}),
         members=frozenset({ADA, BEN, CLEO}),
-        label_id=INTERNAL,
+        label_id=adapter.label(INTERNAL),
         channels=("General",),
     )
     assert await adapter.directory.observe([reference(little)]) == [outcome.observed]
 
 
+async def test_a_label_in_upper_case_is_that_of_the_directory(adapter: Adapter) -> None:
+    one = work(label_id=INTERNAL.upper())
+    if not adapter.can(Ability.LABELS):
+        await assert_refused(adapter, one)
+        return
+
+    [outcome] = await adapter.directory.ensure([one])
+
+    [observed] = await adapter.directory.observe([reference(one)])
+    assert outcome.fault is None
+    assert observed is not None
+    assert observed.label_id == INTERNAL
+    assert is_done(Step.SET_LABEL, one.wanted, observed)
+
+
+@pytest.mark.abilities
 async def test_it_replaces_the_label(adapter: Adapter) -> None:
     labelled = work(label_id=INTERNAL)
+    if not adapter.can(Ability.LABELS):
+        await assert_refused(adapter, labelled)
+        return
     await adapter.directory.ensure([labelled])
     other = work(request_id=labelled.wanted.request_id, label_id=CONFIDENTIAL)
 
@@ -200,9 +233,15 @@ async def test_it_rejects_a_user_of_another_tenant(adapter: Adapter) -> None:
     assert rejection(outcome).code == "userUnknown"
 
 
+@pytest.mark.abilities
 @pytest.mark.parametrize("label_id", ["no such label", OTHER_LABEL])
 async def test_it_rejects_an_unknown_label(adapter: Adapter, label_id: str) -> None:
-    [outcome] = await adapter.directory.ensure([work(label_id=label_id)])
+    one = work(label_id=label_id)
+    if not adapter.can(Ability.LABELS):
+        await assert_refused(adapter, one)
+        return
+
+    [outcome] = await adapter.directory.ensure([one])
 
     assert rejection(outcome).code == "labelUnknown"
     assert label_id in rejection(outcome).detail
@@ -296,10 +335,10 @@ async def test_it_handles_an_empty_batch(adapter: Adapter) -> None:
 
 
 async def test_it_handles_concurrent_batches_of_existing_groups(adapter: Adapter) -> None:
-    small = [work(members=(ADA,)) for _ in range(30)]
+    small, label = [work(members=(ADA,)) for _ in range(30)], adapter.label(INTERNAL)
     await adapter.directory.ensure(small)
     grown = [
-        work(request_id=one.wanted.request_id, members=(ADA, BEN, CLEO), label_id=INTERNAL, channels=("General",))
+        work(request_id=one.wanted.request_id, members=(ADA, BEN, CLEO), label_id=label, channels=("General",))
         for one in small
     ]
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import asyncio
 from dataclasses import replace
 
@@ -61,6 +62,7 @@ def as_shown(one: WantedMailbox, made: ObservedMailbox) -> ObservedMailbox:
     )
 
 
+@pytest.mark.abilities
 @each_type
 async def test_it_works(adapter: Adapter, make: Make) -> None:
     one = make()
@@ -69,8 +71,11 @@ async def test_it_works(adapter: Adapter, make: Make) -> None:
 
     assert outcome.done == one.steps
     mailbox = mailbox_of(outcome)
-    assert mailbox == as_shown(one.wanted, mailbox)
-    assert remaining_of_mailbox(one.wanted, mailbox, one.steps) == ()
+    assert mailbox == adapter.mailbox(as_shown(one.wanted, mailbox))
+    # A step whose effect is not reported is repeated.
+    is_hidden = adapter.mapped() is None and FULL_ACCESS in one.wanted.permissions.values()
+    hidden = (Step.SET_PERMISSIONS,) if is_hidden else ()
+    assert remaining_of_mailbox(one.wanted, mailbox, one.steps) == hidden
     assert await adapter.second_directory.observe_mailboxes([reference(one)]) == [mailbox]
 
 
@@ -81,6 +86,7 @@ async def test_the_suite_covers_all_steps(adapter: Adapter) -> None:
 
     mailbox_steps = set(Step) - {
         Step.CHECK_PEOPLE,
+        Step.REPAIR_DRIFT,
         Step.CREATE_GROUP,
         Step.ADD_OWNERS,
         Step.ADD_MEMBERS,
@@ -148,7 +154,7 @@ async def test_it_resumes_after_a_crash(adapter: Adapter, make: Make) -> None:
         [outcome] = await adapter.second_directory.ensure_mailboxes([one])
 
         mailbox = mailbox_of(outcome)
-        assert mailbox == as_shown(one.wanted, mailbox)
+        assert mailbox == adapter.mailbox(as_shown(one.wanted, mailbox))
         assert await adapter.directory.observe_mailboxes([reference(one)]) == [mailbox]
 
 
@@ -176,7 +182,7 @@ async def test_it_sets_only_the_given_properties(adapter: Adapter, changes: Chan
     [outcome] = await adapter.directory.ensure_mailboxes([after])
 
     mailbox = mailbox_of(outcome)
-    assert mailbox == as_shown(after.wanted, mailbox) != mailbox_of(first)
+    assert mailbox == adapter.mailbox(as_shown(after.wanted, mailbox)) != mailbox_of(first)
     assert await adapter.directory.observe_mailboxes([reference(before)]) == [mailbox]
 
 
@@ -222,6 +228,7 @@ async def test_it_keeps_other_properties(adapter: Adapter) -> None:
     assert mailbox_of(outcome) == mailbox_of(first)
 
 
+@pytest.mark.abilities
 async def test_it_sets_the_permission_levels(adapter: Adapter) -> None:
     before = plain(permissions={ADA: FULL_ACCESS, BEN: SEND_AS, CLEO: FULL_ACCESS})
     await adapter.directory.ensure_mailboxes([before])
@@ -237,7 +244,7 @@ async def test_it_sets_the_permission_levels(adapter: Adapter) -> None:
     mailbox = mailbox_of(outcome)
     # The work does not name Cleo.
     assert mailbox.permissions == {ADA: SEND_AS, BEN: FULL_ACCESS, CLEO: FULL_ACCESS}
-    assert mailbox.auto_mapped == {CLEO}
+    assert mailbox.auto_mapped == adapter.mapped(CLEO)
 
 
 async def test_it_revokes_permissions(adapter: Adapter) -> None:
@@ -249,9 +256,10 @@ async def test_it_revokes_permissions(adapter: Adapter) -> None:
 
     assert outcome.done == (Step.CREATE_MAILBOX, Step.SET_PERMISSIONS)
     assert mailbox_of(outcome).permissions == {CLEO: SEND_AS}
-    assert mailbox_of(outcome).auto_mapped == frozenset()
+    assert mailbox_of(outcome).auto_mapped == adapter.mapped()
 
 
+@pytest.mark.abilities
 async def test_it_changes_the_auto_mapping(adapter: Adapter) -> None:
     before = plain(permissions={ADA: FULL_ACCESS}, auto_mapping=False)
     await adapter.directory.ensure_mailboxes([before])
@@ -259,7 +267,7 @@ async def test_it_changes_the_auto_mapping(adapter: Adapter) -> None:
 
     [outcome] = await adapter.directory.ensure_mailboxes([after])
 
-    assert mailbox_of(outcome).auto_mapped == {ADA}
+    assert mailbox_of(outcome).auto_mapped == adapter.mapped(ADA)
 
 
 async def test_it_adds_an_alias(adapter: Adapter) -> None:

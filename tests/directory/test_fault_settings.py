@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The settings select the adapter and its faults."""
 
 from datetime import timedelta

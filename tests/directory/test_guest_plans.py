@@ -1,6 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """The steps of an assignment of guest rules, and what of them is left to do."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from uuid import UUID
 
 import pytest
@@ -13,6 +14,7 @@ from chamberlain.directory.subjects import (
     AddedBy,
     Guest,
     GuestRules,
+    ObservedRules,
     ObservedSite,
     ObservedSubject,
     Sharing,
@@ -125,3 +127,16 @@ def test_it_rejects_a_step_of_something_else() -> None:
 def test_every_step_has_a_title_and_an_end_of_its_wait() -> None:
     assert set(EFFECTS) == {MARK, ACCESS, DOMAINS, SHARING}
     assert all(title(step) and ENDS[step] for step in EFFECTS)
+
+
+@pytest.mark.parametrize(
+    ("unreported", "step"),
+    [({"added_by": None}, ACCESS), ({"allowed_domains": None}, DOMAINS), ({"blocked_domains": None}, DOMAINS)],
+)
+def test_an_unreported_rule_is_set_again_and_is_not_wrong(unreported: dict[str, None], step: Step) -> None:
+    values = {each.name: getattr(RULES, each.name) for each in fields(RULES)}
+    hidden = replace(DONE, rules=ObservedRules(**{**values, **unreported}))
+
+    assert remaining_of_subject(WANTED, hidden, EFFECTS) == (step,)
+    assert is_done(step, WANTED, hidden)
+    assert remaining_of_subject(CLEARED, replace(hidden, rules=None), [ACCESS, DOMAINS]) == ()

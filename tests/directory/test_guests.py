@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which guests are against which rules, and the sentence that says why."""
 
 from dataclasses import replace

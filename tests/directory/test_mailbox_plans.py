@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The steps to the desired state of a mailbox, and those that are left."""
 
 from collections.abc import Mapping
@@ -317,6 +318,17 @@ def test_so_it_is_for_rooms_and_equipment(it: WantedMailbox, observed: ObservedM
     assert list(remaining_of_mailbox(it, observed, plan_mailbox(it, people_checked=True))) == left
 
 
+def test_an_unreported_mapping_is_set_again_and_is_not_wrong() -> None:
+    it = wanted(replace(ORDER, permissions={BEN: PermissionLevel.FULL_ACCESS}), MailboxType.SHARED)
+    sending = wanted(replace(ORDER, permissions={BEN: PermissionLevel.SEND_AS}), MailboxType.SHARED)
+
+    hidden, none_mapped = (replace(shown(each), auto_mapped=None) for each in (it, sending))
+
+    assert remaining_of_mailbox(it, hidden, plan_mailbox(it, people_checked=True)) == (Step.SET_PERMISSIONS,)
+    assert is_done(Step.SET_PERMISSIONS, it, hidden)
+    assert remaining_of_mailbox(sending, none_mapped, plan_mailbox(sending, people_checked=True)) == ()
+
+
 def test_none_alone_is_a_step_until_nobody_has_it() -> None:
     it = wanted(replace(ORDER, permissions={ADA: NONE}), SHARED)
     steps = plan_mailbox(it, people_checked=True)
@@ -337,7 +349,7 @@ def test_every_step_of_a_mailbox_has_an_effect_and_a_title() -> None:
         Step.ASSIGN_GUEST_RULES,
     }
 
-    assert set(EFFECTS) == set(Step) - of_groups - set(subjects.EFFECTS) - {Step.CHECK_PEOPLE}
+    assert set(EFFECTS) == set(Step) - of_groups - set(subjects.EFFECTS) - {Step.CHECK_PEOPLE, Step.REPAIR_DRIFT}
     assert len({title(step) for step in Step}) == len(Step)
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The words for mailboxes that the API and rows have."""
 
 import pytest

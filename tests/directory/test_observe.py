@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 
 from tests.directory.conftest import Adapter
 from tests.directory.group_work import reference, work
-from tests.directory.sample_directory import OTHER_TENANT
+from tests.directory.sample_directory import OTHER_TENANT, TENANT
 
 
 async def test_it_works(adapter: Adapter) -> None:
@@ -37,4 +38,4 @@ async def test_it_finds_a_new_group_at_once(adapter: Adapter) -> None:
 
 
 async def test_it_has_a_retry_delay(adapter: Adapter) -> None:
-    assert adapter.directory.capabilities.visible_after.total_seconds() > 0
+    assert (await adapter.directory.capabilities(TENANT)).visible_after.total_seconds() > 0

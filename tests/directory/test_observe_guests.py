@@ -1,15 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 from uuid import UUID, uuid4
 
+import pytest
+
 from chamberlain.core.ids import GroupId
 from chamberlain.directory.groups import MemberShipType
-from chamberlain.directory.subjects import Guest, ObservedSite, ObservedSubject, Sharing, SubjectType
 from tests.directory import group_work
 from tests.directory.conftest import Adapter
-from tests.directory.guest_work import ASSIGNMENTS, assign, reference
+from tests.directory.guest_work import (
+    ASSIGNMENTS,
+    GUEST_GIL,
+    GUEST_HANA,
+    OBSERVED_HANDBOOK,
+    OBSERVED_PARTNERS,
+    assign,
+    reference,
+)
 from tests.directory.sample_directory import (
-    GIL,
-    HANA,
     HANDBOOK,
     INNER,
     OTHER_SITE,
@@ -21,47 +29,14 @@ from tests.directory.sample_directory import (
 )
 
 NOTHING = GroupId(UUID(int=1))
-GUEST_GIL = Guest(GIL, "gil@partner.example", "Gil Hartmann")
-GUEST_HANA = Guest(HANA, None, "Hana Novak")
-OBSERVED_PARTNERS = ObservedSubject(
-    tenant_id=TENANT,
-    id=PARTNERS,
-    type=SubjectType.GROUP,
-    display_name="Partners",
-    mail="partners@estate.example",
-    is_team=True,
-    member_ship_type=MemberShipType.PUBLIC,
-    request_id=None,
-    template_id=None,
-    policy_id=None,
-    rules=None,
-    site=None,
-    guests=(GUEST_GIL, GUEST_HANA),
-    owners=1,
-)
-OBSERVED_HANDBOOK = replace(
-    OBSERVED_PARTNERS,
-    id=HANDBOOK,
-    type=SubjectType.SITE,
-    display_name="Handbook readers",
-    mail=None,
-    is_team=False,
-    member_ship_type=MemberShipType.PRIVATE,
-    site=ObservedSite(
-        "https://sites.estate.example/handbook",
-        "Handbook",
-        sharing=Sharing.NEW_AND_EXISTING_GUESTS,
-        default_sharing=Sharing.NEW_AND_EXISTING_GUESTS,
-    ),
-    guests=(GUEST_GIL,),
-    owners=2,
-)
 
 
+@pytest.mark.abilities
 async def test_it_works(adapter: Adapter) -> None:
     asked = [reference(one) for one in (NOTHING, HANDBOOK, PARTNERS, HANDBOOK)]
 
-    assert await adapter.guests.observe(asked) == [None, OBSERVED_HANDBOOK, OBSERVED_PARTNERS, OBSERVED_HANDBOOK]
+    handbook = adapter.subject(OBSERVED_HANDBOOK)
+    assert await adapter.guests.observe(asked) == [None, handbook, OBSERVED_PARTNERS, handbook]
 
 
 async def test_it_handles_an_empty_batch(adapter: Adapter) -> None:

@@ -1,24 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cache of people is used only while change notifications arrive."""
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
-from chamberlain.core.ids import GroupId, UserId
+from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.database.notify import listen
 from chamberlain.directory.cache import MOST_ASKED, MOST_REMEMBERED, TRUSTED_FOR, RememberedPeople
 from chamberlain.directory.embedded.people import EmbeddedPeople
-from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, Person
-from chamberlain.directory.port import People
+from chamberlain.directory.models import Label, PeopleAnswer, PeopleQuestion, Person
+from chamberlain.directory.port import REMEMBER_REMOTE, People
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.people import PEOPLE_CHANNEL, Register
 from tests.databases import Databases
-from tests.estates import ADA, BEN, ESTATE, INTERNAL, NOBODY, example_database, until
+from tests.estates import ADA, BEN, ESTATE, INTERNAL, NOBODY, OTHER_HOUSE, example_database, until
 
 ABOUT_ADA = PeopleQuestion(ESTATE, users=frozenset({ADA}))
 
@@ -37,6 +39,12 @@ class CountedPeople(People):
         if self.meanwhile is not None:
             self.meanwhile()
         return answer
+
+    async def find(self, tenant_id: TenantId, text: str, limit: int) -> Sequence[Person]:
+        return await self.people.find(tenant_id, text, limit)
+
+    async def labels(self, tenant_id: TenantId) -> Sequence[Label]:
+        return await self.people.labels(tenant_id)
 
 
 @dataclass
@@ -197,9 +205,21 @@ class AnyPeople(People):
 
     asked = 0
 
+    def __init__(self, age: timedelta | None = None) -> None:
+        self.age = age
+
+    def remember_for(self, tenant_id: TenantId) -> timedelta | None:
+        return self.age if tenant_id == ESTATE else None
+
     async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
         self.asked += 1
         return PeopleAnswer({user: self.person(user) for user in question.users})
+
+    async def find(self, tenant_id: TenantId, text: str, limit: int) -> Sequence[Person]:
+        raise NotImplementedError
+
+    async def labels(self, tenant_id: TenantId) -> Sequence[Label]:
+        raise NotImplementedError
 
     @staticmethod
     def person(user: UserId) -> Person:
@@ -215,6 +235,82 @@ class AnyPeople(People):
         """Count the cached people."""
         gc.collect()
         return sum(isinstance(each, Person) for each in gc.get_objects())
+
+
+async def test_without_notifications_entries_have_a_maximum_age() -> None:
+    seconds, everybody = 0.0, AnyPeople(REMEMBER_REMOTE)
+    remembered = RememberedPeople(everybody, clock=lambda: seconds)
+    elsewhere = replace(ABOUT_ADA, tenant_id=OTHER_HOUSE)
+
+    for _ in range(2):
+        await remembered.look_up(ABOUT_ADA)
+        # The other tenant's directory notifies, and no notification can arrive.
+        await remembered.look_up(elsewhere)
+    assert everybody.asked == 3
+
+    # Notifications are not about this directory.
+    remembered.heard()
+    remembered.lost()
+    seconds = REMEMBER_REMOTE.total_seconds() - 1
+    await remembered.look_up(ABOUT_ADA)
+    assert everybody.asked == 3
+    seconds += 1
+    await remembered.look_up(ABOUT_ADA)
+    assert everybody.asked == 4
+
+
+async def test_the_age_of_an_entry_begins_with_its_question() -> None:
+    seconds = 0.0
+
+    def wait() -> None:
+        nonlocal seconds
+        seconds += 20
+
+    counted = SlowPeople(REMEMBER_REMOTE, wait)
+    slow = RememberedPeople(counted, clock=lambda: seconds)
+    await slow.look_up(ABOUT_ADA)
+    seconds = REMEMBER_REMOTE.total_seconds()
+    await slow.look_up(ABOUT_ADA)
+
+    assert counted.asked == 2
+    assert slow.remember_for(ESTATE) == REMEMBER_REMOTE
+
+
+class SlowPeople(AnyPeople):
+    """People whose answers take long: `wait` runs during each."""
+
+    def __init__(self, age: timedelta, wait: Callable[[], None]) -> None:
+        super().__init__(age)
+        self.wait = wait
+
+    async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
+        answer = await super().look_up(question)
+        self.wait()
+        return answer
+
+
+@pytest.mark.parametrize("age", [None, REMEMBER_REMOTE])
+async def test_a_missing_user_is_never_cached(age: timedelta | None) -> None:
+    missing = SomePeople(age)
+    remembered = RememberedPeople(missing)
+    remembered.heard()
+
+    before = await remembered.look_up(ABOUT_ADA)
+    missing.people = {ADA: AnyPeople.person(ADA)}
+    after = await remembered.look_up(ABOUT_ADA)
+
+    assert (ADA in before.people, ADA in after.people) == (False, True)
+
+
+class SomePeople(AnyPeople):
+    """People that contain the users of `people`."""
+
+    def __init__(self, age: timedelta | None) -> None:
+        super().__init__(age)
+        self.people: Mapping[UserId, Person] = {}
+
+    async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
+        return PeopleAnswer({user: self.people[user] for user in question.users if user in self.people})
 
 
 async def test_large_groups_are_not_cached() -> None:

@@ -1,17 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading the pages of the documentation: tables, sections, blocks of commands."""
 
 import re
+import textwrap
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 _CELL = re.compile(r"`([^`]+)`")
+_FENCE = re.compile(r"^( *)```(.*)\n((?:.*\n)*?)\1```$", re.MULTILINE)
 
 
 def all_pages() -> list[Path]:
     """Every page of the project."""
-    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+    folders = [ROOT / name for name in ("bench", "deploy", "docs", "examples")]
+    return sorted([*ROOT.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))])
 
 
 def section(page: Path, heading: str) -> str:
@@ -39,6 +44,33 @@ def statuses(text: str) -> Mapping[str, int]:
     return {_CELL.findall(row[0])[0]: int(row[1]) for row in rows(text)}
 
 
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fenced block of a page. `above` is the paragraph or list item directly before it, else empty."""
+
+    line: int
+    info: str
+    text: str
+    above: str
+
+    @property
+    def language(self) -> str:
+        """The first word of the info string."""
+        return self.info.partition(" ")[0]
+
+
+def fences(page: Path) -> list[Fence]:
+    """The fenced blocks of a page, in order."""
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for fence in _FENCE.finditer(text):
+        before = text[: fence.start()]
+        _, info, block = fence.groups()
+        above = before.rstrip("\n").rpartition("\n\n")[2]
+        found.append(Fence(before.count("\n") + 1, info, textwrap.dedent(block), above))
+    return found
+
+
 def shell_blocks(page: Path) -> list[str]:
-    """The blocks of commands, as they can be copied."""
-    return re.findall(r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    """The blocks of commands that a reader can run, as they can be copied."""
+    return [fence.text for fence in fences(page) if fence.info == "sh"]

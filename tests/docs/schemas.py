@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON schemas of the OpenAPI document in the words of the reference: the type of a property, and its bound."""
 
 import re

@@ -1,24 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
 """A terminal in which a page is typed, block by block."""
 
 import re
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from tests.chromium import BrowserUser
+from tests.cli.browser_user import browser_user
+from tests.docs.homes import as_user, new_project, variables, with_port
+from tests.services import Service
 
 _PROMPT = re.compile(r"(https://\S+) .*\b([A-Z]{4}-[A-Z]{4})\b")
 _WITHIN = 60
 
 
+def sign_in(service: Service) -> None:
+    """Sign in as Ada at the command line, as the tutorial does before the pages begin."""
+    with browser_user(service) as ada:
+        Terminal(new_project(service), service).sign_in(".venv/bin/chamberlain login", ada)
+
+
+class BrowserUser(Protocol):
+    """A user who allows a sign-in at an address by a code."""
+
+    def allow(self, address: str, code: str, /) -> object: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """A shell in a folder. `replaced` is what is written otherwise here than on the page, such as a port."""
+    """A shell of the ordinary user in a folder of the project."""
 
     folder: Path
-    environment: Mapping[str, str]
-    replaced: Mapping[str, str]
+    service: Service
 
     def type(self, block: str) -> str:
         """The output of a block and its errors, when all of it has succeeded."""
@@ -42,12 +56,10 @@ class Terminal:
         return said + rest
 
     def _running(self, block: str) -> subprocess.Popen[str]:
-        for written, here in self.replaced.items():
-            block = block.replace(written, here)
         return subprocess.Popen(
-            ["bash", "-c", f"set -euo pipefail\n{block}"],
+            [*as_user(), "bash", "-c", f"set -euo pipefail\n{with_port(block, self.service)}"],
             cwd=self.folder,
-            env=dict(self.environment),
+            env=variables(self.service),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

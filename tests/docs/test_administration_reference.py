@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of administration and the code say the same: properties with their types and bounds, and what is refused."""
 
 from collections.abc import Mapping

@@ -1,34 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of README and tutorial do what the pages say, word for word."""
 
 import subprocess
 import sys
 
-from tests.docs.commands import run
+import pytest
+
+from tests.docs.commands import documents, outputs
 from tests.docs.pages import ROOT, shell_blocks
 from tests.services import Service
 
 
-def test_it_works_with_the_five_lines_of_the_readme(service: Service) -> None:
-    (block,) = [block for block in shell_blocks(ROOT / "README.md") if "curl" in block]
-    assert len(block.splitlines()) == 5
-
-    accepted, found = run(service, block)
-
-    assert accepted.keys() == {"requestId", "tenantId", "approvalRequired"}
-    assert [group["displayName"] for group in found["value"]] == ["Orchard"]
-    assert found["value"][0]["chamberlain_group"] == {"requestId": accepted["requestId"]}
-
-
-def test_it_works_with_the_tutorial(service: Service) -> None:
+@pytest.mark.heavy
+def test_it_works(service: Service) -> None:
     blocks = shell_blocks(ROOT / "docs" / "tutorial" / "first-group.md")
+    *commands, token, ask, follow, find, refuse = blocks
 
     # People read between the blocks; a second is enough for the service.
-    token, ask, follow, find, refused = blocks
-    accepted, request, found, problem = run(service, token, f"{ask}sleep 1", follow, find, refused)
+    _, templates, created, shown, found, refused, *http = outputs(
+        service, *commands, token, f"{ask}sleep 1", follow, find, refuse
+    )
+    accepted, request, listed, problem = documents("".join(http))
 
+    assert "Project group" in templates
+    assert "greenhouse@estate.example" in created
+    assert "greenhouse@estate.example" in shown
+    assert "greenhouse@estate.example" in found
+    assert "Exit code 3" in refused
     assert request["requestId"] == accepted["requestId"]
     assert request["state"] == "succeeded"
-    assert [group["id"] for group in found["value"]] == [request["result"]["id"]]
+    assert [group["id"] for group in listed["value"]] == [request["result"]["id"]]
     assert problem["code"] == "teamLicenseRequired"
 
 

@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decisions are numbered without gaps, say the same things, and name what superseded them."""
 
 import re
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "docs" / "decisions"
-PAGES = sorted(FOLDER.glob("*.md"))
+PAGES = sorted(FOLDER.glob("[0-9]*.md"))
 
 
 def test_it_works_for_every_number() -> None:

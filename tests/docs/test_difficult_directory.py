@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page about a difficult directory matches the service."""
 
 import json

@@ -1,16 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of the embedded directory and what the directory answers to say the same."""
 
 import re
 
 import yaml
 
+from chamberlain.core.membership_rules import KNOWN, OPPOSITES, Kind, Operator
 from chamberlain.directory.embedded.subjects import _CAPABILITIES
 from chamberlain.embedded.directory.estate import GuestSettings, read_estate
 from chamberlain.embedded.directory.graph.filters import GROUPS, ROOMS, USERS
 from chamberlain.embedded.directory.graph.groups import GROUP_LISTING
-from chamberlain.embedded.directory.graph.server import _ROUTES
+from chamberlain.embedded.directory.graph.routes import READS, ROUTES, find_route
 from chamberlain.embedded.directory.graph.users import USER_LISTING
-from chamberlain.embedded.directory.membership_rules import KNOWN, OPPOSITES, Kind, Operator
 from tests.docs.pages import REFERENCE, rows, section
 
 PAGE = REFERENCE / "directory.md"
@@ -19,13 +20,24 @@ EXAMPLE_ID = "94000000-0000-4000-8000-000000000001"
 
 def test_it_works_for_every_path_and_its_permissions() -> None:
     table = rows(section(PAGE, "## Paths"))
-    paths = [row[0].strip("`").removeprefix("GET ").replace("{id}", EXAMPLE_ID) for row in table]
-    permissions = [frozenset(re.findall(r"`([^`]+)`", row[1])) or None for row in table]
+    calls = [row[0].strip("`").replace("{id}", EXAMPLE_ID).split() for row in table]
+    permissions = [frozenset(re.findall(r"`([^`]+)`", row[1])) for row in table]
 
-    first = [next(route for route in _ROUTES if route.path.fullmatch(path)) for path in paths]
+    first = [find_route(method, path, is_writable=False)[0] for method, path in calls]
 
-    assert first == list(_ROUTES)
-    assert permissions == [route.sufficient for route in _ROUTES]
+    assert first == list(READS)
+    assert permissions == [route.sufficient or frozenset() for route in READS]
+
+
+def test_it_works_for_every_write_and_its_permissions() -> None:
+    table = [row for row in rows(section(PAGE, "## Writes")) if len(row) > 2]
+    calls = [row[0].strip("`").replace("{id}", EXAMPLE_ID).split() for row in table]
+    permissions = [frozenset(re.findall(r"`([A-Z][^`]+\.[^`]+)`", row[1])) for row in table]
+
+    first = [find_route(method, path, is_writable=True)[0] for method, path in calls]
+
+    assert first == [route for route in ROUTES if route.is_write]
+    assert permissions == [route.sufficient for route in first]
 
 
 def test_it_names_what_filters_can_use() -> None:

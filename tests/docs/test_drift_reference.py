@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page about drift has every property with its treatment."""
 
 from chamberlain.directory.properties import PROPERTIES, Treatment

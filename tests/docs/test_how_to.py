@@ -1,7 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files and commands of the how-tos exist and work."""
 
 import re
 from pathlib import Path
+
+import pytest
 
 from chamberlain.database.migrate import ROLES
 from chamberlain.observability import metrics
@@ -9,11 +12,43 @@ from chamberlain.queue.models import MOST_COUNTED
 from chamberlain.requests.retries import ENDS, spoken
 from chamberlain.templates.rules import local_part
 from tests.databases import Databases
-from tests.docs.pages import ROOT, named, rows, section
+from tests.docs.commands import printed
+from tests.docs.pages import ROOT, named, rows, section, shell_blocks
 from tests.estates import ESTATE
+from tests.services import Service
 
 HOW_TO = ROOT / "docs" / "how-to"
 QUEUE = HOW_TO / "queue-and-health.md"
+
+
+# Only the user who runs the embedded database may connect to it.
+HOLD_A_JOB = """
+.venv/bin/python - <<'END'
+import asyncio, asyncpg
+
+async def hold():
+    connection = await asyncpg.connect("{address}")
+    print(await connection.fetchval(
+        "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, held_reason)"
+        " VALUES ('{tenant}', 'groupProvision', '{tenant}', '', 'A bug.') RETURNING job_id"
+    ))
+
+asyncio.run(hold())
+END
+"""
+
+
+@pytest.mark.heavy
+def test_it_works_to_list_and_release_a_held_job_at_the_command_line(service: Service) -> None:
+    show, release = shell_blocks(QUEUE)
+    (added,) = printed(service, HOLD_A_JOB.format(address=service.embedded_addresses.worker, tenant=ESTATE)).split()
+    (written,) = re.findall(r"\S+$", release)
+
+    listed = printed(service, show)
+    released = printed(service, release.replace(written, f"00000000-0000-8000-8000-{int(added):012x}"), show)
+
+    assert "A bug." in listed
+    assert "A bug." not in released
 
 
 def sql_blocks(page: Path) -> list[str]:

@@ -1,7 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of the embedded identity platform and what the platform does say the same."""
 
 import re
 from datetime import timedelta
+from uuid import UUID
 
 import msgspec
 
@@ -42,6 +44,8 @@ async def test_it_works_for_every_path() -> None:
 
     async def record(_: LocalToken) -> None: ...
 
+    async def name_of(_: UUID) -> str | None: ...
+
     platform = IdentityPlatform(
         base_url="https://localhost:8366/identity",
         pool=database.pool,
@@ -50,6 +54,7 @@ async def test_it_works_for_every_path() -> None:
         token_now=clock,
         local_secret="secret",
         on_local_token=record,
+        organisation=name_of,
     )
     known = {
         (method, route.path.removeprefix("/identity").replace("{tenant_id:uuid}", "{tenantId}"))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page about notices matches the service."""
 
 import os
@@ -12,7 +13,7 @@ from chamberlain.app.worker import confirm_address, link_maker, mail_server
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.guests.policies.report_records import REPORT_DELAY
 from chamberlain.guests.policies.reports import MAX_NAMED, POLICY_REPORT
-from chamberlain.notifications.models import NoticeKind
+from chamberlain.notifications.models import DRIFT_REPORT, NoticeKind
 from chamberlain.notifications.rules import GIVE_UP_AFTER, RETRY_SCHEDULE
 from chamberlain.settings import read_settings
 from tests.docs.pages import ROOT, named, section
@@ -54,7 +55,7 @@ def test_it_names_where_a_guest_is_confirmed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_it_names_every_notice_and_no_other() -> None:
-    assert named(section(PAGE, "## Recipients")) == [*NoticeKind, POLICY_REPORT]
+    assert named(section(PAGE, "## Recipients")) == [*NoticeKind, POLICY_REPORT, DRIFT_REPORT]
 
 
 def test_it_names_the_bounds_of_reports() -> None:

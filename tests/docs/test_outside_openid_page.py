@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The configuration, the tokens and the refusals of the page about outside OpenID providers are what the service reads,
 takes and says."""
 

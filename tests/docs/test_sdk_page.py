@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page about the SDK does what it says, word for word."""
 
 import base64
@@ -34,8 +35,8 @@ def run(service: Service, number: int) -> dict[str, object]:
 def test_it_works(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
     run(service, 0)
 
-    rehearsed, ended, found = capsys.readouterr().out.splitlines()
-    assert rehearsed.startswith("vineyard ['Create the group'")
+    previewed, ended, found = capsys.readouterr().out.splitlines()
+    assert previewed.startswith("vineyard ['Create the group'")
     assert ended.startswith("succeeded Result(")
     assert found.endswith(" vineyard@estate.example")
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of settings and the table in the code say the same."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The how-to about the sign-in pages quotes their texts."""
 
 from chamberlain.embedded.identity import errors

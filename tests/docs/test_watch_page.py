@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pages about watching, and about waits and failures, do what they say and name what there is."""
 
 import re
@@ -11,15 +12,11 @@ from chamberlain.requests.models import ENDED, RequestState
 from chamberlain.requests.steps import MOST_ENTRIES, EntryKind
 from chamberlain.requests.timeline import QUIET
 from chamberlain.settings import Settings
-from tests.docs.commands import printed, run
+from tests.docs.commands import documents, outputs
 from tests.docs.pages import ROOT, named, section, shell_blocks
-from tests.services import Service
+from tests.services import GROUP_TEMPLATE, Service
 
 PAGE = ROOT / "docs" / "how-to" / "watch-a-request.md"
-ASK = """curl -s "http://127.0.0.1:8365/collab/v1/groups/" -H "Authorization: Bearer $TOKEN" \\
-  -H "Content-Type: application/json" \\
-  -d '{"displayName": "Dione", "templateId": "7e000000-0000-4000-8000-000000000011"}'
-"""
 STATES_IN_ORDER = (
     "pendingApproval", "queued", "running", "waiting", "succeeded", "failed", "rejected", "expired", "cancelled",
 )  # fmt: skip
@@ -45,25 +42,25 @@ def test_it_names_every_kind_of_event_and_every_end() -> None:
     assert all(f"\nevent: {kind}\n" in PAGE.read_text(encoding="utf-8") for kind in EntryKind)
 
 
+@pytest.mark.heavy
 def test_its_commands_wait_for_a_group_watch_one_and_come_again(service: Service) -> None:
-    token, wait, ask, watch, again = shell_blocks(PAGE)
+    created, followed, shown, _, waited, watched, behind = outputs(service, *shell_blocks(PAGE))
 
-    waited, watched, behind = [
-        printed(service, token, *blocks) for blocks in ((wait,), (ask, watch), (ask, watch, again))
-    ]
-
+    assert "apollo@estate.example" in created
+    assert "borealis@estate.example" in followed
+    assert re.search(r"^state +succeeded$", shown, re.MULTILINE)
     assert "HTTP/1.1 201" in waited
     assert "preference-applied: wait" in waited
     events = re.findall(r"^event: (\w+)$", watched, re.MULTILINE)
     assert (events[0], events[-1]) == ("state", "state")
     assert re.findall(r'"state":"(\w+)"', watched)[-1] == "succeeded"
     # The same request, once more from behind its third event.
-    assert re.findall(r"^id: (\d+)$", behind, re.MULTILINE) == ["1", "2", "3", "4", "4"]
+    assert re.findall(r"^id: (\d+)$", behind, re.MULTILINE) == ["4"]
 
 
 def test_what_is_said_of_browsers_holds(service: Service) -> None:
     """An EventSource sends no token; with fetch a page has to come from the same address."""
-    request = run(service, *shell_blocks(PAGE)[:1], ASK)[0]["requestId"]
+    request = service.post_group({"displayName": "Dione", "templateId": GROUP_TEMPLATE}).json()["requestId"]
 
     without = httpx2.get(
         f"{service.url}/requests/v1/{request}/events/", headers={"origin": "https://elsewhere.example"}
@@ -74,13 +71,14 @@ def test_what_is_said_of_browsers_holds(service: Service) -> None:
     assert "EventSource` of browsers cannot send a token" in PAGE.read_text(encoding="utf-8")
 
 
-def test_the_page_about_waits_reads_retries_and_says_what_refuses_that(service: Service) -> None:
-    blocks = shell_blocks(PAGE.with_name("requests-that-wait-or-fail.md"))
-    ask, read, retry = blocks
+@pytest.mark.heavy
+def test_the_page_about_waits_reads_cancels_and_says_what_refuses_a_retry(service: Service) -> None:
+    _, shown, cancelled, *http = outputs(service, *shell_blocks(PAGE.with_name("requests-that-wait-or-fail.md")))
+    request, refused = documents("".join(http))
 
-    request, refused = run(service, ask, f"sleep 1\n{read}", retry)
-
-    assert (request["displayName"], request["state"]) == ("Cassini", "succeeded")
+    assert re.search(r"^state +pendingApproval$", shown, re.MULTILINE)
+    assert re.search(r"^state +cancelled$", cancelled, re.MULTILINE)
+    assert (request["displayName"], request["state"]) == ("CONF-Cassini", "cancelled")
     assert refused["code"] == "stateDoesNotAllow"
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of webhooks matches the code: events, payloads, retries and retention."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drift checks over an estate, and changes outside of the service."""
 
 from collections.abc import Mapping, Sequence
@@ -6,18 +7,24 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from chamberlain.auth.models import Caller
 from chamberlain.core.ids import RequestId
 from chamberlain.core.paging import PageWanted
+from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.properties import DriftProperty, Treatment
+from chamberlain.drift.finding_repairs import FindingRepairJobs
 from chamberlain.drift.jobs import DriftJobs
 from chamberlain.drift.service import DriftService
+from chamberlain.drift.watch import DriftWatchJobs
 from chamberlain.guests.models import FindingFilter, FindingRecord
 from chamberlain.queue.models import JobKind
+from chamberlain.requests.rules import RequestView
 from chamberlain.templates.cache import Revisions
 from chamberlain.tenants import records as tenant_records
 from tests.estates import ADA, ESTATE, SHARED_MAILBOX, TRACE, Estate
 from tests.guests.assignments.guest_fixture import GuestFixture, guest_fixture, make_due
-from tests.requests.request_services import administrator, workers
+from tests.requests.request_services import act, administrator, workers
+from tests.restricted_directory import RESTRICTED, RestrictedGuests
 
 ACCEPT = """
 UPDATE chamberlain.finding SET state = 'accepted', accepted_at = now(), accepted_reason = 'It may.',
@@ -34,6 +41,13 @@ class DriftFixture:
     assignments: GuestFixture
     jobs: DriftJobs
     service: DriftService
+    watch_jobs: DriftWatchJobs
+    repair_jobs: FindingRepairJobs
+
+    def restrict(self, capabilities: Capabilities = RESTRICTED) -> None:
+        """Take abilities away from the directory."""
+        self.estate.restrict(capabilities)
+        self.assignments.guests.guests = RestrictedGuests(self.assignments.guests.guests, capabilities)
 
     async def check_all(self, *, page_size: int | None = None) -> None:
         """Check all tenants from beginning to end."""
@@ -52,6 +66,30 @@ class DriftFixture:
         """Make all jobs due, and run those of drift checks once."""
         await make_due(self.estate)
         await (jobs or self.jobs).check(await self.estate.claim(kinds=[JobKind.DRIFT_CHECK]))
+
+    async def watch(self, jobs: DriftWatchJobs | None = None) -> None:
+        """Discover changes of the directory, and compare the changed objects."""
+        await self.assignments.discover()
+        await (jobs or self.watch_jobs).watch(await self.estate.claim(kinds=[JobKind.DRIFT_WATCH]))
+
+    async def request_repair(self, finding_id: UUID, caller: Caller | None = None, key: str | None = None) -> UUID:
+        """Request the repair of a finding, as the API does, and return its request."""
+        asked = caller or administrator(ADA)
+        answer = await self.service.repair(asked, finding_id, act(comment="Now", key=key), _request_id)
+        return UUID(answer.body.decode())
+
+    async def run_repairs(self, jobs: FindingRepairJobs | None = None) -> None:
+        """Run the due jobs of requested repairs."""
+        await make_due(self.estate)
+        await (jobs or self.repair_jobs).repair(await self.estate.claim(kinds=[JobKind.FINDING_REPAIR]))
+
+    async def events(self) -> list[tuple[str, str, str | None]]:
+        """Type, state and property of each event about a finding, oldest first."""
+        rows = await self.estate.rows(
+            "SELECT type, data::text FROM chamberlain.event WHERE type LIKE 'finding.%' ORDER BY sequence"
+        )
+        found = [(str(type_), msgspec.json.decode(str(data))["finding"]) for type_, data in rows]
+        return [(type_, each["state"], each["property"]) for type_, each in found]
 
     async def set_repair(
         self, treatments: Mapping[DriftProperty, Treatment] | None = None, *, drift: bool = True
@@ -107,6 +145,10 @@ class DriftFixture:
         return [{"action": action, **msgspec.json.decode(str(payload))} for action, payload in rows]
 
 
+def _request_id(view: RequestView) -> bytes:
+    return str(view.record.request_id).encode()
+
+
 def drift_fixture(estate: Estate) -> DriftFixture:
     """The parts of one process."""
     database = estate.databases.application
@@ -117,5 +159,18 @@ def drift_fixture(estate: Estate) -> DriftFixture:
         jobs=DriftJobs(
             estate.databases.worker, estate.directory, guest_rules.guests, estate.people, Revisions(), uuid4, estate.now
         ),
-        service=DriftService(database, estate.authorization(), workers(estate), estate.now),
+        service=DriftService(database, estate.authorization(), workers(estate), uuid4, estate.now),
+        watch_jobs=DriftWatchJobs(
+            estate.databases.worker, estate.directory, guest_rules.guests, estate.people, Revisions(), uuid4, estate.now
+        ),
+        repair_jobs=FindingRepairJobs(
+            estate.databases.worker,
+            estate.directory,
+            guest_rules.guests,
+            estate.people,
+            Revisions(),
+            uuid4,
+            estate.now,
+            notifier=workers(estate),
+        ),
     )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mailboxes of each type and a team: desired state and observation."""
 
 from dataclasses import replace

@@ -1,11 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
 """A check for drift, asked for over HTTP."""
 
 import httpx2
 import pytest
 
+from tests.drift.fake_drift import REPAIR
 from tests.http.http_fixture import HttpFixture
 
 PATH = "/admin/v1/drift/check/"
+REPAIR_PATH = "/admin/v1/findings/f1d00000-0000-4000-8000-000000000001/repair/"
 ADMINISTRATOR = {"authorization": "Bearer administrator"}
 
 
@@ -27,6 +30,18 @@ async def test_it_says_that_a_key_came_before(api: httpx2.AsyncClient, http_fixt
     answer = await api.post(PATH, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert (answer.status_code, answer.headers["idempotency-replayed"]) == (202, "true")
+
+
+async def test_a_repair_is_a_request(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    answer = await api.post(REPAIR_PATH, json={"comment": "Now"}, headers=ADMINISTRATOR | {"idempotency-key": "k"})
+
+    assert answer.status_code == 202
+    assert (answer.json()["kind"], answer.json()["state"]) == ("repair", "queued")
+    assert [step["name"] for step in answer.json()["steps"]] == ["repairDrift"]
+    assert answer.headers["operation-location"].endswith(f"/requests/v1/{REPAIR}/")
+    assert int(answer.headers["retry-after"]) > 0
+    ((_, act),) = http_fixture.drift.acts
+    assert (act.comment, act.idempotency and act.idempotency.key) == ("Now", "k")
 
 
 @pytest.mark.parametrize("who", ["Bearer ada", "Bearer automation"])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Differences between the desired state and the directory, property by property."""
 
 from collections.abc import Callable
@@ -216,6 +217,10 @@ def test_order_and_letter_case_are_no_difference() -> None:
     assert list(assignment_differences(ASSIGNED, ruled(allowed_domains=("B.example", "a.example.")))) == []
 
 
+def test_an_unreported_mapping_is_not_compared() -> None:
+    assert of_mailbox(SHARED, with_values(auto_mapped=None)) == []
+
+
 def test_what_nobody_asked_for_is_as_it_may_be() -> None:
     """A mailbox of nothing but its names may show anything."""
     wanted = wanted_of(ROOM, MailboxOrder("Desk", "The desk"))
@@ -324,7 +329,8 @@ def brought_about(wanted: WantedMailbox, observed: ObservedMailbox) -> ObservedM
         capacity=wanted.capacity or observed.capacity,
         is_hidden=observed.is_hidden if wanted.is_hidden is None else wanted.is_hidden,
         permissions={**kept, **wanted.permissions},
-        auto_mapped=(observed.auto_mapped - wanted.permissions.keys()) | (full if wanted.auto_mapping else set()),
+        auto_mapped=((observed.auto_mapped or frozenset()) - wanted.permissions.keys())
+        | (full if wanted.auto_mapping else set()),
         owners=wanted.owners or observed.owners,
     )
 

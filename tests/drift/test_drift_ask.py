@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A check for drift is asked for, and begins at once."""
 
 import json

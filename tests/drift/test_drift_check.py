@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drift: what was changed in the directory behind our back is found, and put right where the tenant says so."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,6 +11,7 @@ import pytest
 
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import GroupId, TenantId
+from chamberlain.directory.capabilities import Capabilities, Limits
 from chamberlain.directory.groups import GroupReference, MemberShipType, ObservedGroup
 from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
 from chamberlain.directory.properties import DriftProperty, Treatment
@@ -489,6 +491,7 @@ async def test_what_is_not_through_is_left_alone(drift: DriftFixture) -> None:
     assert await drift.findings() == []
 
 
+@pytest.mark.heavy
 async def test_what_was_cut_short_anywhere_is_made_up_for(drift: DriftFixture) -> None:
     """A worker is killed between any two things that it does; another one takes over."""
     await drift.set_repair()
@@ -680,7 +683,8 @@ async def test_groups_with_many_members_end_a_page(drift: DriftFixture) -> None:
         await drift.group(displayName=f"Apollo {place}")
     await drift.change("UPDATE directory.groups SET display_name = 'X' WHERE display_name LIKE 'Apollo%'")
     tired = ThrottlingDirectory(drift.estate.directory, looks=2)
-    check = replace(drift.jobs, batch_size=2, max_people=1, directory=tired)
+    drift.estate.restrict(Capabilities(timedelta(0), limits=Limits(observe_batch=2)))
+    check = replace(drift.jobs, max_people=1, directory=tired)
     await check.begin(TRACE)
     await drift.run_due(check)
     await drift.run_due(check)

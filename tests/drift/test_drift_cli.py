@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A check for drift, asked for at the command line."""
 
 from tests.cli.shell import Shell

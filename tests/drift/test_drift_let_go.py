@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Findings about objects that are no longer compared go at the end of a check, however many groups there are."""
 
 import pytest

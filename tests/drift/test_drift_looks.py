@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Looks at single things: what counts as different in a tenant, who is missing, and what is put right in one turn."""
 
 from dataclasses import replace

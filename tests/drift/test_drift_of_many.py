@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drift among ten thousand things: what was changed is found, and nothing else."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pages of a drift check: what is put right, what is reported, and what is on record before and afterwards."""
 
 from collections.abc import Mapping
@@ -237,7 +238,7 @@ def test_a_page_goes_on_without_what_is_gone() -> None:
 def test_what_was_put_right_goes_on_record() -> None:
     settled = ClosedFinding(MAILBOX, "city", FindingState.REPAIRED, wanted="Town", observed="X")
 
-    change = change_of(settled, TraceId("7" * 32))
+    change = change_of(settled, TraceId("7" * 32), None)
 
     assert (change.tenant_id, change.action, change.trace_id) == (TENANT, "mailbox.repair", "7" * 32)
     assert (change.actor.type, change.actor.id, change.client_id) == (ActorType.SYSTEM, None, None)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which differences are put right, and when that ends."""
 
 from dataclasses import replace

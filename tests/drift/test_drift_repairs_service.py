@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Repairs of drift: refused ones stop no other, users who left are not wanted, and the record has only real repairs."""
 
 from collections.abc import Awaitable, Callable, Sequence

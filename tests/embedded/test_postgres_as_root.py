@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The user of the server when root runs the service, and its access."""
 
 import asyncio
@@ -113,7 +114,8 @@ async def test_no_other_user_reaches_the_socket() -> None:
     assert "PermissionError" in refused
 
 
-async def test_an_ordinary_user_runs_the_server() -> None:
+@pytest.mark.parametrize("group", ["daemon", "mail"])
+async def test_an_ordinary_user_runs_the_server_in_any_group(group: str) -> None:
     with short_folder() as folder:
         programs = _copy_of_programs(folder / "programs")
         source = shutil.copytree(_SOURCE, folder / "source" / "chamberlain")
@@ -121,7 +123,8 @@ async def test_an_ordinary_user_runs_the_server() -> None:
         home.mkdir()
         os.chown(home, pwd.getpwnam("daemon").pw_uid, -1)
 
-        said = await _run_as("daemon", _python_for_all(), "-c", _SERVICE, home, programs, path=source.parent)
+        command = (_python_for_all(), "-c", _SERVICE, home, programs)
+        said = await _run_as("daemon", *command, path=source.parent, group=group)
 
         assert said == "chamberlain_worker\n"
         assert _owners(home / "data") == {pwd.getpwnam("daemon").pw_uid}
@@ -165,12 +168,12 @@ def _python_for_all() -> str:
     return found
 
 
-async def _run_as(user: str, *command: str | Path, path: Path | None = None) -> str:
+async def _run_as(user: str, *command: str | Path, path: Path | None = None, group: str | None = None) -> str:
     def run() -> str:
         return subprocess.run(
             command,
             user=user,
-            group=pwd.getpwnam(user).pw_gid,
+            group=group or pwd.getpwnam(user).pw_gid,
             extra_groups=[],
             cwd="/",
             env={"PYTHONPATH": str(path or "")},

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Restoring a backup, and cleaning up after a failed restore."""
 
 import errno

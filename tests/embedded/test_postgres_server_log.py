@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading the server's log after a failed start."""
 
 from pathlib import Path

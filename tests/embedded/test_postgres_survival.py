@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recovery after PostgreSQL, or the service that runs it, was killed."""
 
 import asyncio

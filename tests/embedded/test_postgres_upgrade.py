@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Data of another major version: refused, with two commands to transfer it."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Events: each is written once, in the transaction of its cause, and read by administrators."""
 
 import json
@@ -8,10 +9,14 @@ import pytest
 
 from chamberlain.auth.models import Caller
 from chamberlain.core.errors import Forbidden, Rejected
-from chamberlain.core.ids import RequestId
+from chamberlain.core.ids import EventId, RequestId
 from chamberlain.core.paging import FeedPosition, FeedWanted
+from chamberlain.database.notify import Watchers
 from chamberlain.directory.subjects import SubjectType
-from chamberlain.events.service import EventRecord, EventService
+from chamberlain.events.feed import EventRecord
+from chamberlain.events.followers import Followers
+from chamberlain.events.service import EventService
+from chamberlain.requests.events import request_accepted, summary_of
 from tests.databases import Databases
 from tests.estates import (
     ADA,
@@ -46,11 +51,12 @@ from tests.queue.crash_injection import CrashingDirectory, InjectedCrash
 from tests.requests.request_services import administrator, application, cancel, retry
 
 REFUSED = Rejected("ruleInvalid", "The directory does not take it.")
+NO_ERROR = {"detail": None}
 
 
 def event_service(estate: Estate) -> EventService:
     database = estate.databases.application
-    return EventService(database, estate.authorization())
+    return EventService(database, estate.authorization(), Followers(database, Watchers()))
 
 
 async def read(estate: Estate, caller: Caller | None = None) -> list[EventRecord]:
@@ -121,14 +127,16 @@ async def test_what_failed_and_was_cancelled_is_reported(estate: Estate, kind: s
 
     happened = await told(estate, request_id)
 
-    assert [type_ for type_, _ in happened] == ["request.failed", "request.failed", "request.cancelled"]
+    ends = ["request.failed", "request.retried", "request.failed", "request.cancelled"]
+    assert [type_ for type_, _ in happened] == ends
+    assert happened[1][1]["changedBy"] == {"type": "user", "id": str(ADA), "displayName": "Ada Achterberg"}
     record = await estate.record(request_id)
-    for (_, data), state in zip(happened, ("failed", "failed", "cancelled"), strict=True):
+    for (_, data), state in zip(happened, ("failed", "queued", "failed", "cancelled"), strict=True):
         request = data["request"]
         assert isinstance(request, dict)
         assert (request["requestId"], request["kind"], request["state"]) == (str(request_id), kind, state)
         assert request["displayName"] == record.display_name
-        assert request["error"]["detail"] == "The directory does not take it."
+        assert (request["error"] or NO_ERROR)["detail"] == (None if state == "queued" else REFUSED.detail)
 
 
 async def test_what_was_cancelled_before_it_began_is_reported(estate: Estate) -> None:
@@ -150,7 +158,7 @@ async def test_what_has_to_be_approved_is_reported(databases: Databases) -> None
     for kind in ("group", "team"):
         request_id = await ask(estate, kind)
 
-        ((type_, data),) = await told(estate, request_id)
+        *_, (type_, data) = await told(estate, request_id)
 
         assert (type_, data["level"]) == ("request.approvalRequired", 1)
         assert data["approvers"] == [{"id": str(DARA), "displayName": "Dara Lindqvist"}]
@@ -164,8 +172,10 @@ async def test_what_was_assigned_is_reported_once(estate: Estate, kind: SubjectT
         await guest_rules.ask(sent, group_id, kind=kind)
         await guest_rules.work()
 
-    events = [(each.type, json.loads(each.data)) for each in await read(estate)]
+    found = [(each.type, json.loads(each.data)) for each in await read(estate)]
 
+    # A guest of the group violates the template.
+    events = [each for each in found if not each[0].startswith("finding.")]
     nothing, something = {"templateId": None, "policyId": None}, {"templateId": str(NO_GUESTS), "policyId": None}
     assert [type_ for type_, _ in events] == [f"{kind}.assignmentChanged"] * 2
     assert [(data["before"], data["after"]) for _, data in events] == [(nothing, something), (something, nothing)]
@@ -205,6 +215,51 @@ async def test_what_a_template_assigns_to_its_groups_is_reported(databases: Data
 
     assert sorted(found) == ["group.assignmentChanged"] * 2 + ["group.created", "team.created"]
     assert found[0] in {"group.created", "team.created"}
+
+
+async def test_what_was_accepted_is_reported_while_the_feed_is_read(databases: Databases) -> None:
+    approval = {"approval": {"levels": [{"mode": "any", "approvers": [{"type": "user", "id": str(DARA)}]}]}}
+    estate = await open_estate(databases, changed_estate(project_group=approval))
+    unread = await ask(estate, "shared")
+    assert await read(estate) == []
+
+    long_name = "N" * 256
+    waiting = (await estate.request(long_name, templateId=str(PROJECT_GROUP))).request_id
+    mailbox = await ask(estate, "room")
+    assigned = (await guest_fixture(estate).assign(templateId=str(NO_GUESTS))).assignment_request_id
+    assert assigned is not None
+    found = [await told(estate, each) for each in (waiting, mailbox, assigned)]
+
+    assert [[type_ for type_, _ in each] for each in found] == [
+        ["request.accepted", "request.approvalRequired"],
+        ["request.accepted"],
+        ["request.accepted", "group.assignmentChanged"],
+    ]
+    for request_id, ((_, data), *_) in zip((waiting, mailbox, assigned), found, strict=True):
+        record = await estate.record(request_id)
+        assert data == request_accepted(EventId(request_id), summary_of(record), now=estate.moment).data
+    assert await told(estate, unread) == []
+    shortened = "SELECT chamberlain.short_name(name) FROM unnest($1::text[]) name"
+    assert await estate.rows(shortened, [long_name, f"{long_name}N"]) == [(long_name,), (f"{'N' * 255}…",)]
+
+
+@pytest.mark.parametrize(("days", "expected"), [(30, ["request.accepted"]), (32, [])])
+async def test_accepted_requests_have_events_a_month_after_the_last_read(
+    estate: Estate, days: int, expected: list[str]
+) -> None:
+    await read(estate)
+    aged = "UPDATE chamberlain.tenant SET events_read_at = now() - $1::integer * interval '1 day' RETURNING 1"
+    await estate.rows(aged, days)
+
+    request_id = await ask(estate, "group")
+
+    types = [type_ for type_, _ in await estate.rows("SELECT type, request_id FROM chamberlain.event")]
+    assert types == expected
+    # A read begins a new month.
+    await read(estate)
+    again = await ask(estate, "team")
+    assert [type_ for type_, _ in await told(estate, again)] == ["request.accepted"]
+    assert [type_ for type_, _ in await told(estate, request_id)] == expected
 
 
 async def test_no_event_names_who_is_in_a_group(estate: Estate) -> None:

@@ -1,8 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """The feed of events misses nothing, comes in the order of commits, and costs the same with a million as with ten."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from uuid import uuid4
@@ -16,8 +18,8 @@ from chamberlain.changes.records import append_events
 from chamberlain.core.ids import EventId, RequestId, TenantId
 from chamberlain.core.paging import FeedPage, FeedPosition, FeedWanted
 from chamberlain.database.transactions import PLANNING, Database, Transaction, open_database
-from chamberlain.events import service as event_store
-from chamberlain.events.service import EventRecord
+from chamberlain.events import feed as event_store
+from chamberlain.events.feed import EventFilter, EventRecord
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, rows
 from tests.postgres import connected
@@ -32,6 +34,14 @@ SELECT gen_random_uuid(), $1, 'group.created', now(), json_build_object('name', 
     CASE WHEN $3 THEN nextval('chamberlain.event_places') END
 FROM generate_series(1, $2::integer) n
 """
+# Few among many: of another type, and of one request.
+FEW = """
+INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data, position)
+SELECT gen_random_uuid(), $1, 'tenant.changed', $2, now(), '{}', nextval('chamberlain.event_places')
+FROM generate_series(1, 60) n
+"""
+OF_TYPE = EventFilter(type="group.created")
+OF_RARE_TYPE = EventFilter(type="tenant.changed")
 TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('events of ' || $1::uuid, 0))"
 POSITIONS = "SELECT data ->> 'name', position FROM chamberlain.event ORDER BY position, sequence"
 
@@ -67,6 +77,16 @@ async def read(
         return await event_store.find_page(tx, FeedWanted(limit, after))
 
 
+async def read_filtered(
+    database: Database, chosen: EventFilter, after: FeedPosition = BEGINNING, *, limit: int = 50
+) -> FeedPage[EventRecord]:
+    page = None
+    while page is None:
+        async with database.transaction(ESTATE) as tx:
+            page = await event_store.find_filtered(tx, FeedWanted(limit, after), chosen)
+    return page
+
+
 async def read_all(database: Database, *, limit: int) -> list[str]:
     """The feed as it is now, in pages, to the one that is empty."""
     found: list[str] = []
@@ -85,7 +105,13 @@ async def test_it_works(databases: Databases) -> None:
     (found,) = (await read(databases.application)).items
 
     assert found == EventRecord(
-        told.id, "group.created", HAPPENED, told.request_id, ESTATE, msgspec.json.encode({"name": "Apollo"})
+        told.id,
+        "group.created",
+        HAPPENED,
+        told.request_id,
+        ESTATE,
+        msgspec.json.encode({"name": "Apollo"}),
+        found.position,
     )
 
 
@@ -117,6 +143,37 @@ async def test_more_than_get_a_place_at_once_are_all_read(databases: Databases) 
     await write(databases.application, *every)
 
     assert await read_all(databases.application, limit=200) == every
+
+
+async def test_a_filtered_page_is_searched_once(databases: Databases) -> None:
+    """Its end is that of the feed, although most events do not match and have no place yet."""
+    ours = [event("ours", request_id=RequestId(uuid4())), replace(event("rare"), type=EventType.TENANT_CHANGED)]
+    await write(databases.application, *map(str, range(event_store.PLACED_AHEAD)))
+    async with databases.application.transaction(ESTATE) as tx:
+        await append_events(tx, ours)
+    await write(databases.application, "last")
+
+    rare = await read_filtered(databases.application, OF_RARE_TYPE)
+    of_request = EventFilter(request_id=ours[0].request_id)
+    first = await read_filtered(databases.application, of_request)
+    again = await read_filtered(databases.application, of_request, rare.next)
+    neither = await read_filtered(databases.application, replace(of_request, type=EventType.TENANT_CHANGED))
+    everything = await read(databases.application, FeedPosition(event_store.PLACED_AHEAD), limit=200)
+
+    assert [names(each) for each in (rare, first, again, neither)] == [["rare"], ["ours"], [], []]
+    assert {each.next for each in (rare, first, again, neither)} == {everything.next}
+
+
+async def test_a_filtered_page_does_not_wait_for_a_pause_of_the_feed(
+    databases: Databases, reader_database: Database
+) -> None:
+    """A reader that waits for its turn to give positions finds new events afterwards, and leaves them to the next."""
+    await write(databases.application, "one")
+    async with reader_database.transaction(ESTATE) as tx:
+        page = await event_store.find_filtered(tx, FeedWanted(50, BEGINNING), OF_TYPE)
+
+    assert page is not None
+    assert names(page) == ["one"]
 
 
 async def test_what_is_committed_late_comes_behind_what_was_read(databases: Databases) -> None:
@@ -247,7 +304,16 @@ async def test_it_misses_nothing_while_ten_writers_commit_in_mixed_order(
             is_over, page = done.is_set(), await read(reader_database, page.next, limit=limit)
         return found
 
-    followers = [asyncio.create_task(follow(limit)) for limit in (1, 7, 200)]
+    async def follow_filtered() -> list[str]:
+        """The same, by the filter that matches all of them."""
+        found: list[str] = []
+        is_over, page = done.is_set(), await read_filtered(reader_database, OF_TYPE)
+        while page.items or not is_over:
+            found += names(page)
+            is_over, page = done.is_set(), await read_filtered(reader_database, OF_TYPE, page.next)
+        return found
+
+    followers = [asyncio.create_task(each) for each in (*map(follow, (1, 7, 200)), follow_filtered())]
     async with asyncio.timeout(120):
         releasing = asyncio.create_task(many.release(writers * turns))
         await asyncio.gather(*[many.write(number, turns) for number in range(writers)])
@@ -258,7 +324,7 @@ async def test_it_misses_nothing_while_ten_writers_commit_in_mixed_order(
     one, *others = followed
     assert sorted(one) == sorted(many.committed)
     assert len(many.committed) > writers * turns // 2
-    assert others == [one, one]
+    assert others == [one] * 3
     # No event is before one that was committed before it was written.
     newest = 0.0
     for name in one:
@@ -348,10 +414,19 @@ async def test_it_places_a_thousand_events_at_once_at_most(databases: Databases)
 @pytest.mark.parametrize("number", SIZES)
 async def test_it_works_along_an_index(databases: Databases, number: int) -> None:
     await fill(databases, number)
+    request_id = RequestId(uuid4())
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute(FEW, ESTATE, request_id)
 
     for place in await places(databases):
         async with databases.application.transaction(ESTATE) as tx:
             assert await looked_at(tx, place) <= 200, place
+            for type_ in (OF_TYPE.type, OF_RARE_TYPE.type):
+                values = (ESTATE, place.number, 50, type_)
+                assert await rows_looked_at(tx, event_store.PAGE_OF_TYPE, *values) <= 200, (place, type_)
+            own = (ESTATE, place.number, 50, request_id, None)
+            assert await rows_looked_at(tx, event_store.PAGE_OF_REQUEST, *own) <= 200, place
+            assert await rows_looked_at(tx, event_store.TIP, ESTATE) <= 200
 
 
 async def fill(databases: Databases, number: int) -> None:

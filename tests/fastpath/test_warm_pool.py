@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A used connection stays warm for the next caller, unless a caller waits or it is unusable."""
 
 import asyncio

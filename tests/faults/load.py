@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups that are asked for, many at once, as long as a test lets them be."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A PostgreSQL in a process of its own, so that a test can take it away and bring it back.
 
 Run as a program, it starts the server in a folder, prints the server's process id, and keeps it running.

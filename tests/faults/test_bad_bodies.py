@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bodies that are wrong in every way come in the same moment as good ones: each gets its own answer, no other's."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A wrong clock in one process loses nothing, makes nothing twice, and is reported by that process."""
 
 import pytest

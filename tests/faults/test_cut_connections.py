@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PostgreSQL cuts connections in the middle of transactions, under load: who is hit hears it, and nothing is lost."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A directory that is slow, fails or answers nonsense: every request is accepted, and makes one group in the end.
 
 A trigger on its groups does to the embedded directory what networks and other people's bugs do to the large ones.

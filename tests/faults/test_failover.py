@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command that tries a failover: the node that leads is killed under load, and nothing that matters is lost."""
 
 import json

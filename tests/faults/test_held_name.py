@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An open transaction holds a name: requests for that name wait, and no others do."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Workers are killed while they bring assignments about: in the end every group shows what was assigned last, whole."""
 
 import asyncio

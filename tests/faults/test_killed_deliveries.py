@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A worker is killed between creation and delivery: each webhook is delivered all the same, once by its id."""
 
 from collections.abc import Iterator

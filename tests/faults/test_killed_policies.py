@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A worker is killed while it takes the actions of policies: each guest is removed in the end, and reported once."""
 
 import asyncio

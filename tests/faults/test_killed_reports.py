@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A worker is killed while it takes the actions of policies and tells of them by mail: in the end there is one report
 of each group, which names everybody."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one process of the embedded kind is killed under load: what it has acknowledged is there after the next start."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Workers are killed in the middle of their work: each group comes about exactly once, and none is lost."""
 
 from collections import Counter
@@ -27,7 +28,7 @@ WHERE application_name = 'chamberlain worker' AND state = 'active'
 @pytest.mark.parametrize(
     ("queued", "kills"),
     [
-        pytest.param(200, 1, id="200 groups and more, one kill"),
+        pytest.param(200, 1, id="200 groups and more, one kill", marks=pytest.mark.heavy),
         pytest.param(5_000, 5, id="5,000 groups and more, five kills", marks=pytest.mark.heavy),
     ],
 )

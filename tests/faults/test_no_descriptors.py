@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No file descriptors are left, of the service or of PostgreSQL: the cause is reported, and it recovers by itself."""
 
 import asyncio
@@ -8,6 +9,7 @@ from itertools import count
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from chamberlain.database.transactions import connect
 from tests.services import GROUP_TEMPLATE, TLS, look_up, restarted_service, wait_until
@@ -16,6 +18,7 @@ BODY = {"displayName": "Asked", "templateId": GROUP_TEMPLATE}
 CUT = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'chamberlain application'"
 
 
+@pytest.mark.heavy
 def test_a_service_without_descriptors_says_so_and_recovers() -> None:
     with restarted_service(options=("--no-worker",)) as service:
         headers, pid = service.headers(), service.process.pid
@@ -47,6 +50,7 @@ def test_a_service_without_descriptors_says_so_and_recovers() -> None:
             )
 
 
+@pytest.mark.heavy
 def test_an_embedded_postgresql_without_descriptors_is_named_and_recovers() -> None:
     with restarted_service(options=("--no-worker",)) as service, asyncio.Runner() as runner:
         service.headers()

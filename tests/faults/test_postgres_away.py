@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PostgreSQL is killed and stays away for a while: API and worker wait for it, and go on by themselves."""
 
 import time

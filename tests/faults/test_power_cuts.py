@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The power is cut under load: everything acknowledged is there once, and a control that does not flush loses."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A newer version's migrations run beside processes of this one, under load: no request fails, before or after."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Workers stop while their jobs cannot go on: they release all of them, and end in time."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A process that is stopped while clients call it: each call has an answer or a clean end, never a reset."""
 
 import socket

@@ -1,9 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 """A tenant's people and an ordinary template, for the tables of cases; each case changes what it is about."""
 
 from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
 from chamberlain.core.ids import GroupId, RequestId, TemplateId, TenantId, UserId
+from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.groups import MemberShipType, WantedGroup
 from chamberlain.directory.models import MailAddress, PeopleAnswer, Person
 from chamberlain.groups.models import GroupNames, GroupOrder
@@ -53,6 +56,8 @@ TEMPLATE = GroupTemplate(
     approval=None,
 )
 ORDER = GroupOrder("Apollo", TEMPLATE.head.id)
+# The embedded directory.
+EMBEDDED = Capabilities(timedelta(0), shares_database=True)
 # The desired state of this order of Ada's.
 WANTED = WantedGroup(
     tenant_id=TENANT,

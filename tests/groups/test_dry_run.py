@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import json
 
 import httpx2
@@ -32,10 +33,17 @@ async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> N
             {"name": "createTeam", "title": "Make the group a team"},
         ],
         "conflicts": [{"code": "addressTaken", "pointer": "/displayName", "detail": "Choose another."}],
-        "warnings": ["Zeros stand for a number."],
+        "warnings": ["The number in the name is drawn when the request is sent. Zeros replace it here."],
+        "warningReasons": [
+            {
+                "code": "nameNumberDrawn",
+                "detail": "The number in the name is drawn when the request is sent. Zeros replace it here.",
+                "values": {},
+            }
+        ],
     }
     assert not {"operation-location", "retry-after", "preference-applied"} & set(answer.headers)
-    [(caller, order)] = http_fixture.rehearsed
+    [(caller, order)] = http_fixture.previewed
     assert (caller, order.display_name) == (USER, "Hooked")
     assert http_fixture.orders == []
 
@@ -44,7 +52,7 @@ async def test_false_is_no_dry_run(api: httpx2.AsyncClient, http_fixture: HttpFi
     answer = await api.post("/collab/v1/groups/?dryRun=false", json=BODY)
 
     assert answer.status_code == 202
-    assert (len(http_fixture.orders), http_fixture.rehearsed) == (1, [])
+    assert (len(http_fixture.orders), http_fixture.previewed) == (1, [])
 
 
 @pytest.mark.parametrize("value", ["", "True", "1", "yes", "true&dryRun=true"])
@@ -55,7 +63,7 @@ async def test_it_rejects_what_is_neither_true_nor_false(
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
     assert "dryRun" in answer.json()["detail"]
-    assert (http_fixture.orders, http_fixture.rehearsed) == ([], [])
+    assert (http_fixture.orders, http_fixture.previewed) == ([], [])
 
 
 @pytest.mark.parametrize("query", ["dryrun=true", "dry_run=true", "dryRun=true&then=what"])
@@ -63,7 +71,7 @@ async def test_it_rejects_what_is_misspelt(api: httpx2.AsyncClient, http_fixture
     answer = await api.post(f"/collab/v1/groups/?{query}", json=BODY)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "unknownParameter")
-    assert (http_fixture.orders, http_fixture.rehearsed) == ([], [])
+    assert (http_fixture.orders, http_fixture.previewed) == ([], [])
 
 
 async def test_it_rejects_a_body_and_a_key_without_form_together(
@@ -77,7 +85,7 @@ async def test_it_rejects_a_body_and_a_key_without_form_together(
         "wrongType",
         "missingProperty",
     }
-    assert http_fixture.rehearsed == []
+    assert http_fixture.previewed == []
 
 
 @pytest.mark.parametrize(

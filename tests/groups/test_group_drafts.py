@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests for groups as they are written."""
 
 from dataclasses import replace
@@ -29,7 +30,19 @@ from chamberlain.templates.drafts import Moment
 from chamberlain.templates.models import GroupTemplate
 from chamberlain.templates.rules import compile_group_template
 from tests.auth.editor_values import NOW, TRACE
-from tests.groups.group_values import ADA, ANSWER, BEN, GROUP_HEAD, ORDER, REQUEST, TEAM_HEAD, TEMPLATE, TENANT, WANTED
+from tests.groups.group_values import (
+    ADA,
+    ANSWER,
+    BEN,
+    EMBEDDED,
+    GROUP_HEAD,
+    ORDER,
+    REQUEST,
+    TEAM_HEAD,
+    TEMPLATE,
+    TENANT,
+    WANTED,
+)
 from tests.mailboxes.mailbox_values import HOUSE, USER
 
 pytestmark = pytest.mark.pure
@@ -45,7 +58,7 @@ APPROVED_BY_BEN = ApprovalRule((ApprovalLevel(ApprovalMode.ANY, (Approver(Approv
 
 def situation(template: GroupTemplate = TEMPLATE, *, ask_addresses: bool = False) -> Situation:
     """An order of Ada's."""
-    return Situation(USER, ADA, ORDER, REQUEST, HOUSE, compile_group_template(template), ask_addresses)
+    return Situation(USER, ADA, ORDER, REQUEST, HOUSE, compile_group_template(template), ask_addresses, EMBEDDED)
 
 
 def draft(it: Situation, answer: PeopleAnswer | None = ANSWER) -> Draft:

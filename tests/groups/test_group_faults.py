@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypedDict, Unpack
@@ -9,10 +10,24 @@ from chamberlain.core.errors import Fault
 from chamberlain.core.ids import UserId
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.models import MailAddress, PeopleAnswer, Person
+from chamberlain.groups.capabilities import team_license_missing
 from chamberlain.groups.models import GroupNames, GroupOrder
-from chamberlain.groups.rules import faults_in_directory, faults_of, faults_without_directory, team_license_missing
+from chamberlain.groups.rules import faults_in_directory, faults_of, faults_without_directory
 from chamberlain.templates.models import CustomField, FieldType, GroupTemplate
-from tests.groups.group_values import ADA, ANSWER, BEN, CLEO, LABEL, NAMES, NOBODY, ORDER, TEAM_HEAD, TEMPLATE, person
+from tests.groups.group_values import (
+    ADA,
+    ANSWER,
+    BEN,
+    CLEO,
+    EMBEDDED,
+    LABEL,
+    NAMES,
+    NOBODY,
+    ORDER,
+    TEAM_HEAD,
+    TEMPLATE,
+    person,
+)
 
 pytestmark = pytest.mark.pure
 
@@ -81,6 +96,7 @@ def test_it_looks_for_a_hundred_unknown_users_and_no_more() -> None:
         (ORDER, replace(DYNAMIC, members=(NOBODY,)), []),
         (ORDER, replace(DYNAMIC, owners=(NOBODY,)), [("/templateId", "userUnknown")]),
         (order(label_id="no"), TEMPLATE, [("/labelId", "labelUnknown")]),
+        (order(label_id=LABEL.upper()), TEMPLATE, []),
         (ORDER, replace(TEMPLATE, label_id="no"), [("/templateId", "labelUnknown")]),
         (order(label_id=LABEL), replace(TEMPLATE, label_id="no"), []),
         (ORDER, replace(TEMPLATE, custom_fields=(CUSTOMER,)), [("/metadata/el-text-1", "customFieldRequired")]),
@@ -118,7 +134,6 @@ def test_it_rejects_what_cannot_be_carried_out(
     [
         (replace(NAMES, display_name="x" * 256), []),
         (replace(NAMES, display_name="x" * 257), ["nameTooLong"]),
-        (replace(NAMES, addresses=()), ["noAddress"]),
         (GroupNames("Apollo", (MailAddress("x" * 64, "..."),)), []),
         (GroupNames("Apollo", (MailAddress("x" * 65, "..."),)), ["nameTooLong"]),
         (GroupNames("x" * 257, (MailAddress("x" * 65, "..."),)), ["nameTooLong", "nameTooLong"]),
@@ -134,10 +149,10 @@ def test_it_lists_all_faults_at_once() -> None:
     template = replace(FIXED, minimum_owners=4, custom_fields=(CUSTOMER,))
     wrong = order(member_ship_type=MemberShipType.DYNAMIC, owners=(NOBODY,), members=(NOBODY,), label_id="no")
 
-    faults = faults_of(wrong, template, replace(NAMES, addresses=()), ANSWER, caller=ADA)
+    faults = faults_of(wrong, template, replace(NAMES, display_name="x" * 257), ANSWER, caller=ADA)
 
     assert [code for _, code in found(faults)] == [
-        "noAddress",
+        "nameTooLong",
         "memberShipTypeFixed",
         "dynamicRuleMissing",
         "membersOfDynamicGroup",
@@ -174,7 +189,7 @@ def test_it_parts_what_the_directory_must_tell_from_the_rest() -> None:
     ],
 )
 def test_it_asks_for_a_license_for_teams(template: GroupTemplate, caller: Person | None, *, is_missing: bool) -> None:
-    refusal = team_license_missing(template, caller)
+    refusal = team_license_missing(template, caller, EMBEDDED)
 
     assert (refusal is not None) is is_missing
     assert refusal is None or refusal.code == "teamLicenseRequired"

@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 
 import pytest
 
 from chamberlain.directory.models import PeopleAnswer
 from chamberlain.groups.models import GroupNames, GroupOrder, Numbers
-from chamberlain.groups.rules import address_taken, free_addresses, names_of
+from chamberlain.groups.rules import address_taken, free_addresses, names_of, with_second_address
 from chamberlain.templates.rules import compile_group_template
 from tests.groups.group_values import ORDER, REQUEST, TEMPLATE
 
@@ -15,7 +16,7 @@ def names(
     order: GroupOrder, *, display_name: str = "{input}", nickname: str | None = None, numbers: Numbers | None = None
 ) -> GroupNames:
     template = replace(TEMPLATE, display_name_rule=display_name, mail_nickname_rule=nickname)
-    return names_of(
+    best = names_of(
         order,
         compile_group_template(template),
         request_id=REQUEST,
@@ -23,6 +24,7 @@ def names(
         properties={"department": "Sales"},
         numbers=numbers or Numbers(),
     )
+    return with_second_address(best, template, REQUEST)
 
 
 def mails(made: GroupNames) -> list[str]:
@@ -57,6 +59,30 @@ def test_it_counts_for_each_rule() -> None:
 
     assert made.display_name == "Apollo 03"
     assert mails(made) == ["apollo0011@estate.example"]
+
+
+@pytest.mark.parametrize(
+    ("display_name", "nickname", "mail"),
+    [
+        ("{input}", None, "group-5c1f4f0e"),
+        # Something of the whole display name is left.
+        ("CONF {input}", None, "conf"),
+        ("CONF {input}", "c.{input}", "c.group-5c1f4f0e"),
+    ],
+)
+def test_kind_and_digits_of_the_request_replace_a_name_without_letters(
+    display_name: str, nickname: str | None, mail: str
+) -> None:
+    made = names(replace(ORDER, display_name="!!!"), display_name=display_name, nickname=nickname)
+
+    assert mails(made)[0] == f"{mail.replace('5c1f4f0e', REQUEST.hex[-8:])}@estate.example"
+
+
+def test_a_romanized_name_is_cut_after_a_syllable() -> None:
+    first, second = mails(names(replace(ORDER, display_name="京" * 20)))
+
+    assert first == "-".join(["jing"] * 13) + "@estate.example"
+    assert second == "-".join(["jing"] * 11) + "-0d9c1b7e@estate.example"
 
 
 @pytest.mark.parametrize(

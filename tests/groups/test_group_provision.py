@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provisioning: a queued request becomes a group that is found by the request's id, once, whatever happens."""
 
 from dataclasses import replace
@@ -198,7 +199,7 @@ async def test_while_the_directory_is_away_all_wait_with_the_reason(estate: Esta
         record = await estate.record(each.request_id)
         assert (record.state, record.result, record.finished_at) == ("waiting", None, None)
         assert record.waiting is not None
-        assert (record.waiting.step, record.waiting.reason) == ("createGroup", "The directory does not answer.")
+        assert (record.waiting.step, record.waiting.shown_reason.sentence) == ("createGroup", AWAY.reason)
         assert (record.waiting.attempt, record.waiting.next_attempt_at) == (1, due)
         assert [(step.state, step.attempts) for step in record.steps] == [("waiting", 1), ("pending", 0)]
         assert await estate.group(each.request_id) is None
@@ -237,7 +238,7 @@ async def test_what_the_directory_does_not_show_is_not_made(estate: Estate) -> N
     await estate.work()
 
     assert waiting.waiting is not None
-    assert waiting.waiting.reason == "The directory says that the group is made, and does not show it."
+    assert waiting.waiting.shown_reason.code == "groupMadeNotShown"
     assert (await estate.record(accepted.request_id)).state == "succeeded"
     assert await estate.group(accepted.request_id) is not None
 

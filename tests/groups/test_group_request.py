@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Request a group or team: all faults at once, or a queued request."""
 
 import asyncio
@@ -127,6 +128,16 @@ async def test_a_label_is_kept_and_set(estate: Estate) -> None:
     assert group.label_id == INTERNAL
 
 
+async def test_a_label_in_upper_case_is_stored_as_the_directory_has_it(estate: Estate) -> None:
+    accepted = await estate.request(labelId=INTERNAL.upper())
+    await estate.work()
+
+    record, group = await estate.record(accepted.request_id), await estate.group(accepted.request_id)
+    assert msgspec.json.decode(record.body)["labelId"] == INTERNAL
+    assert group is not None
+    assert group.label_id == INTERNAL
+
+
 async def test_metadata_of_other_keys_is_kept_as_it_was_sent(estate: Estate) -> None:
     metadata = {"el-text-1": "Acme", "el-text-2": "internal", "own": " As sent ", "flag": True}
     accepted = await estate.request(metadata=metadata)
@@ -201,13 +212,6 @@ async def test_it_rejects_what_a_template_does_not_allow(
     estate = await open_estate(databases, changed_estate(project_group=template))
 
     assert await refused(estate, **sent) == faults
-
-
-async def test_it_rejects_a_name_of_which_no_address_can_be_made(estate: Estate) -> None:
-    with pytest.raises(NotPossible) as caught:
-        await estate.request("!!!")
-
-    assert codes(caught.value) == [("/displayName", "noAddress")]
 
 
 async def test_it_rejects_a_team_for_somebody_without_a_license(estate: Estate) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -170,4 +171,5 @@ def test_the_api_shows_these_steps() -> None:
         "setGuestAccess",
         "setGuestDomains",
         "setSharingCapability",
+        "repairDrift",
     ]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The API over services in memory, and an HTTP client of it."""
 
 from collections.abc import AsyncIterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole API over services that keep everything in memory."""
 
 import asyncio
@@ -16,6 +17,7 @@ from chamberlain.core.errors import Fault, Forbidden, NotFound, Refusal, Unauthe
 from chamberlain.core.idempotency import Act, KeptAnswer, Submission
 from chamberlain.core.ids import ClientId, MailboxId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.core.paging import Page, PageWanted, Position
+from chamberlain.core.reasons import Reason
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxType, TemplateSource
 from chamberlain.directory.models import NamedPerson
@@ -41,19 +43,24 @@ from chamberlain.requests.models import (
     RequestState,
     TemplateReference,
 )
-from chamberlain.requests.rules import Naming, RequestView, viewed
+from chamberlain.requests.rules import Naming, RequestView, viewed, viewed_by
 from chamberlain.requests.service import RequestService
 from chamberlain.requests.steps import Happening, Happenings
 from chamberlain.secrets.keyring import Keyring
 from chamberlain.templates.models import TemplateHead, TemplateKind
 from tests.adoptions.fake_adoptions import FakeAdoptions
 from tests.audit.fake_audit import FakeAudit
+from tests.configuration.fake_configuration import FakeConfiguration
+from tests.connections.fake_connections import FakeConnections
 from tests.drift.fake_drift import FakeDrift
 from tests.events.fake_events import FakeEvents
+from tests.figures.fake_figures import FakeFigures
 from tests.guests.assignments.fake_assignments import FakeAssignments
 from tests.guests.findings.fake_findings import FakeFindings
 from tests.guests.policies.fake_policies import FakePolicies
+from tests.permissions.fake_permissions import FakePermissions
 from tests.queue.fake_jobs import FakeJobs
+from tests.releases.fake_releases import FakeReleases
 from tests.template_admin.fake_templates import FakeTemplates
 from tests.tenants.fake_tenants import FakeTenants
 from tests.webhooks.fake_webhooks import FakeWebhooks
@@ -96,7 +103,7 @@ CALLERS = {
 
 ROOM_TEMPLATE = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
 MAILBOX_ID = MailboxId(UUID("5b1f0a52-7a0e-4f0b-8a55-0f6f5b7f2f11"))
-REHEARSAL = GroupDryRun(
+DRY_RUN = GroupDryRun(
     template=TemplateHead(ESTATE, TemplateId(UUID(TEMPLATE)), 1, TemplateKind.TEAM, "Project team", active=True),
     display_name="Hooked",
     mail_nickname="hooked",
@@ -107,7 +114,7 @@ REHEARSAL = GroupDryRun(
     approvals=(LevelDryRun(1, ApprovalMode.ALL, (NamedPerson(DARA, "Dara Lindqvist"),)),),
     steps=(Step.CREATE_GROUP, Step.CREATE_TEAM),
     conflicts=(Fault("/displayName", "addressTaken", "Choose another."),),
-    warnings=("Zeros stand for a number.",),
+    warnings=(Reason.build("nameNumberDrawn"),),
 )
 
 
@@ -170,6 +177,9 @@ class FakeRequests(RequestService):
             raise NotFound("There is no such request.")
         return viewed(record)
 
+    async def view(self, caller: Caller, record: RequestRecord) -> RequestView:
+        return viewed_by(caller, record)
+
     async def watch(self, caller: Caller, request_id: RequestId, after: int) -> Happenings | None:
         await self.read(caller, request_id)
         return None if after >= self._fixture.newest else self._follow(after)
@@ -230,7 +240,7 @@ class HttpFixture:
 
     allowed: list[tuple[Caller, Operation]] = field(default_factory=list)
     orders: list[tuple[Caller, GroupOrder, Submission]] = field(default_factory=list)
-    rehearsed: list[tuple[Caller, GroupOrder]] = field(default_factory=list)
+    previewed: list[tuple[Caller, GroupOrder]] = field(default_factory=list)
     records: dict[RequestId, RequestRecord] = field(default_factory=dict)
     lists: list[tuple[Caller, RequestFilter, PageWanted]] = field(default_factory=list)
     acts: list[tuple[Caller, Act]] = field(default_factory=list)
@@ -245,12 +255,15 @@ class HttpFixture:
     assignments: FakeAssignments = field(default_factory=FakeAssignments)
     findings: FakeFindings = field(default_factory=FakeFindings)
     adoptions: FakeAdoptions = field(default_factory=FakeAdoptions)
+    uses: list[tuple[Caller, Operation]] = field(default_factory=list)
+    releases: FakeReleases = field(default_factory=FakeReleases)
+    connections: FakeConnections = field(default_factory=FakeConnections)
     drift: FakeDrift = field(default_factory=FakeDrift)
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
     observed: list[tuple[str, str, int]] = field(default_factory=list)
     mailbox_orders: list[tuple[Caller, MailboxOrder, Submission]] = field(default_factory=list)
-    mailbox_rehearsals: list[tuple[Caller, MailboxOrder]] = field(default_factory=list)
+    mailbox_dry_runs: list[tuple[Caller, MailboxOrder]] = field(default_factory=list)
     mailbox_lists: list[tuple[Caller, MailboxFilter, PageWanted]] = field(default_factory=list)
     mailboxes: dict[MailboxId, MailboxRecord] = field(default_factory=dict)
     # The state of every mailbox when it is read.
@@ -296,8 +309,8 @@ class HttpFixture:
     async def dry_run_group(self, caller: Caller, order: GroupOrder) -> GroupDryRun:
         if self.refusal is not None:
             raise self.refusal
-        self.rehearsed.append((caller, order))
-        return replace(REHEARSAL, display_name=order.display_name)
+        self.previewed.append((caller, order))
+        return replace(DRY_RUN, display_name=order.display_name)
 
     async def request_mailbox(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
         if self.refusal is not None:
@@ -310,7 +323,7 @@ class HttpFixture:
     async def dry_run_mailbox(self, caller: Caller, order: MailboxOrder) -> MailboxDryRun:
         if self.refusal is not None:
             raise self.refusal
-        self.mailbox_rehearsals.append((caller, order))
+        self.mailbox_dry_runs.append((caller, order))
         return MailboxDryRun(
             template=TemplateHead(caller.tenant_id, ROOM_TEMPLATE, 1, TemplateKind.ROOM, "Room", active=True),
             template_source=TemplateSource.DEFAULT,
@@ -321,7 +334,7 @@ class HttpFixture:
             approvals=(LevelDryRun(1, ApprovalMode.ANY, (NamedPerson(DARA, "Dara Lindqvist"),)),),
             steps=(Step.CREATE_MAILBOX,),
             conflicts=(Fault("/name", "nameTaken", "Choose another name."),),
-            warnings=("Zeros stand for a number.",),
+            warnings=(Reason.build("nameNumberDrawn"),),
         )
 
     async def read_mailbox(self, caller: Caller, mailbox_id: MailboxId) -> MailboxRecord:
@@ -365,9 +378,13 @@ class HttpFixture:
         """List one service for each table of endpoints."""
         return [
             self.adoptions,
+            self.releases,
+            self.connections,
             self.drift,
             self.templates,
             self.webhooks,
+            FakeFigures(),
+            FakePermissions(),
             FakeGroups(self),
             FakeMailboxes(self),
             FakeRequests(self),
@@ -378,6 +395,7 @@ class HttpFixture:
             self.events,
             self.jobs,
             self.tenants,
+            FakeConfiguration(),
         ]
 
     def http(self) -> HttpContext:
@@ -389,6 +407,7 @@ class HttpFixture:
             streams=Streams(lambda: self.moment, self.stopping),
             check_readiness=self.check_readiness,
             observe=self.observe,
+            count_use=lambda caller, operation: self.uses.append((caller, operation)),
             new_trace_id=lambda: TraceId(f"{next(numbers):032x}"),
             prefixes=ScopePrefixes(PREFIX, PREFIX),
             addresses=Addresses(BASE, BASE, f"{BASE}/graph"),

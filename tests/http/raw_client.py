@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A server whose application does one thing with each call, and a client that talks to it byte by byte."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever comes in, what goes out is one of the answers that the document promises."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clients that connect and do not go on: which connections are closed, and that all others are served."""
 
 import asyncio

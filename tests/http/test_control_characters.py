@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Control characters in every text that a call can carry: each is refused at its place, and nothing is stored."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cursors: what was sealed opens again, as it was given and in no other spelling."""
 
 from datetime import UTC, datetime

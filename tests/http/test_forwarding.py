@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from ipaddress import ip_address, ip_network
 
 import pytest

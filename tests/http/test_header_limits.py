@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The head of a call: permitted contents, size and time."""
 
 import asyncio

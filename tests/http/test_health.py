@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import httpx2
 
 from chamberlain.http.request import Check

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keys of calls whose answer is kept: one does the work, the others wait for it and get what it answered."""
 
 import asyncio

@@ -1,9 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 import asyncio
 import gzip
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from typing import Any
 
 import httpx2
@@ -15,7 +15,7 @@ from chamberlain.app.routes import ENDPOINTS
 from chamberlain.core.errors import Refusal
 from chamberlain.http.openapi import TAGS, codes_of, describe
 from chamberlain.http.problems import KINDS, STATUSES, TITLES
-from tests.http.http_fixture import BASE, REQUEST, TEMPLATE, HttpFixture
+from tests.http.http_fixture import BASE, REQUEST, HttpFixture
 
 # A JSON document whose shape is what is tested here.
 Json = dict[str, Any]
@@ -47,6 +47,8 @@ async def test_it_works(document: Json) -> None:
     openapi_spec_validator.validate(document)
 
     assert document["openapi"] == "3.1.0"
+    # Generators derive a package name from it, which must not be that of the SDK.
+    assert document["info"]["title"] == "Chamberlain API"
     assert document["servers"] == [{"url": BASE}]
 
 
@@ -66,14 +68,14 @@ async def test_every_section_has_operations_and_every_operation_a_section(docume
     assert used == set(TAGS)
 
 
-@pytest.mark.parametrize(("path", "most"), [("/openapi.json", 330_000), ("/docs", 400_000)])
-async def test_it_is_small(api: httpx2.AsyncClient, path: str, most: int) -> None:
+async def test_it_is_small(api: httpx2.AsyncClient) -> None:
+    path = "/openapi.json"
     plain = await api.get(path, headers={"accept-encoding": "identity"})
     async with api.stream("GET", path, headers={"accept-encoding": "gzip"}) as compressed:
         body = b"".join([chunk async for chunk in compressed.aiter_raw()])
 
-    assert len(plain.content) < most
-    assert len(body) < 45_000
+    assert len(plain.content) < 400_000
+    assert len(body) < 60_000
     assert gzip.decompress(body) == plain.content
     assert (compressed.headers["content-encoding"], compressed.headers["content-length"]) == ("gzip", str(len(body)))
     assert "content-encoding" not in plain.headers
@@ -187,9 +189,15 @@ async def test_it_tells_users_and_applications_apart(document: Json) -> None:
     create = document["paths"]["/collab/v1/groups/"]["post"]
     read = document["paths"]["/requests/v1/{requestId}/"]["get"]
 
-    assert create["security"] == [{"bearer": ["https://api.estate.example/collab/App.ReadWrite.All"]}]
+    assert create["security"] == [{"delegated": ["https://api.estate.example/collab/App.ReadWrite.All"]}]
     assert "As an application: not supported" in create["description"]
-    assert {"bearer": ["https://api.estate.example/admin/Mail.Manage.ReadWrite.All"]} in read["security"]
+    assert {"application": ["https://api.estate.example/admin/Mail.Manage.ReadWrite.All"]} in read["security"]
+    assert {"delegated": ["https://api.estate.example/mail/App.ReadWrite.All"]} in read["security"]
+    schemes = document["components"]["securitySchemes"]
+    assert {name: (scheme["type"], scheme["scheme"]) for name, scheme in schemes.items()} == {
+        "delegated": ("http", "bearer"),
+        "application": ("http", "bearer"),
+    }
     assert "applicationNotSupported" in create["responses"]["403"]["description"]
     assert "applicationNotSupported" not in read["responses"]["403"]["description"]
     assert document["paths"]["/health/live"]["get"]["security"] == []
@@ -203,20 +211,33 @@ async def test_it_leads_from_what_was_asked_for_to_its_state(document: Json) -> 
 
 
 async def test_it_names_the_ways_to_a_token_where_they_are_known(http_fixture: HttpFixture) -> None:
-    known = replace(
-        http_fixture.http(),
-        authorize_url="https://id.example/authorize",
-        token_url="https://id.example/{tenantId}/token",
-    )
+    known = replace(http_fixture.http(), oauth_url="https://id.example/{tenantId}")
 
     document = json.loads(json.dumps(describe(ENDPOINTS, known)))
 
     openapi_spec_validator.validate(document)
-    flows = document["components"]["securitySchemes"]["oauth2"]["flows"]
-    assert flows["clientCredentials"]["tokenUrl"] == "https://id.example/{tenantId}/token"
-    assert "https://api.estate.example/collab/App.ReadWrite.All" in flows["authorizationCode"]["scopes"]
-    names = {name for way in document["paths"]["/collab/v1/groups/"]["post"]["security"] for name in way}
-    assert names == {"bearer", "oauth2"}
+    schemes = document["components"]["securitySchemes"]
+    delegated, application = schemes["delegated"]["flows"], schemes["application"]["flows"]
+    token = "https://id.example/{tenantId}/token"
+    assert {name: (urls["tokenUrl"], len(urls["scopes"])) for name, urls in (delegated | application).items()} == {
+        "authorizationCode": (token, 3),
+        "x-deviceAuthorization": (token, 3),
+        "clientCredentials": (token, 4),
+    }
+    assert delegated["authorizationCode"]["authorizationUrl"] == "https://id.example/{tenantId}/authorize"
+    assert delegated["x-deviceAuthorization"]["deviceAuthorizationUrl"] == "https://id.example/{tenantId}/devicecode"
+    assert "https://api.estate.example/collab/App.ReadWrite.All" in delegated["authorizationCode"]["scopes"]
+    assert "https://api.estate.example/admin/Mail.Manage.ReadWrite.All" in application["clientCredentials"]["scopes"]
+
+
+async def test_no_nullable_object_has_a_default_that_generators_reject(document: Json) -> None:
+    properties = [
+        each for schema in document["components"]["schemas"].values() for each in schema.get("properties", {}).values()
+    ]
+
+    assert not [each for each in properties if "anyOf" in each and isinstance(each.get("default"), dict)]
+    naming = document["components"]["schemas"]["MailboxTemplateBody"]["properties"]["naming"]
+    assert naming["description"] == 'Default: `{"address":"{input}"}`.'
 
 
 async def test_its_examples_are_true(api: httpx2.AsyncClient, document: Json) -> None:
@@ -230,63 +251,6 @@ async def test_its_examples_are_true(api: httpx2.AsyncClient, document: Json) ->
     assert set(answer.headers) >= {
         name.lower() for name in create["responses"]["202"]["headers"] if name != "Idempotency-Replayed"
     } - {"client-request-id"}
-
-
-class Page(HTMLParser):
-    """The parts of a page that a browser would run, fetch or follow."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.ids: list[str] = []
-        self.addresses: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        if tag != "meta":
-            self.open.append(tag)
-        for name, value in attrs:
-            assert name in {"lang", "charset", "name", "content", "href", "id", "class"}, name
-            if name == "href":
-                self.addresses.append(value or "")
-            if name == "id":
-                self.ids.append(value or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-async def test_the_page_needs_no_other_host_and_no_script(api: httpx2.AsyncClient) -> None:
-    answer = await api.get("/docs")
-
-    page = Page(answer.text)
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert "default-src 'none'" in answer.headers["content-security-policy"]
-    assert not {"script", "link", "img", "iframe", "form"} & set(page.tags)
-    assert "url(" not in answer.text
-    assert "@import" not in answer.text
-    assert page.open == []
-    assert len(set(page.ids)) == len(page.ids)
-    for address in page.addresses:
-        assert address == "/openapi.json" or address.removeprefix("#") in page.ids, address
-
-
-async def test_the_page_has_every_endpoint_code_and_schema(api: httpx2.AsyncClient, document: Json) -> None:
-    page = Page((await api.get("/docs")).text)
-
-    assert {endpoint.about.id for endpoint in ENDPOINTS} <= set(page.ids)
-    assert set(TITLES) <= set(page.ids)
-    assert {f"schema-{name}" for name in document["components"]["schemas"]} <= set(page.ids)
-
-
-async def test_the_type_of_a_problem_leads_to_its_explanation(api: httpx2.AsyncClient) -> None:
-    problem = (await api.post("/collab/v1/groups/", json={"templateId": TEMPLATE})).json()
-
-    answer = await api.get(problem["type"])
-
-    assert (answer.status_code, answer.headers["location"]) == (303, "/docs#invalidBody")
 
 
 async def test_every_path_of_the_document_is_served(api: httpx2.AsyncClient, document: Json) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Behaviour that needs a real server and a real connection."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Behaviour of every endpoint: hosts, methods, tokens, headers, the order of checks, and bugs."""
 
 import asyncio
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Message
 
 from chamberlain.app.listeners import Listener, bind, serve_until
 from chamberlain.app.routes import ENDPOINTS
+from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Forbidden
 from chamberlain.http.endpoint_tables import ServedEndpoint
 from chamberlain.http.pipeline import Resources, hosts_of
@@ -24,6 +26,8 @@ from tests.http.http_fixture import BASE, REQUEST, TEMPLATE, HttpFixture, record
 GROUPS = "/collab/v1/groups/"
 BODY = {"displayName": "Hooked", "templateId": TEMPLATE}
 JSON = {"content-type": "application/json"}
+# Callers of a POST that is not for administrators.
+POST_CALLERS = {GROUPS: "ada", "/mail/v1/mailboxes/": "mail"}
 
 
 async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
@@ -98,7 +102,7 @@ async def test_it_refuses_a_head_with_two_meanings(http_fixture: HttpFixture, he
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/nowhere", "/collab/v1/groups//", "/requests/v1/a/b/", "/docs/../etc", "/%00\u00e9"]
+    "path", ["/docs/nowhere", "/nowhere", "/collab/v1/groups//", "/requests/v1/a/b/", "/docs/../etc", "/%00\u00e9"]
 )
 async def test_it_says_where_there_is_nothing(api: httpx2.AsyncClient, http_fixture: HttpFixture, path: str) -> None:
     answer = await api.get(path)
@@ -211,6 +215,9 @@ async def test_it_says_what_is_wrong_with_a_token(api: httpx2.AsyncClient) -> No
         ("application/json", 202),
         ("application/json; charset=utf-8", 202),
         ("Application/JSON ;charset=utf-8", 202),
+        ('application/json; CHARSET="UTF-8"; v=1', 202),
+        ("application/json; charset=iso-8859-1", 415),
+        ("application/json; charset=", 415),
         ("application/x-www-form-urlencoded", 415),
         ("application/json-seq", 415),
         ("text/json", 415),
@@ -223,6 +230,15 @@ async def test_a_body_must_say_that_it_is_json(api: httpx2.AsyncClient, content_
     answer = await api.post(GROUPS, content=body, headers={"content-type": content_type})
 
     assert answer.status_code == status
+
+
+async def test_a_byte_order_mark_is_skipped(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    body = b'{"displayName": "x", "templateId": "%s"}' % TEMPLATE.encode()
+
+    answer = await api.post(GROUPS, content=b"\xef\xbb\xbf" + body, headers=JSON)
+
+    assert answer.status_code == 202
+    assert http_fixture.orders[-1][2].body == body
 
 
 async def test_a_body_must_not_be_packed(api: httpx2.AsyncClient) -> None:
@@ -354,7 +370,22 @@ async def test_every_endpoint_but_health_asks_who_calls(api: httpx2.AsyncClient)
     for endpoint in ENDPOINTS:
         path = re.sub(r"{\w+}", str(REQUEST), endpoint.path)
         answer = await api.request(endpoint.method, path)
-        assert (answer.status_code == 401) is (not path.startswith("/health/")), path
+        assert (answer.status_code == 401) is (endpoint.operation is not None), path
+
+
+async def test_every_post_validates_the_idempotency_key(api: httpx2.AsyncClient) -> None:
+    posts = [endpoint.path for endpoint in ENDPOINTS if endpoint.method == "POST"]
+    unkeyed = []
+
+    for path in posts:
+        headers = {"authorization": f"Bearer {POST_CALLERS.get(path, 'administrator')}", "idempotency-key": "two words"}
+        answer = await api.post(re.sub(r"{\w+}", TEMPLATE, path), json={}, headers=headers)
+        told = answer.json()
+        if "invalidParameter" not in (told["code"], *(fault["code"] for fault in told.get("errors", ()))):
+            unkeyed.append((path, told))
+
+    assert len(posts) > 20
+    assert unkeyed == []
 
 
 def test_every_row_of_the_table_can_be_told_from_the_others() -> None:
@@ -416,3 +447,16 @@ async def test_a_call_leaves_nothing_to_be_collected(
 
     assert statuses == {status}
     assert collected_objects() - before < number
+
+
+async def test_it_counts_the_permission_of_a_call_that_succeeds(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture
+) -> None:
+    accepted = await api.post(GROUPS, json=BODY)
+    invalid = await api.post(GROUPS, json={})
+    http_fixture.refusal = Forbidden("notAdministrator", "No.")
+    refused = await api.post(GROUPS, json=BODY)
+    public = await api.get("/health/live")
+
+    assert [each.status_code for each in (accepted, invalid, refused, public)] == [202, 400, 403, 200]
+    assert [operation for _, operation in http_fixture.uses] == [Operation.CREATE_GROUP]

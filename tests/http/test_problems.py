@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import ast
 from collections.abc import Iterator
 from datetime import timedelta
@@ -71,10 +72,23 @@ def test_every_kind_has_its_headers(refusal: Refusal, status: int, headers: dict
 
 def test_some_kinds_have_members_of_their_own() -> None:
     taken = problem_of(Conflict("nameTaken", "Taken.", conflicting_id="7e0"), "/x", TRACE)
-    limit = problem_of(LimitReached("quotaExceeded", "Full.", limit="mailboxes", after=timedelta(hours=1)), "/x", TRACE)
+    values = {"max": 3}
+    full = LimitReached("quotaExceeded", "{max} at most.", limit="streams", after=timedelta(hours=1), values=values)
+    limit = problem_of(full, "/x", TRACE)
 
     assert msgspec.json.decode(taken.body)["conflictingId"] == "7e0"
-    assert msgspec.json.decode(limit.body)["limit"] == "mailboxes"
+    body = msgspec.json.decode(limit.body)
+    assert (body["limit"], body["detail"], body["values"]) == ("streams", "3 at most.", values)
+
+
+def test_a_conflict_points_to_the_property() -> None:
+    conflict = Conflict.at(Fault.build("/name", "nameTaken", "{name} is taken.", name="A"))
+
+    body = msgspec.json.decode(problem_of(conflict, "/x", TRACE).body)
+
+    fault = {"pointer": "/name", "code": "nameTaken", "detail": "A is taken.", "values": {"name": "A"}}
+    assert (body["code"], body["detail"], body["errors"]) == ("nameTaken", "A is taken.", [fault])
+    assert "conflictingId" not in body
 
 
 def test_it_lists_a_hundred_faults_and_says_that_there_are_more() -> None:
@@ -105,7 +119,13 @@ def raised() -> Iterator[tuple[type[Refusal], str]]:
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
-                case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str(code)), *_]):
+                case (
+                    ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str(code)), *_])
+                    | ast.Call(
+                        func=ast.Attribute(value=ast.Name(id=name), attr="build"),
+                        args=[ast.Constant(value=str(code)), *_],
+                    )
+                ):
                     family = getattr(errors, name, None)
                     if isinstance(family, type) and issubclass(family, Refusal) and family is not NotFound:
                         yield family, code
@@ -116,7 +136,7 @@ def raised() -> Iterator[tuple[type[Refusal], str]]:
 def test_every_code_of_the_source_has_a_title() -> None:
     found = set(raised())
 
-    assert (errors.Conflict, "addressTaken") in found
+    assert (errors.Conflict, "stateDoesNotAllow") in found
     assert [(family, code) for family, code in found if code not in kind_of(family).titles] == []
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Responses leave with one write, large ones in pieces, and none is lost at the end of a connection."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bodies of the three types with every property that each may have."""
 
 from tests.estates import BEN, CLEO, DARA, SHARED_MAILBOX

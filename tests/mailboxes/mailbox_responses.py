@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A mailbox as the service answers it, for tests that write its answers down."""
 
 from tests.client.scripted_server import answer
@@ -17,6 +18,7 @@ MAILBOX = {
     "requestId": OTHER,
     "error": None,
     "warnings": [],
+    "warningReasons": [],
     "createdAt": "2026-11-20T09:30:00.000Z",
     "createdBy": {"type": "user", "id": OTHER, "displayName": "Ada"},
     "updatedAt": "2026-11-20T09:30:00.000Z",

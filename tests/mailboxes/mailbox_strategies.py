@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bodies of mailboxes by chance: such as must be accepted, and such as may not be, for Hypothesis."""
 
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from typing import cast
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from chamberlain.core.text import is_blank
 from chamberlain.templates.rules import LOCAL_PART_LENGTH, local_part
 from tests.estates import ADA, BEN, CLEO, DARA, NOBODY, PROJECT_GROUP, ROOM_MAILBOX, SHARED_MAILBOX
 
@@ -15,17 +17,15 @@ Body = dict[str, object]
 # Names are taken for good: those of one example must not conflict with the next.
 NUMBERS = count(1)
 # The effects of letters, marks and signs in names: grow when they are folded, combine, go right to left, come in pairs.
-SIGNS = (
-    "aZ09 .-_'\"\\/<>%\u00a0\u00df\u00e9\u0130\u0301\u200d\u202e\u2028"
-    "\u3000\ufb03\ufdfa\ufeff\ufffe\U0001f600\U0010ffff"
-)
-CHARACTERS = st.sampled_from(SIGNS) | st.characters(exclude_categories=["Cc", "Cs"])
+SIGNS = "aZ09 .-_'\"\\/<>%\u00a0\u00df\u00e9\u0130\u0301\u200d\u2028\u3000\ufb03\ufdfa\ufeff\ufffe\U0001f600\U0010ffff"
+DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+CHARACTERS = st.sampled_from(SIGNS) | st.characters(exclude_categories=["Cc", "Cs"], exclude_characters=DIRECTIONS)
 PEOPLE = [str(user) for user in (ADA, BEN, CLEO, DARA)]
 LINES = (
     "streetAddress", "companyName", "postalCode", "city", "country", "phone", "department", "audioDeviceName",
     "displayDeviceName", "videoDeviceName",
 )  # fmt: skip
-DOMAINS = ["", "estate.example", "rooms.estate.example", "ROOMS.Estate.Example"]
+DOMAINS = ["estate.example", "rooms.estate.example", "ROOMS.Estate.Example"]
 
 
 def line(most: int, *, least: int = 0, also: str = "") -> SearchStrategy[str]:
@@ -78,7 +78,7 @@ EVERYBODYS: Mapping[str, SearchStrategy[object]] = {
     "automaticReply": within(8192, lines(8192)),
     "isAllowAutomaticReplyOverride": st.booleans(),
     "hideFromGAL": st.booleans(),
-    "tags": st.lists(line(64), max_size=32),
+    "tags": st.lists(line(64, least=1), max_size=32),
     "notes": lines(4096),
     "reason": line(1024),
 }
@@ -110,7 +110,7 @@ def good_bodies(draw: st.DrawFn, kind: str, template: str) -> Body:
     own = {**EVERYBODYS, **OWN[kind]}
     body: Body = draw(st.fixed_dictionaries({}, optional={name: values | st.none() for name, values in own.items()}))
     body["name"] = draw(names())
-    body["displayName"] = draw(line(256, least=1).filter(lambda text: text.strip()))
+    body["displayName"] = draw(line(256, least=1).filter(lambda text: not is_blank(text)))
     if draw(st.booleans()):
         body["templateId"] = draw(cased(st.just(template)))
     else:
@@ -147,7 +147,7 @@ BEYOND: Mapping[str, SearchStrategy[object]] = {
     "metadata": st.dictionaries(line(130), line(1025) | SCALARS, max_size=5),
     "primaryOwner": st.uuids().map(str),
     "alias": line(65, least=1),
-    "domain": line(256) | st.just("other.example"),
+    "domain": line(256, also=DIRECTIONS) | st.just("other.example"),
     # Of another type, mostly.
     "officeLocation": line(256),
     "isWheelChairAccessible": st.booleans(),

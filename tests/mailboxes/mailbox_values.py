@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A tenant, ordinary templates and what becomes of ordinary orders, for the tables of cases about mailboxes."""
 
 from dataclasses import replace
@@ -101,4 +102,5 @@ def situation(sent: MailboxOrder, template: MailboxTemplate = SHARED, *, caller:
 
 def names_in(it: MailboxSituation) -> MailboxNames:
     """The names that come of it."""
-    return names_of(it.order, it.compiled, domain=domain_of(it.order, it.template, it.tenant), properties={})
+    domain = domain_of(it.order, it.template, it.tenant)
+    return names_of(it.order, it.compiled, request_id=it.request_id, domain=domain, properties={})

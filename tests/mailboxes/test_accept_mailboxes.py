@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mailboxes are written with their requests, and get all of their names or none."""
 
 from dataclasses import replace

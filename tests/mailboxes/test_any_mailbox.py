@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mailboxes by chance, over the whole API and the real database: no body is answered with a fault of ours, and what is
 accepted reads back as it was sent."""
 
@@ -36,7 +37,7 @@ TEMPLATES = {"shared": str(SHARED_MAILBOX), "equipment": str(EQUIPMENT_MAILBOX),
 DEFAULTS: Body = {"country": "Switzerland", "tags": ["by template"], "hideFromGAL": True}
 ADDED = {
     "id", "type", "primarySmtpAddress", "templateId", "templateSource", "capacityUnit", "provisioningState",
-    "requestId", "error", "warnings", "createdAt", "createdBy", "updatedAt",
+    "requestId", "error", "warnings", "warningReasons", "createdAt", "createdBy", "updatedAt",
 }  # fmt: skip
 
 GOOD = st.sampled_from(KINDS).flatmap(lambda kind: st.tuples(st.just(kind), good_bodies(kind, TEMPLATES[kind])))
@@ -105,14 +106,14 @@ async def test_it_works_for_whatever_is_within_the_bounds(
 ) -> None:
     kind, body = one
 
-    rehearsed = await post(api, body, escaped=escaped, path=f"{PATH}?dryRun=true")
+    previewed = await post(api, body, escaped=escaped, path=f"{PATH}?dryRun=true")
     answer = await post(api, body, escaped=escaped)
 
-    assert (rehearsed.status_code, answer.status_code) == (200, 202), answer.text
+    assert (previewed.status_code, answer.status_code) == (200, 202), answer.text
     shown = await read_back(api, answer, kind, body)
     assert answer.json() == shown | {"tenantId": answer.json()["tenantId"], "approvalRequired": False}
-    assert rehearsed.json()["address"] == shown["primarySmtpAddress"]
-    assert rehearsed.json()["conflicts"] == []
+    assert previewed.json()["address"] == shown["primarySmtpAddress"]
+    assert previewed.json()["conflicts"] == []
     newest = (await api.get(f"{PATH}?limit=1")).json()["items"]
     begins = (await api.get(PATH, params={"q": shown["primarySmtpAddress"], "type": kind})).json()["items"]
     # The number in front, which is its own.
@@ -125,19 +126,19 @@ async def test_it_works_for_whatever_is_within_the_bounds(
 async def test_it_rejects_or_takes_whatever_is_sent_and_never_fails(
     api: httpx2.AsyncClient, body: Body, *, escaped: bool
 ) -> None:
-    rehearsed = await post(api, body, escaped=escaped, path=f"{PATH}?dryRun=true")
+    previewed = await post(api, body, escaped=escaped, path=f"{PATH}?dryRun=true")
     answer = await post(api, body, escaped=escaped)
 
     if answer.status_code == 202:
-        assert rehearsed.status_code == 200
+        assert previewed.status_code == 200
         await read_back(api, answer, answer.json()["type"], body)
     elif answer.status_code == 409:
         assert answer.json()["code"] in {"nameTaken", "addressTaken"}
-        assert rehearsed.json()["conflicts"] != []
+        assert previewed.json()["conflicts"] != []
     else:
-        assert answer.status_code == rehearsed.status_code in {400, 422}, answer.text
+        assert answer.status_code == previewed.status_code in {400, 422}, answer.text
         assert answer.json()["code"] in {"notJson", "invalidBody", "notPossible"}
-        assert rehearsed.json().get("errors") == answer.json().get("errors")
+        assert previewed.json().get("errors") == answer.json().get("errors")
 
 
 def provisioned(shown: Mapping[str, Any], mailbox: ObservedMailbox) -> None:

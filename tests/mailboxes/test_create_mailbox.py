@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Asking for a mailbox over HTTP: what comes in, what goes out, and who may."""
 
 import json
@@ -70,6 +71,7 @@ ADDED: dict[str, object] = {
     "requestId": str(REQUEST),
     "error": None,
     "warnings": [],
+    "warningReasons": [],
     "createdAt": "2026-11-20T09:30:00.000Z",
     "createdBy": {"type": "user", "id": str(ADA), "displayName": "Ada Achterberg"},
     "updatedAt": "2026-11-20T09:30:00.000Z",
@@ -247,10 +249,17 @@ async def test_a_dry_run_tells_what_would_come_of_it(api: httpx2.AsyncClient, ht
         "approvals": [{"level": 1, "mode": "any", "approvers": [{"id": str(DARA), "displayName": "Dara Lindqvist"}]}],
         "steps": [{"name": "createMailbox", "title": "Create the mailbox"}],
         "conflicts": [{"code": "nameTaken", "pointer": "/name", "detail": "Choose another name."}],
-        "warnings": ["Zeros stand for a number."],
+        "warnings": ["The number in the name is drawn when the request is sent. Zeros replace it here."],
+        "warningReasons": [
+            {
+                "code": "nameNumberDrawn",
+                "detail": "The number in the name is drawn when the request is sent. Zeros replace it here.",
+                "values": {},
+            }
+        ],
     }
     assert not {"location", "operation-location", "retry-after", "preference-applied"} & set(answer.headers)
-    [(caller, order)] = http_fixture.mailbox_rehearsals
+    [(caller, order)] = http_fixture.mailbox_dry_runs
     assert (caller, order.name) == (CALLERS["Bearer mail"], "Atlas")
     assert (http_fixture.mailbox_orders, http_fixture.awaiting) == ([], [])
 
@@ -259,7 +268,7 @@ async def test_false_is_no_dry_run(api: httpx2.AsyncClient, http_fixture: HttpFi
     answer = await api.post(f"{PATH}?dryRun=false", json=BODY)
 
     assert answer.status_code == 202
-    assert (len(http_fixture.mailbox_orders), http_fixture.mailbox_rehearsals) == (1, [])
+    assert (len(http_fixture.mailbox_orders), http_fixture.mailbox_dry_runs) == (1, [])
 
 
 async def test_a_dry_run_is_refused_for_what_the_request_would_be(
@@ -471,7 +480,7 @@ async def test_it_rejects_a_misspelt_parameter(api: httpx2.AsyncClient, http_fix
     answer = await api.post(f"{PATH}?{query}", json=BODY)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "unknownParameter")
-    assert (http_fixture.mailbox_orders, http_fixture.mailbox_rehearsals) == ([], [])
+    assert (http_fixture.mailbox_orders, http_fixture.mailbox_dry_runs) == ([], [])
 
 
 @pytest.mark.parametrize("value", ["", "True", "1", "true&dryRun=true"])
@@ -481,7 +490,7 @@ async def test_it_rejects_a_dry_run_that_is_neither_true_nor_false(
     answer = await api.post(f"{PATH}?dryRun={value}", json=BODY)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
-    assert (http_fixture.mailbox_orders, http_fixture.mailbox_rehearsals) == ([], [])
+    assert (http_fixture.mailbox_orders, http_fixture.mailbox_dry_runs) == ([], [])
 
 
 async def test_it_gives_every_reason_of_the_use_case(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:

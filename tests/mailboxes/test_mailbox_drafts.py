@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests for mailboxes as they are written, and their mailboxes at that time."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The records of an import: keys, the checkpoint file, the report."""
 
 import base64
@@ -9,23 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from chamberlain.mailboxes.import_.checkpoint import Journal, JournalUnusable, entries_of, result_on_record
-from chamberlain.mailboxes.import_.columns import MailboxRow
-from chamberlain.mailboxes.import_.results import (
+from chamberlain.cli.formats import Output
+from chamberlain.cli.import_.checkpoint import Journal, JournalUnusable, entries_of, result_on_record
+from chamberlain.cli.import_.results import (
     ImportOptions,
     Outcome,
     RowResult,
     as_csv,
     as_lines,
-    safe_cell,
     write_report,
 )
-from chamberlain.mailboxes.import_.sender import KeyedRow, is_as_asked, place_of, row_key
-from chamberlain.mailboxes.import_.summary import Account
+from chamberlain.cli.import_.sender import KeyedRow, place_of, row_key
+from chamberlain.cli.import_.summary import Account
+from chamberlain.cli.import_.table import BodyRow
+from chamberlain.cli.output import safe_cell
+from chamberlain.mailboxes.import_.sender import is_as_asked
 from tests.mailboxes.mailbox_responses import BODY
 
 ID = "9d5b2166-3c67-4675-8389-0dec13bf4a2a"
-DONE = RowResult(2, "basel", Outcome.ACCEPTED, address="basel@rooms.example", mailbox_id=ID, request_id=ID)
+DONE = RowResult(2, "basel", Outcome.ACCEPTED, address="basel@rooms.example", object_id=ID, request_id=ID)
 
 
 def token(claims: object) -> str:
@@ -44,7 +47,7 @@ def test_it_works(tmp_path: Path) -> None:
 
     assert list(done) == ["k1", "k2"]
     again = result_on_record(done["k1"], 7, "basel")
-    assert (again.line, again.outcome, again.address, again.mailbox_id) == (7, Outcome.PRESENT, DONE.address, ID)
+    assert (again.line, again.outcome, again.address, again.object_id) == (7, Outcome.PRESENT, DONE.address, ID)
 
 
 @pytest.mark.parametrize("torn", [b'{"key": "k2", "li', b'{"key": "k2"}', b"\xff\xfe", b"{"])
@@ -93,7 +96,7 @@ def test_it_rejects_a_file_that_is_no_journal_and_leaves_it_alone(tmp_path: Path
 def test_a_row_that_was_asked_for_is_reported_so_though_the_journal_fails(tmp_path: Path) -> None:
     options = ImportOptions(tmp_path / "a.csv", None, dry_run=False, wait=False, timeout=0, report=None, journal=None)
     with Journal(tmp_path / "journal") as journal:
-        account = Account(options, as_json=False, rows=[KeyedRow(MailboxRow(2, BODY), "k1")], journal=journal)
+        account = Account(options, output=Output(), rows=[KeyedRow(BodyRow(2, BODY), "k1")], journal=journal)
     # It is closed by now, as a disk may be full.
     with pytest.raises(JournalUnusable), account.reported():
         account.note("k1", DONE)
@@ -144,15 +147,15 @@ def test_it_is_for_whoever_imports_alone(tmp_path: Path) -> None:
 
 
 def test_a_row_has_one_key_whatever_the_order_of_its_columns() -> None:
-    first = row_key("here", {"name": "a", "metadata": {"x": "1", "y": True}})
+    first = row_key("mailbox", "here", {"name": "a", "metadata": {"x": "1", "y": True}})
 
-    assert first == row_key("here", {"metadata": {"y": True, "x": "1"}, "name": "a"})
+    assert first == row_key("mailbox", "here", {"metadata": {"y": True, "x": "1"}, "name": "a"})
     assert first.isascii()
     assert len(first) < 255
     others = [
-        row_key("there", {"name": "a"}),
-        row_key("here", {"name": "b"}),
-        row_key("here", {"name": "a", "tags": []}),
+        row_key("mailbox", "there", {"name": "a"}),
+        row_key("mailbox", "here", {"name": "b"}),
+        row_key("mailbox", "here", {"name": "a", "tags": []}),
     ]
     assert len({first, *others}) == 4
 
@@ -203,3 +206,13 @@ def test_a_report_names_its_columns() -> None:
     assert head == ["line", "name", "outcome", "address", "id", "requestId", "code", "detail"]
     assert row == ["2", "basel", "accepted", "basel@rooms.example", ID, ID, "", ""]
     assert json.loads(as_lines([DONE])) == dict(DONE.record)
+
+
+def test_keys_and_entries_of_the_first_version_are_understood() -> None:
+    key = "mailbox-import-fac1836fb7b26e8c71e4130f0c1250dc85b283cf9c040d2aeb33a6e5e381248f"
+    entry = f'{{"key":"{key}","line":2,"name":"basel","outcome":"accepted","address":"a@b.example","id":"{ID}"}}\n'
+
+    done = entries_of(entry.encode())
+
+    assert row_key("mailbox", "http://here iss tid", {"name": "basel", "capacity": 4}) == key
+    assert result_on_record(done[key], 2, "basel").object_id == ID

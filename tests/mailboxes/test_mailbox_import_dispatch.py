@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many rows at once: slower when the service asks for it, and to a good end whatever happens."""
 
 import asyncio
@@ -6,7 +7,7 @@ from typing import TypeAlias
 
 import pytest
 
-from chamberlain.mailboxes.import_.sender import Busy, Dispatch, Later
+from chamberlain.cli.import_.dispatch import Busy, Dispatch, Later
 
 Answer: TypeAlias = int | Later | Busy
 

@@ -1,19 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of mailboxes: what is read of them, and all that is wrong with one, in one go."""
 
 import msgspec
 import pytest
 
-from chamberlain.mailboxes.import_.columns import (
-    MOST_BYTES,
-    MOST_ROWS,
-    PROPERTIES,
-    MailboxRow,
-    column_fault,
-    column_of,
-    read_rows,
-    read_table,
-    with_templates,
-)
+from chamberlain.cli.import_.table import MOST_BYTES, MOST_ROWS, BodyRow, read_table, with_templates
+from chamberlain.mailboxes.import_.columns import PROPERTIES, column_fault, column_of, read_rows
 from chamberlain_client.models import NewMailbox, RoomMetadata
 
 BEN, CLEO = "be000000-0000-4000-8000-000000000002", "c1e00000-0000-4000-8000-000000000003"
@@ -216,7 +208,7 @@ def test_templates_are_named_or_given_by_id() -> None:
 
 
 def test_without_a_template_the_row_shows_its_type() -> None:
-    found, told = with_templates([MailboxRow(2, {"name": "a", "displayName": "A"})], {}, None)
+    found, told = with_templates([BodyRow(2, {"name": "a", "displayName": "A"})], {}, None)
 
     assert (found[0].body, told) == ({"name": "a", "displayName": "A"}, [])
 
@@ -226,7 +218,7 @@ def test_there_are_such_columns(name: str) -> None:
     assert column_fault(name) is None
 
 
-@pytest.mark.parametrize("bad", ["\0", "\x01", "\x7f", "\x85"])
+@pytest.mark.parametrize("bad", ["\0", "\x01", "\x7f", "\x85", "\u202e"])
 @pytest.mark.parametrize("column", [*PROPERTIES, "template", "permissions", "metadata.floor"])
 def test_a_control_character_is_named_with_its_line_and_column(column: str, bad: str) -> None:
     table = read_table(f"{column},other\n\na{bad}b,x\n".encode())

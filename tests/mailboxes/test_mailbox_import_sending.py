@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The outcome of a row for each answer of the service."""
 
 from collections.abc import AsyncIterator
@@ -7,9 +8,11 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from chamberlain.mailboxes.import_.columns import MailboxRow
-from chamberlain.mailboxes.import_.results import Outcome, RowResult
-from chamberlain.mailboxes.import_.sender import Busy, KeyedRow, Later, RowSender
+from chamberlain.cli.import_.dispatch import Busy, Later
+from chamberlain.cli.import_.results import Outcome, RowResult
+from chamberlain.cli.import_.sender import KeyedRow, Previewed
+from chamberlain.cli.import_.table import BodyRow
+from chamberlain.mailboxes.import_.sender import MailboxSender
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.errors import AnswerNotUnderstood, Forbidden, Refused, Unauthenticated
 from chamberlain_client.operations import Server
@@ -18,7 +21,7 @@ from tests.client.scripted_server import HANG_UP, Reply, answer, problem, script
 from tests.mailboxes.mailbox_responses import ACCEPTED, BODY, ID, MAILBOX, OTHER
 from tests.services import TLS
 
-ROW = MailboxRow(2, BODY)
+ROW = BodyRow(2, BODY)
 KEYED = KeyedRow(ROW, "k1")
 Noted = list[tuple[str, Outcome]]
 
@@ -29,7 +32,7 @@ def refused(status: int, code: str, **members: object) -> Reply:
 
 
 @asynccontextmanager
-async def sender(url: str, noted: Noted | None = None) -> AsyncIterator[RowSender]:
+async def sender(url: str, noted: Noted | None = None) -> AsyncIterator[MailboxSender]:
     kept = [] if noted is None else noted
     async with httpx2.AsyncClient(verify=TLS) as client:
         transport = AsyncTransport(
@@ -40,7 +43,7 @@ async def sender(url: str, noted: Noted | None = None) -> AsyncIterator[RowSende
             retries=Retries(attempts=1),
             clock=AsyncClock(),
         )
-        yield RowSender(transport, lambda key, result: kept.append((key, result.outcome)))
+        yield MailboxSender(transport, lambda key, result: kept.append((key, result.outcome)))
 
 
 async def test_it_works() -> None:
@@ -106,7 +109,7 @@ async def test_a_service_that_is_busy_or_away_is_asked_again(reply: Reply, after
         async with sender(server.url) as rows:
             sent, looked = (
                 await rows.send(KEYED),
-                await rows.look(RowResult(2, "basel", Outcome.ACCEPTED, mailbox_id=ID)),
+                await rows.look(RowResult(2, "basel", Outcome.ACCEPTED, object_id=ID)),
             )
 
     assert isinstance(sent, Busy)
@@ -158,7 +161,7 @@ async def test_a_mailbox_that_is_there_as_the_row_asks_is_there_already(
             result = await rows.send(KEYED)
 
     assert isinstance(result, RowResult)
-    assert (result.outcome, result.mailbox_id) == (outcome, mailbox_id)
+    assert (result.outcome, result.object_id) == (outcome, mailbox_id)
     assert noted == ([("k1", Outcome.PRESENT)] if outcome is Outcome.PRESENT else [])
 
 
@@ -181,7 +184,7 @@ async def test_what_was_asked_for_before_and_is_over_is_not_told_as_accepted(sta
             result = await rows.send(KEYED)
 
     assert isinstance(result, RowResult)
-    assert (result.outcome, result.mailbox_id) == (outcome, ID)
+    assert (result.outcome, result.object_id) == (outcome, ID)
     assert noted == ([("k1", Outcome.ACCEPTED)] if outcome is Outcome.ACCEPTED else [])
 
 
@@ -205,7 +208,7 @@ async def test_a_service_that_is_busy_when_the_holder_is_looked_at_is_asked_agai
 async def test_it_looks_until_a_mailbox_is_active(
     state: str, error: object, outcome: Outcome, detail: str | None
 ) -> None:
-    accepted = RowResult(2, "basel", Outcome.ACCEPTED, mailbox_id=ID)
+    accepted = RowResult(2, "basel", Outcome.ACCEPTED, object_id=ID)
     with scripted(answer(MAILBOX), answer({**MAILBOX, "provisioningState": state, "error": error})) as server:
         async with sender(server.url) as rows:
             first, second = await rows.look(accepted), await rows.look(accepted)
@@ -214,3 +217,27 @@ async def test_it_looks_until_a_mailbox_is_active(
     assert isinstance(second, RowResult)
     assert (second.outcome, second.detail) == (outcome, detail)
     assert replace(second, outcome=Outcome.ACCEPTED, detail=None, code=None) == accepted
+
+
+@pytest.mark.parametrize(("code", "refused_by"), [("addressTaken", "Not so."), ("quotaExceeded", "")])
+async def test_a_dry_run_of_a_row_waits_for_a_limit_as_the_import_does(code: str, refused_by: str) -> None:
+    plan = {
+        "kind": "room",
+        "template": {"id": ID, "name": "Room"},
+        "templateSource": "request",
+        "name": "basel",
+        "displayName": "Basel",
+        "address": "basel@rooms.estate.example",
+        "owners": [],
+        "approvalRequired": False,
+        "approvals": [],
+        "steps": [],
+        "conflicts": [{"code": code, "pointer": "", "detail": "Not so."}],
+        "warnings": [],
+    }
+    with scripted(answer(plan, 200)) as server:
+        async with sender(server.url) as rows:
+            previewed = await rows.preview(ROW)
+
+    assert isinstance(previewed, Previewed)
+    assert previewed.record["refused"] == refused_by

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of mailboxes stay quick: each filter is read along an index, and a million mailboxes are like a thousand."""
 
 from collections.abc import Sequence

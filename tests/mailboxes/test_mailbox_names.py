@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names and addresses of mailboxes."""
 
 import re
@@ -12,6 +13,7 @@ from chamberlain.directory.mailboxes import MailboxOrder
 from chamberlain.mailboxes.rules import MailboxNames, address_taken, comparison_form, domain_of, name_taken, names_of
 from chamberlain.templates.models import MailboxTemplate
 from chamberlain.templates.rules import compile_mailbox_template
+from tests.groups.group_values import REQUEST
 from tests.mailboxes.mailbox_values import EQUIPMENT, HOUSE, ORDER, ROOM, SHARED
 
 pytestmark = pytest.mark.pure
@@ -23,7 +25,7 @@ def made(
     order: MailboxOrder, template: MailboxTemplate = SHARED, properties: Mapping[str, str] | None = None
 ) -> MailboxNames:
     compiled = compile_mailbox_template(template)
-    return names_of(order, compiled, domain=DOMAIN, properties=properties or {}, number=7)
+    return names_of(order, compiled, request_id=REQUEST, domain=DOMAIN, properties=properties or {}, number=7)
 
 
 def test_it_works() -> None:
@@ -54,19 +56,37 @@ def test_the_rule_makes_the_local_part_only(rule: str, local_part: str) -> None:
     assert names.name_key == "info desk"
 
 
-@pytest.mark.parametrize("name", ["東京", "!?", ".-.", "\N{GRINNING FACE}"])
-def test_it_handles_a_name_of_which_nothing_is_left(name: str) -> None:
-    names = made(replace(ORDER, name=name))
+@pytest.mark.parametrize(("template", "kind"), [(SHARED, "shared"), (ROOM, "room"), (EQUIPMENT, "equipment")])
+@pytest.mark.parametrize("name", ["!?", ".-.", "\ue000"])
+def test_the_type_and_digits_of_the_request_replace_a_name_without_letters(
+    template: MailboxTemplate, kind: str, name: str
+) -> None:
+    assert made(replace(ORDER, name=name), template).mail == f"{kind}-{REQUEST.hex[-8:]}@{DOMAIN}"
 
-    assert (names.local_part, names.mail, names.addresses) == (None, None, ())
+
+@pytest.mark.parametrize(
+    ("rule", "local_part"),
+    [
+        ("team-{input}", "team-shared-"),
+        ("{input}{counter:3}", "shared-"),
+        ("{user.department}-{input}", "sales-shared-"),
+    ],
+)
+def test_a_rule_has_the_digits_in_place_of_a_name_without_letters(rule: str, local_part: str) -> None:
+    names = made(replace(ORDER, name="!?"), replace(SHARED, address_rule=rule), {"department": "Sales"})
+
+    assert names.local_part is not None
+    assert names.local_part.startswith(f"{local_part}{REQUEST.hex[-8:]}")
 
 
-@pytest.mark.parametrize("rule", ["team-{input}", "{input}{counter:3}", "{user.department}-{input}"])
-@pytest.mark.parametrize("name", ["支援", "営業", "!?"])
-def test_the_rest_of_a_rule_makes_no_address_of_a_name_of_which_nothing_is_left(rule: str, name: str) -> None:
-    names = made(replace(ORDER, name=name), replace(SHARED, address_rule=rule), {"department": "Sales"})
+def test_a_romanized_name_is_cut_after_a_syllable_and_the_rest_of_the_rule_stays() -> None:
+    template = replace(ROOM, address_rule="{input}{counter:3}")
 
-    assert (names.local_part, names.addresses) == (None, ())
+    assert made(replace(ORDER, name="京" * 64), template).local_part == "-".join(["jing"] * 12) + "007"
+
+
+def test_a_latin_name_is_not_cut() -> None:
+    assert made(replace(ORDER, name="ß" * 33)).local_part == "s" * 66
 
 
 def test_an_alias_of_ones_own_address_is_none() -> None:
@@ -137,7 +157,7 @@ def test_every_address_is_one(name: str, alias: str) -> None:
     for address in names.addresses:
         assert address == address.lower()
         assert re.fullmatch(r"[^\s@]+@estate\.example", address)
-    assert names.local_part is None or re.fullmatch(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?", names.local_part)
+    assert re.fullmatch(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?", names.local_part or "")
 
 
 def test_it_says_which_of_the_names_is_taken() -> None:

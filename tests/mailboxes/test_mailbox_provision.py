@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provisioning: a queued request becomes a mailbox that is found by the request's id, once, whatever happens."""
 
 from collections.abc import Mapping, Sequence
@@ -8,14 +9,14 @@ import msgspec
 import pytest
 
 from chamberlain.core.errors import Rejected, TryAgain
-from chamberlain.core.ids import MailboxId
+from chamberlain.core.ids import MailboxId, TenantId
 from chamberlain.core.paging import PageWanted
+from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.embedded.directory import FaultyDirectory
 from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.port import (
-    Capabilities,
     Directory,
     GroupOutcome,
     GroupWork,
@@ -52,9 +53,8 @@ class CrashAfterStepsDirectory(Directory):
     directory: Directory
     steps: int
 
-    @property
-    def capabilities(self) -> Capabilities:
-        return self.directory.capabilities
+    async def capabilities(self, tenant_id: TenantId) -> Capabilities:
+        return await self.directory.capabilities(tenant_id)
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
         return await self.directory.observe(references)
@@ -168,9 +168,7 @@ async def test_what_the_directory_does_not_show_is_not_made(estate: Estate) -> N
 
     record, shown = await mailbox(estate, accepted.record.id), await estate.mailbox(accepted.record.request_id)
     assert waiting.state == "waiting"
-    assert "The directory says that the mailbox is made, and does not show it." in {
-        step.reason for step in waiting.steps
-    }
+    assert "mailboxMadeNotShown" in {step.cause.code for step in waiting.steps if step.cause}
     assert (record.provisioning_state, shown is not None) == ("active", True)
 
 
@@ -401,7 +399,7 @@ async def test_a_cancelled_mailbox_says_what_it_has_left_in_the_directory(estate
 
     assert cancelled.provisioning_state == "cancelled"
     assert len(request.warnings) == 1
-    assert "stays there" in request.warnings[0]
+    assert request.warnings[0].code == "objectLeftBehind"
     assert (cancelled.warnings, [each.warnings for each in page]) == (request.warnings, [request.warnings])
     # The first answer is given again as it was.
     assert again.record == accepted.record

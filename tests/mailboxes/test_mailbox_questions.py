@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lookups in the directory before a mailbox is accepted."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading and listing mailboxes: those that one asked for, owns or has a permission on, or all for those who may."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Request a mailbox: all faults at once, or a queued request with its mailbox."""
 
 import asyncio
@@ -62,6 +63,9 @@ async def conflict(estate: Estate, sent: Mapping[str, object], user: UserId = AD
     with pytest.raises(Conflict) as caught:
         await estate.ask_mailbox(sent, caller=mail_caller_of(user))
     assert await estate.counts() == before
+    (fault,) = caught.value.faults
+    is_alias = str(fault.values.get("address")).startswith(f"{str(sent.get('alias')).lower()}@")
+    assert (fault.pointer, fault.code) == ("/alias" if is_alias else "/name", caught.value.code)
     return caught.value.code, caught.value.conflicting_id
 
 
@@ -156,7 +160,7 @@ async def test_it_rejects_templates_that_make_no_mailbox_or_are_not_there(estate
 async def test_it_rejects_everything_at_once(estate: Estate) -> None:
     found = await refused(
         estate,
-        name="!!",
+        name="ß" * 33,
         templateId=str(SHARED_MAILBOX),
         domain="other.example",
         roomMailboxMetadata={"hasWhiteboard": True},
@@ -167,7 +171,7 @@ async def test_it_rejects_everything_at_once(estate: Estate) -> None:
 
     assert sorted(found) == sorted(
         [
-            ("/name", "noAddress"),
+            ("/name", "nameTooLong"),
             ("/domain", "domainNotVerified"),
             ("/officeLocation", "propertyNotApplicable"),
             ("/roomMailboxMetadata", "propertyNotApplicable"),
@@ -376,7 +380,7 @@ async def test_a_number_of_the_address_is_drawn_once_for_what_is_right(databases
     assert mails == ["m001-info-0@estate.example", "m002-info-1@estate.example"]
 
 
-async def test_a_rehearsal_tells_all_and_writes_nothing(estate: Estate) -> None:
+async def test_a_dry_run_tells_all_and_writes_nothing(estate: Estate) -> None:
     await estate.ask_mailbox(SMALL)
     before = await estate.counts()
     caller = mail_caller_of(ADA)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A mailbox as it is sent."""
 
 from dataclasses import replace
@@ -59,6 +60,7 @@ SHOWN = {
     "requestId": "7c2a8f04-52a2-4b43-a1a8-5a7a3de3a0c2",
     "error": None,
     "warnings": [],
+    "warningReasons": [],
     "createdAt": "2026-11-20T09:30:00.000Z",
     "createdBy": {"type": "user", "id": str(ADA), "displayName": "Ada Achterberg"},
     "updatedAt": "2026-11-20T09:30:01.000Z",

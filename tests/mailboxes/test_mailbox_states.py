@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The state of a mailbox, its result and the event that tells of it."""
 
 from datetime import UTC, datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The body of a mailbox creation, its bounds on both sides, and a template's defaults, which have the same ones."""
 
 from collections.abc import Mapping
@@ -54,7 +55,7 @@ WHOLE: dict[str, object] = GOOD | {
     "isWheelChairAccessible": False,
     "hideFromGAL": True,
     "autoMapping": False,
-    "tags": ["quiet", ""],
+    "tags": ["quiet", "small"],
     "roomMailboxMetadata": {"hasConferencePhone": True, "hasWhiteboard": False, "hasVideoConferencing": True},
     "notes": "A\nnote.",
     "reason": "Because.",
@@ -108,7 +109,7 @@ def test_it_works() -> None:
         is_wheel_chair_accessible=False,
         hide_from_gal=True,
         auto_mapping=False,
-        tags=("quiet", ""),
+        tags=("quiet", "small"),
         room_mailbox_metadata=RoomEquipment(
             has_conference_phone=True, has_whiteboard=False, has_video_conferencing=True
         ),
@@ -146,7 +147,9 @@ LINES = (
 FLAGS = ("isAllowAutomaticReplyOverride", "isWheelChairAccessible", "hideFromGAL", "autoMapping")
 USERS = [str(UUID(int=number)) for number in range(501)]
 
-FINE_LINES: list[dict[str, object]] = [{name: text} for name in LINES for text in ("", "x" * 256)]
+FINE_LINES: list[dict[str, object]] = [
+    {name: text} for name in LINES for text in ("", "x" * 256) if (name, text) != ("domain", "")
+]
 FINE_FLAGS: list[dict[str, object]] = [{name: flag} for name in FLAGS for flag in (True, False)]
 FINE: list[dict[str, object]] = [
     {"name": "x"},
@@ -184,6 +187,9 @@ FINE: list[dict[str, object]] = [
 
 @pytest.mark.parametrize("change", FINE + FINE_LINES + FINE_FLAGS)
 def test_it_takes_what_is_within_the_bounds(change: dict[str, object]) -> None:
+    # Stored bodies may have texts that a sent body may not have.
+    MAILBOX.read(msgspec.json.encode(GOOD | change))
+
     assert read_back(GOOD | change) == GOOD | change
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading a mailbox over HTTP: whole, and not at all for whom it does not exist."""
 
 from dataclasses import replace
@@ -8,6 +9,7 @@ import pytest
 
 from chamberlain.core.errors import Forbidden, Unavailable
 from chamberlain.core.ids import TenantId
+from chamberlain.core.reasons import Reason
 from chamberlain.directory.mailboxes import MailboxOrder
 from chamberlain.directory.steps import Step
 from chamberlain.mailboxes.models import ProvisioningState
@@ -31,6 +33,7 @@ SHOWN: dict[str, object] = {
     "requestId": str(REQUEST),
     "error": None,
     "warnings": [],
+    "warningReasons": [],
     "createdAt": "2026-11-20T09:30:00.000Z",
     "createdBy": {"type": "user", "id": str(ADA), "displayName": "Ada Achterberg"},
     "updatedAt": "2026-11-20T09:30:00.000Z",
@@ -59,7 +62,9 @@ async def test_it_works(api: httpx2.AsyncClient) -> None:
 
 async def test_it_shows_why_it_has_failed(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     error = RequestError(Step.CREATE_MAILBOX, "addressTaken", "Somebody has it.", ())
-    http_fixture.mailboxes[MAILBOX_ID] = replace(RECORD, error=error, warnings=("It is kept and has no effect.",))
+    http_fixture.mailboxes[MAILBOX_ID] = replace(
+        RECORD, error=error, warnings=(Reason("It is kept and has no effect."),)
+    )
     http_fixture.mailbox_state = ProvisioningState.FAILED
 
     shown = (await api.get(PATH)).json()
@@ -67,6 +72,8 @@ async def test_it_shows_why_it_has_failed(api: httpx2.AsyncClient, http_fixture:
     assert shown["provisioningState"] == "failed"
     assert shown["error"] == {"step": "createMailbox", "code": "addressTaken", "detail": "Somebody has it."}
     assert shown["warnings"] == ["It is kept and has no effect."]
+    # An older version wrote it.
+    assert shown["warningReasons"] == [{"code": None, "detail": "It is kept and has no effect.", "values": None}]
 
 
 @pytest.mark.parametrize("path", [PATH.rstrip("/"), f"/mail/v1/mailboxes/{str(MAILBOX_ID).upper()}/"])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Processes that send notices to a real mail server."""
 
 from collections.abc import AsyncIterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A letter part by part, in both forms."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Notices by mail: each kind, in both languages, with every fault of the mail server."""
 
 import asyncio

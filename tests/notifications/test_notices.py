@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recipients, texts and deadlines of notices."""
 
 from dataclasses import replace

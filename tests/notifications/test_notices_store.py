@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Notices are written with their events, by transactions that send mail, and by no others."""
 
 from collections.abc import AsyncIterator

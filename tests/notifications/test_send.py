@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages are handed to a real mail server, and each has its own outcome."""
 
 import socket

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The names in a PromQL expression, parsed strictly: an unknown part is an error."""
 
 import re
@@ -9,7 +10,7 @@ _TOKEN = re.compile(
     r"|(?P<word>[a-zA-Z_][a-zA-Z0-9_]*)|(?P<sign>=~|!~|!=|==|>=|<=|[-+*/><=(){},])"
 )
 _FUNCTIONS = frozenset(
-    {"abs", "rate", "increase", "changes", "sum", "max", "min", "count", "avg", "histogram_quantile", "vector"}
+    {"abs", "rate", "increase", "changes", "sum", "max", "min", "count", "avg", "histogram_quantile", "topk", "vector"}
 )
 _GROUPINGS = frozenset({"by", "without"})
 _OPERATORS = frozenset({"and", "or", "unless"})

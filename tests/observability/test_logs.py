@@ -1,15 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
 """The contents of the log, and the data that must not be in it."""
 
 import io
 import json
 import logging
+import logging.handlers
+import stat
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from chamberlain.observability.logs import about, configure_logs, get_logger
+from chamberlain.observability.logs import about, configure_logs, get_logger, log_to_file
 
 REQUEST = "0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -148,3 +152,18 @@ def test_named_values_of_the_standard_library_are_in_the_line(stream: io.StringI
 
     (line,) = _lines(stream)
     assert (line["jobId"], line["requestId"]) == (7, REQUEST)
+
+
+@pytest.mark.usefixtures("stream")
+def test_a_new_file_of_the_log_is_private_as_well(tmp_path: Path) -> None:
+    log_to_file(tmp_path / "service.log")
+    (handler,) = logging.getLogger().handlers
+    assert isinstance(handler, logging.handlers.RotatingFileHandler)
+
+    handler.doRollover()
+    get_logger("chamberlain").warning("Hello.")
+    handler.close()
+
+    modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+    assert modes == {"service.log": 0o600, "service.log.1": 0o600}
+    assert json.loads((tmp_path / "service.log").read_text())["event"] == "Hello."

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The metrics of /metrics."""
 
 import re
@@ -32,11 +33,21 @@ def test_it_counts_jobs_by_kind_and_outcome() -> None:
 
 
 def test_it_shows_the_queue_as_last_seen() -> None:
-    metrics.jobs_seen(queued=5, oldest_seconds=1.5, held=2)
+    metrics.jobs_seen(queued=5, oldest_seconds=1.5, held=2, parked=3)
 
     assert _figure("chamberlain_jobs_queued") == 5
     assert _figure("chamberlain_jobs_oldest_seconds") == 1.5
     assert _figure("chamberlain_jobs_held") == 2
+    assert _figure("chamberlain_jobs_parked") == 3
+
+
+def test_it_shows_connections_to_directories_as_last_counted() -> None:
+    metrics.directories_seen({("embedded", "ready"): 2, ("embedded", "broken"): 1}, {"embedded": 90.5})
+    metrics.directories_seen({("embedded", "ready"): 3}, {"embedded": 30.0})
+
+    assert _figure('chamberlain_directory_connections{adapter="embedded",state="ready"}') == 3
+    assert _figure('chamberlain_directory_connections_oldest_check_seconds{adapter="embedded"}') == 30
+    assert 'state="broken"' not in metrics.exposition().decode()
 
 
 def test_it_shows_due_deliveries_as_last_counted() -> None:

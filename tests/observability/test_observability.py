@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dashboard and the alert rules name figures that there are, with labels that they have; and the rules fire."""
 
 import json
@@ -31,6 +32,10 @@ LABELS = {
     "chamberlain_connections_refused": {"reason"},
     "chamberlain_webhook_deliveries": {"outcome"},
     "chamberlain_findings_open": {"kind"},
+    "chamberlain_directory_connections": {"adapter", "state"},
+    "chamberlain_directory_connections_oldest_check_seconds": {"adapter"},
+    "chamberlain_time_to_ready_seconds": {"tenant", "template", "since", "quantile"},
+    "chamberlain_time_to_ready_requests": {"tenant", "template"},
 }
 
 # JSON and YAML as they come.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inject crashes of the process.
 
 It crashes after the directory call and before the result is recorded, or between any two calls.
@@ -9,11 +10,11 @@ from dataclasses import dataclass
 
 from chamberlain.core.ids import TenantId
 from chamberlain.database.transactions import Database, Record, Transaction
+from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.port import (
     ActOutcome,
-    Capabilities,
     Directory,
     GroupOutcome,
     GroupWork,
@@ -38,9 +39,8 @@ class CrashingDirectory(Directory):
 
     directory: Directory
 
-    @property
-    def capabilities(self) -> Capabilities:
-        return self.directory.capabilities
+    async def capabilities(self, tenant_id: TenantId) -> Capabilities:
+        return await self.directory.capabilities(tenant_id)
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
         return await self.directory.observe(references)

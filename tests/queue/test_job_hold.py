@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Holding a job: its request waits for a person, says so, and can be cancelled; released, it goes on."""
 
 import pytest
@@ -33,7 +34,9 @@ async def states(estate: Estate, request_id: RequestId) -> list[RequestState]:
 
 
 def waits_for_a_person(record: RequestRecord) -> bool:
-    return record.state is RequestState.WAITING and record.waiting == Waiting(Step.CREATE_GROUP, HELD, 1, None, None)
+    return record.state is RequestState.WAITING and record.waiting == Waiting(
+        Step.CREATE_GROUP, None, 1, None, None, HELD.cause
+    )
 
 
 async def test_it_works(estate: Estate) -> None:

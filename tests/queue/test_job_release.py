@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Held jobs: an administrator sees those of the tenant and lets one run again."""
 
 import json

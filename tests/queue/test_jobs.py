@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which job does what, and how jobs are called outside."""
 
 from datetime import UTC, datetime
@@ -44,6 +45,7 @@ def test_only_ids_of_the_form_are_those_of_jobs(public_id: str, job_id: int | No
         (RequestKind.EQUIPMENT, JobKind.MAILBOX_PROVISION),
         (RequestKind.ROOM, JobKind.MAILBOX_PROVISION),
         (RequestKind.ASSIGNMENT, JobKind.ASSIGNMENT_APPLY),
+        (RequestKind.REPAIR, JobKind.FINDING_REPAIR),
     ],
 )
 def test_each_request_has_a_job_that_brings_it_about(kind: RequestKind, job: JobKind) -> None:
@@ -58,11 +60,18 @@ def test_rows_of_older_versions_have_these_kinds() -> None:
         "assignmentApply",
         "approvalAttend",
         "subjectDiscover",
+        "subjectSweep",
         "policyEvaluate",
         "findingReopen",
+        "findingRepair",
         "driftCheck",
+        "driftWatch",
+        "driftReport",
         "adoptionRun",
+        "releaseRun",
         "retentionSweep",
+        "figuresCount",
+        "connectionCheck",
         "auditSeal",
         "auditSealBegin",
         "noticeSend",
@@ -74,7 +83,7 @@ def test_rows_of_older_versions_have_these_kinds() -> None:
 @pytest.mark.parametrize("kind", [*JobKind, "ofNewerWorkers"])
 def test_a_held_job_names_its_request_if_it_has_one(kind: str) -> None:
     job = HeldJob(JobId(7), TENANT, kind, REQUEST, "It broke.", 3, TRACE, datetime(2026, 11, 20, tzinfo=UTC))
-    has_request = kind in {"groupProvision", "mailboxProvision", "assignmentApply", "approvalAttend"}
+    has_request = kind in {"groupProvision", "mailboxProvision", "assignmentApply", "approvalAttend", "findingRepair"}
 
     assert job.request_id == (REQUEST if has_request else None)
     assert (kind in OF_REQUESTS) is has_request

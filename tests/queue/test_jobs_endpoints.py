@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Held jobs over HTTP: shown in pages and released."""
 
 from uuid import UUID

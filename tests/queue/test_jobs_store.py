@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The queue: fair to tenants, leased by the database's clock, and nothing is ever done by two or lost."""
 
 import asyncio
@@ -9,7 +10,7 @@ from uuid import UUID, uuid4
 
 from chamberlain.core.ids import JobId, TenantId
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue.models import Claim, JobKind, Postponed
+from chamberlain.queue.models import NOBODY, USING_DIRECTORY, Claim, JobKind, Postponed
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, TRACE, rows
 from tests.query_plans import rows_looked_at
@@ -81,6 +82,14 @@ async def test_with_more_tenants_than_a_claim_takes_each_has_its_turn(databases:
 
     assert OTHER_HOUSE in {job.tenant_id for job in served}
     assert len({job.tenant_id for job in served}) == 41
+
+
+async def test_jobs_of_the_installation_do_not_wait_for_those_of_many_tenants(databases: Databases) -> None:
+    for number in range(1, 41):
+        await queue(databases, TenantId(UUID(int=number)), 50, age=timedelta(minutes=5))
+    await queue(databases, NOBODY, 1)
+
+    assert NOBODY in {job.tenant_id for job in (await claim(databases, 10)).jobs}
 
 
 async def test_the_oldest_are_taken_first(databases: Databases) -> None:
@@ -246,7 +255,9 @@ async def test_the_way_to_jobs_is_an_index_even_by_a_plan_of_an_empty_queue(data
 
     async with databases.worker.across_tenants() as tx:
         plans = [
-            await tx.fetch(f"EXPLAIN (FORMAT JSON) {queue_jobs.CLAIM}", uuid4(), 100, LEASE, 500, ["groupProvision"]),
+            await tx.fetch(
+                f"EXPLAIN (FORMAT JSON) {queue_jobs.CLAIM}", uuid4(), 100, LEASE, 500, ["groupProvision"], []
+            ),
             await tx.fetch(f"EXPLAIN (FORMAT JSON) {queue_jobs.RENEW}", [uuid4()], [1, 2], LEASE),
             await tx.fetch(f"EXPLAIN (FORMAT JSON) {queue_jobs.COMPLETE}", uuid4(), [1, 2]),
             await tx.fetch(f"EXPLAIN (FORMAT JSON) {queue_jobs.GIVE_BACK}", [uuid4()], [1, 2]),
@@ -279,7 +290,7 @@ async def test_how_much_waits_is_reported_without_a_look_at_what_is_not_due(data
 
     async with databases.worker.across_tenants() as tx:
         depth = await queue_jobs.measure(tx)
-        looked_at = await rows_looked_at(tx, queue_jobs.MEASURE, 100)
+        looked_at = await rows_looked_at(tx, queue_jobs.MEASURE, 100, list(USING_DIRECTORY))
 
     assert (depth.due, depth.held) == (5, 0)
     assert depth.oldest >= timedelta(minutes=5)
@@ -297,7 +308,7 @@ async def test_no_more_are_counted_than_somebody_waits_for(databases: Databases)
         )
 
         depth = await queue_jobs.measure(tx, most=10)
-        looked_at = await rows_looked_at(tx, queue_jobs.MEASURE, 10)
+        looked_at = await rows_looked_at(tx, queue_jobs.MEASURE, 10, list(USING_DIRECTORY))
 
     assert (depth.due, depth.held) == (10, 10)
     assert timedelta(minutes=5) <= depth.oldest < timedelta(minutes=6)
@@ -318,7 +329,7 @@ async def test_the_seal_of_a_suspended_tenant_is_counted_and_nothing_else_of_it(
         )
 
         depth = await queue_jobs.measure(tx)
-        looked_at = await rows_looked_at(tx, queue_jobs.MEASURE, 100)
+        looked_at = await rows_looked_at(tx, queue_jobs.MEASURE, 100, list(USING_DIRECTORY))
 
     assert (depth.due, depth.held) == (1, 0)
     assert timedelta(minutes=5) <= depth.oldest < timedelta(minutes=6)

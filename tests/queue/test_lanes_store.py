@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much waits in lanes."""
 
 from datetime import timedelta

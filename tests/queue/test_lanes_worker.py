@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The loop that serves lanes: a slow or dead lane delays no other, and nothing is lost."""
 
 import asyncio
@@ -122,7 +123,7 @@ async def test_lanes_that_hang_delay_nobody_else(databases: Databases) -> None:
         await lane_handler.queue(lane, 50)
     await lane_handler.queue(well, 200)
     async with serving(databases, lane_handler, PLACES):
-        await until(lambda: is_empty(databases, well))
+        await until(lambda: is_empty(databases, well), seconds=60)
         # Now that they are known, not even the first of another lane waits for them.
         await lane_handler.queue(late, 200, OTHER_HOUSE)
         await until(lambda: is_empty(databases, late))

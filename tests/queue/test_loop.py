@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The loop of a worker: in every case nothing is lost, nothing is done twice, and no job waits for long."""
 
 import asyncio
@@ -340,7 +341,7 @@ async def test_a_request_whose_job_is_held_says_so_to_whoever_asked_for_it(datab
     record = await estate.record(broken.request_id)
     assert (record.state, record.error) == (RequestState.WAITING, None)
     assert record.waiting is not None
-    assert (record.waiting.reason, record.waiting.next_attempt_at) == (HELD, None)
+    assert (record.waiting.shown_reason.sentence, record.waiting.next_attempt_at) == (HELD.sentence, None)
     assert (await estate.record(good.request_id)).state is RequestState.SUCCEEDED
 
 

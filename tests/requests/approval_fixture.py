@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The use cases of approval, built over an estate whose template for groups asks for approval."""
 
 from collections.abc import Callable, Mapping

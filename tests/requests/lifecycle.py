@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A state machine that acts upon requests by chance, and compares the service with a model after each action."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model of the request lifecycle: what every action makes of a request, and the code of every refusal."""
 
 from collections.abc import Mapping, Sequence
@@ -168,6 +169,7 @@ class Model:
             level.state = ApprovalState.APPROVED
             if request.current is None:
                 request.state = RequestState.QUEUED
+                request.events.append("request.approved")
 
     def cancel(self, request: ModelRequest) -> None:
         """End a request that can be cancelled."""
@@ -178,6 +180,7 @@ class Model:
     def retry(self, request: ModelRequest) -> None:
         """Queue a failed request once more."""
         request.state, request.error = RequestState.QUEUED, None
+        request.events.append("request.retried")
 
     def provision(self) -> None:
         """Run all that is queued and waits, if the tenant is served."""

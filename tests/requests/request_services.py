@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The service of requests, and the use cases of jobs, built over an estate."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Approve, reject, cancel and retry over HTTP: bodies, keys and answers. The use cases have tests of their effects."""
 
 from datetime import timedelta

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The actions of each state: every state against every action."""
 
 import pytest

@@ -1,14 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
 """Automatic changes of requests that wait for approval: levels open, are blocked, and end in time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
 from chamberlain.core.errors import TryAgain
-from chamberlain.core.ids import UserId
-from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
+from chamberlain.core.ids import TenantId, UserId
+from chamberlain.directory.models import Label, PeopleAnswer, PeopleQuestion, Person
+from chamberlain.directory.port import People
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, NOBODY, caller_of
 from tests.requests.approval_fixture import (
@@ -296,7 +298,7 @@ async def test_a_decision_while_the_directory_is_asked_makes_it_look_again(datab
     estate = approval_fixture.estate
     inner = estate.people.people
 
-    class SlowPeople:
+    class SlowPeople(People):
         """While the directory is asked about the first level, Dara decides."""
 
         asked = 0
@@ -306,6 +308,12 @@ async def test_a_decision_while_the_directory_is_asked_makes_it_look_again(datab
             if self.asked == 1:
                 await approval_fixture.approve(request_id, DARA)
             return await inner.look_up(question)
+
+        async def find(self, tenant_id: TenantId, text: str, limit: int) -> Sequence[Person]:
+            return await inner.find(tenant_id, text, limit)
+
+        async def labels(self, tenant_id: TenantId) -> Sequence[Label]:
+            return await inner.labels(tenant_id)
 
     slow = SlowPeople()
     estate.people.people = slow

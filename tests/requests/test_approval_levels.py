@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levels of approval, as tables: what each decision, each departure and each look makes of them."""
 
 from collections.abc import Iterable

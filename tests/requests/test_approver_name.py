@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Administrators name approvers of requests without any."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Questions about approvers: the directory is asked for exactly the people that the levels name."""
 
 from uuid import UUID

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Submissions are written many at a time, and what is wrong with one of them is its own affair."""
 
 import asyncio

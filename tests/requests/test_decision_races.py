@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Concurrent changes have one winner: two approvers, a requester who cancels, a deadline that passes."""
 
 import asyncio
@@ -69,7 +70,7 @@ async def test_two_approvers_at_the_same_moment(databases: Databases, times: int
         assert one_winner(came)
         approved = isinstance(came[0], KeptAnswer)
         assert await outcomes(approval_fixture, request_id) == (
-            ("queued", 1, [], ["request.approve"])
+            ("queued", 1, ["request.approved"], ["request.approve"])
             if approved
             else ("rejected", 1, ["request.rejected"], ["request.reject"])
         )
@@ -90,7 +91,12 @@ async def test_the_last_two_of_all_at_the_same_moment(databases: Databases, time
 
     for request_id, came in raced:
         assert [type(each) for each in came] == [KeptAnswer, KeptAnswer]
-        assert await outcomes(approval_fixture, request_id) == ("queued", 2, [], ["request.approve"] * 2)
+        assert await outcomes(approval_fixture, request_id) == (
+            "queued",
+            2,
+            ["request.approved"],
+            ["request.approve"] * 2,
+        )
     assert await approval_fixture.jobs() == ["groupProvision"] * len(raced)
 
 
@@ -116,7 +122,8 @@ async def test_the_requester_cancels_as_the_approver_approves(databases: Databas
             cancelled_first += 1
             expected = ["request.cancel"]
         state, decisions, events, audit = await outcomes(approval_fixture, request_id)
-        assert (state, events, audit) == ("cancelled", ["request.cancelled"], expected)
+        ends = ["request.approved", "request.cancelled"][2 - len(expected) :]
+        assert (state, events, audit) == ("cancelled", ends, expected)
         assert decisions == len(expected) - 1
     assert await approval_fixture.jobs() == []
     assert await approval_fixture.estate.rows("SELECT FROM chamberlain.reservation") == []
@@ -141,7 +148,8 @@ async def test_an_approver_decides_as_the_deadline_passes(databases: Databases, 
         (answer,) = [each for each in came if each is not None]
 
         if isinstance(answer, KeptAnswer):
-            assert await outcomes(approval_fixture, request_id) == ("queued", 1, [], ["request.approve"])
+            approved = ("queued", 1, ["request.approved"], ["request.approve"])
+            assert await outcomes(approval_fixture, request_id) == approved
         else:
             assert isinstance(answer, Conflict)
             expired += 1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Permitted decisions on a request, its next check, and its next state: tables of cases."""
 
 from dataclasses import replace
@@ -9,7 +10,9 @@ import pytest
 from chamberlain.auth.models import Actor, ActorType, Caller
 from chamberlain.core.errors import Conflict, Forbidden
 from chamberlain.core.ids import ClientId, UserId
+from chamberlain.core.reasons import Reason
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
+from chamberlain.directory.steps import Step
 from chamberlain.requests.approvals import Levels
 from chamberlain.requests.models import (
     MOVES,
@@ -21,6 +24,8 @@ from chamberlain.requests.models import (
     RequestKind,
     RequestRecord,
     RequestState,
+    StepRecord,
+    StepState,
 )
 from chamberlain.requests.rules import (
     LOOK_EVERY,
@@ -30,6 +35,7 @@ from chamberlain.requests.rules import (
     moved_on,
     naming_faults,
     next_look,
+    parked,
     require_approver,
     require_blocked,
     require_others,
@@ -249,3 +255,20 @@ def test_who_is_named_has_to_be_there() -> None:
 
 def test_an_approver_who_left_the_directory_decides_nothing() -> None:
     assert has_left().code == "notApprover"
+
+
+@pytest.mark.parametrize("state", RequestState)
+def test_an_open_request_waits_for_a_broken_connection(state: RequestState) -> None:
+    broken = Reason.build("connectionBroken", problem="Change the credential.")
+    stored = replace(record((), state), steps=(StepRecord(Step.CREATE_GROUP, StepState.PENDING),))
+
+    shown = parked(stored, broken)
+
+    if state not in {RequestState.QUEUED, RequestState.RUNNING, RequestState.WAITING}:
+        assert shown is stored
+        return
+    waiting = shown.waiting
+    assert waiting
+    assert (waiting.step, waiting.next_attempt_at, waiting.ends_at) == (Step.CREATE_GROUP, None, None)
+    assert waiting.shown_reason == broken
+    assert shown.state is state

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Effects of assignments: the visible part, and the end of the work on the rest."""
 
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ def test_it_works() -> None:
     effects = Effects((DONE, LEFT), RequestState.CANCELLED, None, NOW)
 
     assert effects.shown[0] == DONE
-    assert (effects.shown[1].state, effects.shown[1].reason) == ("pending", CANCELLED)
+    assert (effects.shown[1].state, effects.shown[1].shown_reason) == ("pending", CANCELLED)
 
 
 @pytest.mark.parametrize(

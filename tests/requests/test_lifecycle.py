@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lifecycle of requests follows its model, whatever callers, workers, the directory and the operator do."""
 
 import pytest
@@ -19,6 +20,7 @@ BUDGET = settings(
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.timeout(300)
 def test_it_works(postgres_server: postgres.Server) -> None:
     with lifecycle(postgres_server) as machine:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits of a tenant: how many requests may be open, how many may come in a minute, how many jobs may run."""
 
 import asyncio
@@ -7,21 +8,27 @@ import msgspec
 import pytest
 
 from chamberlain.core.errors import LimitReached
+from chamberlain.groups.wire import read_group_order
+from chamberlain.mailboxes.wire import read_mailbox_order
 from chamberlain.requests.models import Accepted
 from chamberlain.tenants.schema import LimitsShape
 from tests.databases import Databases
 from tests.estates import (
+    ADA,
     CONFIDENTIAL_TEAM,
     OTHER_GROUP,
     OTHER_HOUSE,
+    PROJECT_GROUP,
     ZOE,
     Estate,
     apply,
     caller_of,
     changed_estate,
+    mail_caller_of,
     open_estate,
     service_of,
 )
+from tests.guests.assignments.fingerprints import fingerprint
 
 
 async def limited(databases: Databases, limits: LimitsShape) -> Estate:
@@ -102,6 +109,23 @@ async def test_a_refused_request_gives_its_key_back(databases: Databases) -> Non
     accepted = await estate.request("Another thing", key="k1")
 
     assert not accepted.replayed
+
+
+async def test_a_dry_run_lists_the_exhausted_limit_and_uses_none(databases: Databases) -> None:
+    estate = await limited(databases, LimitsShape(open_requests=2))
+    group = read_group_order(msgspec.json.encode({"displayName": "Dry", "templateId": str(PROJECT_GROUP)}))
+    mailbox = read_mailbox_order(msgspec.json.encode({"name": "Dry", "displayName": "Dry", "autoMapping": True}))
+    await estate.request("One")
+    free = [await estate.groups.dry_run(caller_of(ADA), group), await estate.groups.dry_run(caller_of(ADA), group)]
+    await estate.request("Two")
+    before = await fingerprint(databases)
+
+    of_group = (await estate.groups.dry_run(caller_of(ADA), group)).conflicts
+    of_mailbox = (await estate.mailboxes.dry_run(mail_caller_of(ADA), mailbox)).conflicts
+
+    assert [each.conflicts for each in free] == [(), ()]
+    assert [(fault.pointer, fault.code) for fault in (*of_group, *of_mailbox)] == [("", "quotaExceeded")] * 2
+    assert await fingerprint(databases) == before
 
 
 async def test_so_many_in_a_minute(databases: Databases) -> None:

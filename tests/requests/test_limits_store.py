@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The room that a tenant with limits has: every open request counts, and nothing else (sql/requests.sql)."""
 
 from datetime import timedelta

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of requests in pages: filters, bounds, and cursors that are good for nothing else."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Name approvers of a blocked request over HTTP. The use case has tests of the effects."""
 
 import httpx2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A request between the worker's hands."""
 
 from dataclasses import replace

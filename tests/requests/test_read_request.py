@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 from datetime import timedelta, timezone
 from uuid import UUID
@@ -47,6 +48,7 @@ async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> N
         "blocked": None,
         "error": None,
         "warnings": [],
+        "warningReasons": [],
         "result": None,
         "steps": [],
         "approvals": [],
@@ -72,6 +74,8 @@ async def test_it_shows_a_wait(api: httpx2.AsyncClient, http_fixture: HttpFixtur
         "attempt": 3,
         "nextAttemptAt": "2026-11-20T09:31:00.000Z",
         "endsAt": "2026-11-20T11:30:00.000Z",
+        "reasonCode": None,
+        "reasonValues": None,
     }
     assert body["steps"] == [
         {
@@ -84,22 +88,25 @@ async def test_it_shows_a_wait(api: httpx2.AsyncClient, http_fixture: HttpFixtur
             "reason": "Not yet.",
             "nextAttemptAt": "2026-11-20T09:31:00.000Z",
             "error": None,
+            "reasonCode": None,
+            "reasonValues": None,
         }
     ]
 
 
 async def test_it_shows_a_wait_for_a_person(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
-    wait = Waiting(Step.CREATE_TEAM, HELD, 1, None, None)
+    wait = Waiting(Step.CREATE_TEAM, HELD.sentence, 1, None, None, HELD.cause)
     step = StepRecord(Step.CREATE_TEAM, StepState.PENDING)
     http_fixture.records[REQUEST] = replace(record(), state=RequestState.WAITING, waiting=wait, steps=(step,))
 
     body = (await api.get(PATH)).json()
 
     assert body["waiting"] == {
-        "step": "createTeam", "reason": HELD, "attempt": 1, "nextAttemptAt": None, "endsAt": None
+        "step": "createTeam", "reason": HELD.sentence, "attempt": 1, "nextAttemptAt": None, "endsAt": None,
+        "reasonCode": "heldForAdministrator", "reasonValues": {},
     }  # fmt: skip
     assert [(each["state"], each["reason"], each["nextAttemptAt"]) for each in body["steps"]] == [
-        ("waiting", HELD, None)
+        ("waiting", HELD.sentence, None)
     ]
     assert body["actions"] == ["cancel"]
 

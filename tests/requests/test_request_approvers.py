@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The database keeps the list of those who have to decide beside the request (sql/approvals.sql)."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cancelling a request: it ends and gives its address back, or is too far on its way."""
 
 import asyncio
@@ -9,10 +10,11 @@ import pytest
 from chamberlain.core.errors import Conflict, Forbidden, KeyReused, NotFound, Rejected, TryAgain
 from chamberlain.core.idempotency import KeptAnswer
 from chamberlain.core.ids import RequestId
+from chamberlain.core.paging import PageWanted
 from chamberlain.database.notify import Watchers
 from chamberlain.directory.groups import GroupReference
 from chamberlain.requests.finish import RequestJobHolder
-from chamberlain.requests.models import ApprovalState, RequestState, StepState
+from chamberlain.requests.models import ApprovalState, RequestFilter, RequestState, StepState
 from chamberlain.requests.rules import Action
 from chamberlain.requests.steps import Entry, EntryKind
 from chamberlain.requests.timeline import Timelines
@@ -249,6 +251,11 @@ async def test_an_approver_who_is_an_administrator_cancels(databases: Databases)
 
     with pytest.raises(Forbidden):
         await cancel(approval_fixture.estate, request_id, caller_of(ADA))
+    requests = approval_fixture.requests
+    (listed,) = (await requests.list(both, RequestFilter(to_decide=True), PageWanted(50, None))).items
+    assert (await requests.read(caller_of(ADA), request_id)).actions == (Action.APPROVE, Action.REJECT)
+    assert (await requests.read(both, request_id)).actions == (Action.APPROVE, Action.REJECT, Action.CANCEL)
+    assert listed.actions == (Action.APPROVE, Action.REJECT, Action.CANCEL)
     assert (await cancel(approval_fixture.estate, request_id, both)).body == REMOVED
 
 
@@ -295,6 +302,7 @@ async def test_a_refusal_is_not_kept(estate: Estate) -> None:
     assert (await estate.counts())["idempotency_key"] == 0
 
 
+@pytest.mark.heavy
 async def test_the_worker_that_starts_and_the_cancelling_have_one_winner_a_thousand_times(estate: Estate) -> None:
     answers: dict[RequestId, KeptAnswer | BaseException] = {}
     for start in range(ROUNDS):

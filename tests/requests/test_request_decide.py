@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Approvers decide on requests: who may, what comes of it, and that it is final."""
 
 import asyncio
@@ -51,7 +52,10 @@ async def test_it_works(databases: Databases) -> None:
         ("request.approve", {"state": "queued", "level": 1, "comment": "fine"}),
     ]
     assert await approval_fixture.told(request_id) == ["pendingApproval", "level 1 approved", "queued"]
-    assert await approval_fixture.events(request_id) == [("request.approvalRequired", [str(DARA)])]
+    assert await approval_fixture.events(request_id) == [
+        ("request.approvalRequired", [str(DARA)]),
+        ("request.approved", None),
+    ]
 
 
 async def test_the_worker_makes_what_is_approved(databases: Databases) -> None:
@@ -188,7 +192,8 @@ async def test_three_levels_open_one_after_the_other(databases: Databases) -> No
         ("approved", 1), ("approved", 3), ("approved", 1),
     ]  # fmt: skip
     assert record.state == "queued"
-    assert [type_ for type_, _ in await approval_fixture.events(request_id)] == ["request.approvalRequired"] * 3
+    types = [type_ for type_, _ in await approval_fixture.events(request_id)]
+    assert types == [*["request.approvalRequired"] * 3, "request.approved"]
     assert await approval_fixture.told(request_id) == [
         "pendingApproval",
         "level 1 approved",

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Listing requests: one's own or all of the tenant's, by state and kind, every one once however the pages are cut."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests that are read at the same time, by one statement for all of them and as each tenant sees its own."""
 
 import asyncio

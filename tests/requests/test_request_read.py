@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading a request: one's own, or any of the tenant's for its administrators; for all others it does not exist."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Retry a failed request: it goes on at the step that failed, once, also with concurrent retries."""
 
 import asyncio
@@ -111,6 +112,7 @@ async def test_a_second_call_with_the_same_key_gets_the_same_answer(estate: Esta
     assert (await estate.record(request_id)).state is RequestState.SUCCEEDED
 
 
+@pytest.mark.heavy
 async def test_two_who_retry_at_once_have_one_winner_a_thousand_times(estate: Estate) -> None:
     names = [f"Group {number}" for number in range(TIMES)]
     estate.directory.faults.update({name: Rejected("ruleInvalid", "No.") for name in names})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The state of a request: every way to change it, tried in every state, and no other way anywhere."""
 
 import asyncio

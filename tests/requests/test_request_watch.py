@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Watch a request: every event comes once, in order, from any process."""
 
 import asyncio
@@ -172,7 +173,7 @@ async def test_each_state_is_reported_as_it_was(watch_fixture: WatchFixture) -> 
     assert [state.waiting is not None for state in states] == [False, False, True, False, False]
     assert [state.result is not None for state in states] == [False, False, False, False, True]
     assert [state.finished_at is not None for state in states] == [False, False, False, False, True]
-    assert (states[2].waiting and states[2].waiting.reason) == "Not yet."
+    assert (states[2].waiting and states[2].waiting.shown_reason.sentence) == "Not yet."
     now = await estate.record(accepted.request_id)
     assert states[4] == replace(now, body=b"", steps=())
 

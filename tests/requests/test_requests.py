@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import pytest
 
 from chamberlain.directory.steps import Step
@@ -47,7 +48,15 @@ def test_it_begins_with_nothing_done() -> None:
 
 
 def test_the_api_shows_these_words() -> None:
-    assert [str(each) for each in RequestKind] == ["shared", "equipment", "room", "group", "team", "assignment"]
+    assert [str(each) for each in RequestKind] == [
+        "shared",
+        "equipment",
+        "room",
+        "group",
+        "team",
+        "assignment",
+        "repair",
+    ]
     assert [str(each) for each in RequestState] == [
         "pendingApproval",
         "queued",

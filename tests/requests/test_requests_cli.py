@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 import pytest
 
 from tests.cli.shell import Json, Shell
 from tests.client.scripted_server import Reply, answer, problem, scripted
-from tests.services import API
+from tests.services import API, BEN
 
 DARA = "dara@estate.example"
 NOTHING = "00000000-0000-4000-8000-00000000dead"
@@ -11,7 +12,7 @@ NOTHING = "00000000-0000-4000-8000-00000000dead"
 @pytest.fixture
 def dara(ada: Shell) -> Shell:
     """An approver of confidential teams."""
-    return ada.with_token(ada.service.token(DARA, f"{API}/collab/App.ReadWrite.All"))
+    return ada.with_token(ada.service.token(DARA, f"{API}/.default"))
 
 
 def asked(ada: Shell, name: str) -> str:
@@ -31,7 +32,15 @@ def test_it_works_to_approve_and_watch(ada: Shell, dara: Shell) -> None:
     assert approved["approvals"][0]["decisions"][0]["comment"] == "fine"
     assert {each["event"] for each in watched} == {"state", "step", "approval"}
     assert watched[-1]["data"]["state"] == "succeeded"
+    assert ada.done("request", "watch", request_id, "--jq", ".data.state").out.splitlines()[-1] == "succeeded"
     assert "Make the group a team: succeeded" in ada.done("request", "watch", request_id).err
+
+
+def test_an_approver_names_a_request_by_its_name(ada: Shell, dara: Shell) -> None:
+    request_id = asked(ada, "Named")
+
+    assert dara.done("request", "show", "CONF-Named", "-o", "name").out == f"{request_id}\n"
+    assert ada.done("request", "show", "CONF-Named", "-o", "name").out == f"{request_id}\n"
 
 
 def test_a_request_that_was_rejected_ends_the_watching_with_1(ada: Shell, dara: Shell) -> None:
@@ -43,6 +52,15 @@ def test_a_request_that_was_rejected_ends_the_watching_with_1(ada: Shell, dara: 
     assert ended.code == 1
     assert ended.err.endswith(f"Request {request_id} is rejected.\n")
     assert "state" in ended.out
+
+
+def test_it_assigns_approvers_to_a_blocked_request(ada: Shell, dara: Shell) -> None:
+    request_id = asked(dara, "Blocked")
+    assert ada.done("request", "show", request_id, "--json").json["blocked"] == "noApprover"
+
+    unblocked = ada.done("request", "assign", request_id, "--approver", "ben@estate.example", "--json").json
+
+    assert (unblocked["blocked"], unblocked["approvals"][0]["approvers"][0]["id"]) == (None, BEN)
 
 
 def test_it_cancels_and_does_not_retry_what_has_not_failed(ada: Shell) -> None:
@@ -60,6 +78,16 @@ def test_it_rejects_to_approve_what_one_has_asked_for(ada: Shell) -> None:
 
     assert ended.code == 3
     assert "code selfApproval" in ended.err
+
+
+def test_an_approver_neither_cancels_nor_retries(ada: Shell, dara: Shell) -> None:
+    request_id = asked(ada, "Kept")
+
+    refused = [dara.run("request", verb, request_id) for verb in ("cancel", "retry")]
+
+    assert [(each.code, "code notAdministrator" in each.err) for each in refused] == [(3, True)] * 2
+    assert dara.done("request", "show", request_id, "--json").json["actions"] == ["approve", "reject"]
+    assert ada.done("request", "show", request_id, "--json").json["actions"] == ["cancel"]
 
 
 def test_it_lists_by_state_and_kind(ada: Shell) -> None:
@@ -99,6 +127,18 @@ def test_asking_waits_no_longer_either(ada: Shell) -> None:
     assert ada.done("request", "show", ended.json["requestId"], "--json").json["state"] == "pendingApproval"
 
 
+def test_waiting_that_fails_prints_what_the_options_choose(ada: Shell) -> None:
+    create = ("team", "create", "--template", "Confidential team", "--wait", "--timeout", "0.1", "--display-name")
+
+    filtered = ada.run(*create, "Filtered", "--jq", ".requestId")
+    without = ada.run(*create, "Without", "--json", "--fields", "group.id")
+    failing = ada.run(*create, "Failing", "--jq", ".group[]")
+
+    assert [filtered.code, without.code, failing.code] == [5, 5, 5]
+    assert ada.done("request", "show", filtered.out.strip()).code == 0
+    assert (without.out, failing.out) == ("", "")
+
+
 @pytest.mark.parametrize(
     ("reply", "code"),
     [
@@ -110,7 +150,7 @@ def test_what_was_asked_for_is_reported_though_nobody_can_look_on(nobody: Shell,
     accepted = answer({"requestId": NOTHING, "tenantId": NOTHING, "approvalRequired": False}, 202)
     create = ("group", "create", "--template", NOTHING, "--display-name", "Lost", "--wait", "--json")
 
-    with scripted(accepted, reply) as server:
+    with scripted(answer({"items": [], "nextCursor": None}), accepted, reply) as server:
         ended = nobody.with_token("e30.e30.e30").run(*create, "--server", server.url)
 
     assert (ended.code, ended.json) == (code, {"requestId": NOTHING})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Approvers list what it is their turn to decide on, and nothing else of others."""
 
 from dataclasses import replace

@@ -1,8 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
+from chamberlain.core.errors import Cause, ConnectionBroken, OutsideFault, Rejected, TryAgain
+from chamberlain.core.waits import Waited
 from chamberlain.directory.steps import Step
 from chamberlain.requests.retries import ENDS, After, GiveUp, retry_step
 
@@ -18,7 +20,7 @@ def test_it_works() -> None:
 
     again = retry_step(Step.CREATE_TEAM, fault, attempt=1, first=FIRST, now=FIRST)
 
-    assert again == After(FIRST + 10 * SECOND, REASON, FIRST + timedelta(hours=2))
+    assert again == After(FIRST + 10 * SECOND, fault.because, FIRST + timedelta(hours=2), Waited(FIRST, Cause.NOT_YET))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,9 @@ def test_it_waits_longer_each_time(after: float, waits: list[float]) -> None:
 
     for attempt, wait in enumerate(waits, start=1):
         again = retry_step(Step.ADD_OWNERS, fault, attempt=attempt, first=FIRST, now=FIRST)
-        assert again == After(FIRST + wait * SECOND, REASON, FIRST + timedelta(minutes=20))
+        assert again == After(
+            FIRST + wait * SECOND, fault.because, FIRST + timedelta(minutes=20), Waited(FIRST, Cause.NOT_YET)
+        )
 
 
 @pytest.mark.parametrize("step", Step)
@@ -89,6 +93,7 @@ MINUTES_OF = {
         Step.SET_GUEST_ACCESS,
         Step.SET_GUEST_DOMAINS,
         Step.SET_SHARING_CAPABILITY,
+        Step.REPAIR_DRIFT,
     },
     120: {Step.CREATE_TEAM, Step.CREATE_CHANNELS, Step.SET_PERMISSIONS},
     1440: {Step.CHECK_PEOPLE, Step.CREATE_GROUP, Step.CREATE_MAILBOX, Step.MARK_ASSIGNMENT, Step.SET_PLACE},
@@ -106,3 +111,27 @@ def test_a_fault_of_no_known_kind_is_raised() -> None:
     with pytest.raises(OutsideFault) as caught:
         retry_step(Step.CREATE_GROUP, fault, attempt=1, first=FIRST, now=FIRST)
     assert caught.value is fault
+
+
+@pytest.mark.parametrize("cause", [Cause.BUSY, Cause.AWAY])
+@pytest.mark.parametrize("step", Step)
+def test_each_step_waits_a_day_for_a_directory_that_is_busy_or_away(step: Step, cause: Cause) -> None:
+    fault = TryAgain(10 * SECOND, REASON, cause)
+    end = FIRST + timedelta(hours=24)
+
+    last = retry_step(step, fault, attempt=10_000, first=FIRST, now=end - SECOND)
+
+    assert isinstance(last, After)
+    assert last.ends_at == end
+    assert retry_step(step, fault, attempt=2, first=FIRST, now=end) == GiveUp(
+        "directoryNotReady", f"{REASON} This was tried for 24 hours. Retry the request later."
+    )
+
+
+def test_a_broken_connection_is_waited_for_without_end() -> None:
+    late = FIRST + timedelta(days=100)
+
+    again = retry_step(Step.ADD_MEMBERS, ConnectionBroken(60 * SECOND, REASON), attempt=1, first=FIRST, now=late)
+
+    assert isinstance(again, After)
+    assert (again.at, again.ends_at, again.waited) == (late + 60 * SECOND, None, Waited(late, None))

@@ -1,9 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chamberlain.core.errors import Fault, NotPossible, Rejected, TryAgain
+from chamberlain.core.errors import Cause, ConnectionBroken, Fault, NotPossible, Rejected, TryAgain
+from chamberlain.core.reasons import Reason
+from chamberlain.core.waits import Waited
 from chamberlain.directory.steps import Step
 from chamberlain.requests.models import (
     MOVES,
@@ -27,7 +30,14 @@ STEPS = (Step.CREATE_GROUP, Step.CREATE_TEAM, Step.CREATE_CHANNELS)
 NOT_YET = TryAgain(10 * SECOND, "The team service does not see the group yet.")
 CREATED = StepRecord(Step.CREATE_GROUP, StepState.SUCCEEDED, 1, BEGUN, NOW)
 WAITING = StepRecord(
-    Step.CREATE_TEAM, StepState.WAITING, 1, BEGUN, reason=NOT_YET.reason, next_attempt_at=NOW + 10 * SECOND
+    Step.CREATE_TEAM,
+    StepState.WAITING,
+    1,
+    BEGUN,
+    reason=NOT_YET.reason,
+    next_attempt_at=NOW + 10 * SECOND,
+    cause=NOT_YET.because.cause,
+    waited=Waited(NOW, Cause.NOT_YET, not_yet=SECOND),
 )
 PENDING = StepRecord(Step.CREATE_CHANNELS, StepState.PENDING)
 
@@ -46,7 +56,9 @@ def test_it_waits_at_the_first_step_that_is_not_done() -> None:
     assert progress == Progress(
         RequestState.WAITING,
         (CREATED, WAITING, PENDING),
-        waiting=Waiting(Step.CREATE_TEAM, NOT_YET.reason, 1, NOW + 10 * SECOND, BEGUN + timedelta(hours=2)),
+        waiting=Waiting(
+            Step.CREATE_TEAM, NOT_YET.reason, 1, NOW + 10 * SECOND, BEGUN + timedelta(hours=2), NOT_YET.because.cause
+        ),
     )
 
 
@@ -69,7 +81,9 @@ def test_it_waits_longer_the_second_time() -> None:
     progress = after_outcome((CREATED, WAITING, PENDING), done=(), fault=NOT_YET, started_at=NOW, now=NOW)
 
     ends_at = BEGUN + timedelta(hours=2)
-    assert progress.waiting == Waiting(Step.CREATE_TEAM, NOT_YET.reason, 2, NOW + 15 * SECOND, ends_at)
+    assert progress.waiting == Waiting(
+        Step.CREATE_TEAM, NOT_YET.reason, 2, NOW + 15 * SECOND, ends_at, NOT_YET.because.cause
+    )
     assert progress.steps[0] is CREATED
 
 
@@ -81,6 +95,32 @@ def test_it_fails_when_the_wait_began_too_long_ago() -> None:
     assert progress.state is RequestState.FAILED
     assert progress.error is not None
     assert (progress.error.step, progress.error.code) == (Step.CREATE_TEAM, "directoryNotReady")
+
+
+BUSY = TryAgain(10 * SECOND, Reason.build("directoryBusy"), Cause.BUSY)
+
+
+def test_a_row_of_an_older_version_has_waited_for_its_last_reason() -> None:
+    late = BEGUN + timedelta(hours=23)
+    not_yet = replace(WAITING, waited=None)
+    busy = replace(not_yet, reason=BUSY.reason, cause=BUSY.because.cause)
+
+    failed = after_outcome((not_yet,), done=(), fault=NOT_YET, started_at=late, now=late)
+    waits = after_outcome((busy,), done=(), fault=NOT_YET, started_at=late, now=late)
+
+    assert failed.state is RequestState.FAILED
+    assert waits.state is RequestState.WAITING
+    assert waits.steps[0].waited == Waited(late, Cause.NOT_YET, unavailable=late - BEGUN)
+
+
+def test_a_broken_connection_is_no_attempt() -> None:
+    broken = ConnectionBroken(60 * SECOND, "The credential has lapsed.")
+
+    progress = after_outcome((CREATED, WAITING), done=(), fault=broken, started_at=NOW, now=NOW)
+
+    assert progress.waiting == Waiting(
+        Step.CREATE_TEAM, broken.reason, 1, NOW + 60 * SECOND, None, broken.because.cause
+    )
 
 
 def test_it_fails_when_the_directory_says_never() -> None:
@@ -107,10 +147,13 @@ def test_it_keeps_warnings() -> None:
 def test_it_warns_of_what_a_finished_step_has_left() -> None:
     before = Progress(RequestState.SUCCEEDED, (CREATED, PENDING))
 
-    warned = warn(before, CREATED.step, "One is left.")
+    left = Reason.build("lastOwner", guest="Zoe")
 
-    assert warned.steps == (replace(CREATED, state=StepState.WARNING, reason="One is left."), PENDING)
-    assert warn(before, PENDING.step, "Nothing was done yet.") == before
+    warned = warn(before, CREATED.step, left)
+
+    changed = replace(CREATED, state=StepState.WARNING, reason=left.sentence, cause=left.cause)
+    assert warned.steps == (changed, PENDING)
+    assert warn(before, PENDING.step, left) == before
 
 
 @pytest.mark.parametrize("fault", [None, NOT_YET, Rejected("no", "No.")])
@@ -157,7 +200,11 @@ WHERE_IT_STANDS = [
     (RequestState.QUEUED, PENDING, PENDING),
     (RequestState.RUNNING, PENDING, StepRecord(Step.CREATE_CHANNELS, StepState.RUNNING, 1, NOW)),
     (RequestState.RUNNING, WAITING, StepRecord(Step.CREATE_TEAM, StepState.RUNNING, 2, BEGUN)),
-    (RequestState.WAITING, WAITING, replace(WAITING, attempts=3, reason="Held.", next_attempt_at=None)),
+    (
+        RequestState.WAITING,
+        WAITING,
+        replace(WAITING, attempts=3, reason="Held.", next_attempt_at=None, cause=None, waited=None),
+    ),
     (RequestState.FAILED, PENDING, PENDING),
     (RequestState.CANCELLED, PENDING, PENDING),
 ]

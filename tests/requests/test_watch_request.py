@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Streams over real connections: how they look, and everything that ends them."""
 
 import asyncio

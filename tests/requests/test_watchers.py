@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Those who wait for one request hear of that one, and of what may have been missed."""
 
 from uuid import UUID

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The key ring: what is sealed opens with the same key in the same place, and nowhere else."""
 
 import stat

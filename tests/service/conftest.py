@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running services: one for all files of a process of the test session, and installations of several processes."""
 
 from collections.abc import Iterator

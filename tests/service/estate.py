@@ -1,12 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
 """The example estate with what these tests need beside it, put into the database of a running service."""
 
 import asyncio
 
 import yaml
 
+from chamberlain.app.maintenance import configuration_service
 from chamberlain.auth.models import Actor, ActorType
 from chamberlain.configuration.files import read_configuration
-from chamberlain.configuration.service import ConfigurationService
 from chamberlain.core.ids import TraceId
 from chamberlain.database.transactions import open_database
 from chamberlain.embedded.example import example_estate
@@ -60,7 +61,7 @@ def furnish(worker_address: str) -> None:
     async def apply() -> None:
         database = await open_database(worker_address, most=1, name="test")
         try:
-            await ConfigurationService(database).apply(configuration, actor=BY_TEST, trace_id=TraceId("0" * 32))
+            await configuration_service(database).apply(configuration, actor=BY_TEST, trace_id=TraceId("0" * 32))
         finally:
             await database.close()
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A PgBouncer in transaction mode between the service and a PostgreSQL that is reached by TCP with passwords."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A receiver of traces by OTLP over HTTP, and one of webhooks: real servers on loopback."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Listing, cancelling and retrying with real processes: what one of them began, the other goes on with."""
 
 import asyncio

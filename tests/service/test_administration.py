@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Templates, policies and the tenant are administered over HTTP, and the second tenant meets nothing of it."""
 
 from collections.abc import Iterator, Mapping

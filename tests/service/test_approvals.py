@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Approval with real processes: asked for on one, decided on another, made by a worker."""
 
 import asyncio

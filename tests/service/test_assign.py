@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guest rules from PATCH to the directory, as a user of curl sees them."""
 
 import asyncio
@@ -5,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import httpx2
+import pytest
 
 from tests.services import ADA_MAIL, API, GRAPH, Service, running_service, wait_until
 
@@ -46,9 +48,7 @@ def settled(service: Service, path: str) -> Json:
 
 
 def shown(service: Service, path: str) -> Json:
-    return httpx2.get(
-        f"{service.url}/graph/v1.0{path}", headers=service.headers("automation", f"{GRAPH}/.default"), timeout=10
-    ).json()
+    return service.get(f"/graph/v1.0{path}", "automation", f"{GRAPH}/.default").json()
 
 
 def test_it_works(service: Service) -> None:
@@ -88,6 +88,7 @@ def test_a_site_shares_as_the_template_says(service: Service) -> None:
     assert after["sharingCapability"] == "existingExternalUserSharingOnly"
 
 
+@pytest.mark.heavy
 def test_five_hundred_at_once_end_in_what_one_of_them_asked_for(service: Service) -> None:
     wanted = [
         {"templateId": NO_GUESTS, "policyId": NINETY_DAYS},

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests that arrive together are written together, and are answered each for itself."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands as a user at a shell sees them."""
 
 import socket
@@ -7,6 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.microsoft365.recorder import record
 from tests.services import API, GRAPH, GROUP_TEMPLATE, Service, free_port, run_command
 
 
@@ -38,7 +40,7 @@ def test_it_prints_a_token_of_a_program(service: Service) -> None:
     printed = service.run("token", "--client", "automation", "--scope", f"{GRAPH}/.default")
 
     headers = {"authorization": f"Bearer {printed.strip()}"}
-    assert httpx2.get(f"{service.url}/graph/v1.0/groups?$top=1", headers=headers).status_code == 200
+    assert record(httpx2.get(f"{service.url}/graph/v1.0/groups?$top=1", headers=headers)).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration files at a shell: planned, applied and exported, beside a running service and without one."""
 
 import asyncio
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from tests.commands import run_here
 from tests.folders import data_folder
 from tests.services import (
     ADA,
+    ADA_MAIL,
     API,
     GROUP_TEMPLATE,
     NO_CHANGES,
@@ -164,6 +167,32 @@ def test_nothing_is_removed_when_nobody_agrees(shell: Shell, answer: str) -> Non
     assert shell.changes() == before
 
 
+def test_a_connection_needs_a_permitted_host_and_its_loss_needs_confirmation(shell: Shell) -> None:
+    host = {"CHAMBERLAIN_CONNECTION_HOSTS": "db.estate.example"}
+    permitted = Shell(replace(shell.service, environment={**shell.service.environment, **host}), shell.file.parent)
+    tenant = shell.exported()["tenants"][1]
+    address = "postgresql://directory@db.estate.example/directory"
+
+    def write(connection: object) -> None:
+        shell.write({"tenants": [{**tenant, "connection": connection}]})
+
+    write({"adapter": "embedded", "address": address, "credentialFile": "password"})
+    refused, applied = shell.run("plan", str(shell.file)), permitted.told("apply")
+    exported = shell.exported()["tenants"][1]["connection"]
+    write({"adapter": "embedded"})
+    kept = permitted.run("apply", str(shell.file), typed="n\n")
+    write(None)
+    removed = permitted.told("apply", "--yes")
+
+    assert refused.returncode == 1
+    assert "CHAMBERLAIN_CONNECTION_HOSTS" in refused.stderr
+    assert (applied[0], applied[1].splitlines()[-2:]) == (0, ["1 to create, 0 to change, 0 to remove.", "Done."])
+    assert exported == {"adapter": "embedded", "address": address, "credentialFile": "password"}
+    assert "This removes address of connection embedded. Do it?" in kept.stdout
+    assert kept.stderr.endswith(NOT_CONFIRMED)
+    assert (removed[0], "connection" in shell.exported()["tenants"][1]) == (0, False)
+
+
 @pytest.mark.parametrize(("options", "typed"), [(["--yes"], ""), ([], "y\n")])
 def test_it_is_removed_when_somebody_agrees(shell: Shell, options: list[str], typed: str) -> None:
     document = shell.exported()
@@ -231,6 +260,39 @@ def test_it_rejects_what_two_files_define_with_both_places(shell: Shell, tmp_pat
     assert f"(first at {shell.file}, line 2, tenants[0].id)" in done.stderr
 
 
+def test_it_plans_and_applies_at_a_remote_service(shell: Shell, service: Service, tmp_path: Path) -> None:
+    document = shell.exported()
+    estate = {"tenants": [each for each in document["tenants"] if each["id"] == TENANT]}
+    environment = {
+        "CHAMBERLAIN_TOKEN": service.token(ADA_MAIL, f"{API}/.default"),
+        "CHAMBERLAIN_CONFIG_DIR": str(tmp_path),
+    }
+
+    def remote(verb: str, *options: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        shell.write(estate)
+        sent = (verb, str(shell.file), "--server", service.url, "--data-dir", str(service.data_dir), *options)
+        return run_here(*sent, environment=environment, typed=typed)
+
+    same = remote("plan")
+    template_in(estate, GROUP_TEMPLATE)["name"] = "Project ring"
+    estate["tenants"][0]["policies"].pop()
+    planned, kept = remote("plan", "--json"), remote("apply", typed="n\n")
+    applied, again = remote("apply", "--yes"), remote("plan")
+    estate["tenants"][0]["domains"].append("more.example")
+    refused = remote("apply", "--yes")
+    line = shell.file.read_text(encoding="utf-8").partition("domains:")[0].count("\n") + 1
+
+    assert (same.returncode, same.stdout) == (0, NO_CHANGES), same.stderr
+    assert (planned.returncode, json.loads(planned.stdout)["counts"]) == (2, {"create": 0, "change": 1, "remove": 1})
+    assert (kept.returncode, kept.stderr.endswith(NOT_CONFIRMED)) == (1, True)
+    assert (applied.returncode, applied.stdout.splitlines()[-1]) == (0, "Done."), applied.stderr
+    assert (again.returncode, again.stdout) == (0, NO_CHANGES)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"{shell.file}, line {line}, tenants[0].domains: ")
+    shell.write(document)
+    assert shell.told("apply")[0] == 0
+
+
 async def test_tokens_of_ones_own_identity_platform_are_accepted(shell: Shell, service: Service) -> None:
     document = await asyncio.to_thread(shell.exported)
     key, now = make_key("k"), int(datetime.now(UTC).timestamp())
@@ -255,6 +317,7 @@ async def test_tokens_of_ones_own_identity_platform_are_accepted(shell: Shell, s
     assert after.status_code == 202, after.text
 
 
+@pytest.mark.heavy
 def test_it_works_without_a_running_service(tmp_path: Path) -> None:
     file = tmp_path / "house.yaml"
     file.write_text(HOUSE, encoding="utf-8")
@@ -281,7 +344,7 @@ def test_it_works_without_a_running_service(tmp_path: Path) -> None:
     assert (applied.returncode, applied.stdout) == (0, f"{MADE}Done.\n")
     assert (planned_again.returncode, planned_again.stdout) == (0, NO_CHANGES)
     # The example estate is for a database without tenants.
-    assert listed.stdout == "40c5e000-0000-4000-8000-000000000001  served     Green House  green.example\n"
+    assert listed.stdout == "40c5e000-0000-4000-8000-000000000001\tserved\tGreen House\tgreen.example\n"
 
 
 def test_it_works_on_an_outside_database(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one command that a newcomer types."""
 
 import subprocess

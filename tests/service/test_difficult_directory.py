@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A whole service whose directory is difficult on purpose, as integrators start it for tests of their own clients."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The first whole way: a group goes from POST to found in the directory."""
 
 import time
@@ -54,7 +55,14 @@ def test_it_works_for_a_group(installation: Installation) -> None:
     assert answer.headers["operation-location"] == f"{installation.one.url}/requests/v1/{request_id}/"
     assert answer.headers["retry-after"] == "1"
     group = installation.other.wait_for_group(request_id)
-    assert group["chamberlain_group"] == {"requestId": request_id}
+    metadata = '{"el-text-1":"Customer","el-text-2":"internal","free":true}'
+    assert group["chamberlain_group"] == {"requestId": request_id, "metadata": metadata}
+    found = installation.other.graph(
+        f"/groups?$filter=chamberlain_group/metadata eq '{metadata}'&$select=id,chamberlain_group"
+    ).json()["value"]
+    assert {"id": group["id"], "chamberlain_group": group["chamberlain_group"]} in found
+    [extension] = installation.other.graph("/schemaExtensions?$filter=id eq 'chamberlain_group'").json()["value"]
+    assert {"name": "metadata", "type": "String"} in extension["properties"]
     assert (group["displayName"], group["description"], group["visibility"]) == ("Apollo", "To the moon", "Public")
     assert people(installation.other, group, "owners") == {ADA, BEN}
     assert people(installation.other, group, "members") == {ADA, BEN, CLEO}
@@ -106,6 +114,18 @@ def test_it_shows_the_request_with_its_steps(installation: Installation) -> None
     assert isinstance(steps, list)
     assert {step["state"] for step in steps} == {"succeeded"}
     assert [step["name"] for step in steps] == ["createGroup", "addMembers", "createTeam", "createChannels"]
+
+
+def test_it_gives_names_in_any_script_an_address(installation: Installation) -> None:
+    ids = [
+        installation.one.post_group({"displayName": name, "templateId": GROUP_TEMPLATE}).json()["requestId"]
+        for name in ("Проект Ω 東京", "!?!")
+    ]
+
+    romanized, without_letters = [installation.other.wait_for_group(request_id) for request_id in ids]
+
+    assert (romanized["displayName"], romanized["mailNickname"]) == ("Проект Ω 東京", "proekt-o-dong-jing")
+    assert without_letters["mailNickname"] == f"group-{ids[1][-8:]}"
 
 
 def test_it_gives_a_dynamic_group_the_members_that_its_rule_names(installation: Installation) -> None:
@@ -202,7 +222,6 @@ def test_it_rejects_a_template_that_is_for_others(installation: Installation) ->
             },
             id="field invalid",
         ),
-        pytest.param({"displayName": "漢字"}, {("/displayName", "noAddress")}, id="no address"),
         pytest.param(
             {
                 "templateId": STRICT_TEMPLATE,

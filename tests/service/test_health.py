@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether the process lives and can do its work; anybody may ask."""
 
 import httpx2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Held jobs of a running service: seen and released at the command line, and over HTTP."""
 
 import asyncio
@@ -31,7 +32,7 @@ def hold(service: Service, reason: str) -> str:
 def listed(service: Service) -> list[str]:
     """The lines of the command, beside the running service."""
     done = run_command("jobs", "list", "--data-dir", str(service.data_dir), environment=service.environment)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) in {(0, ""), (0, "There are no held jobs.\n")}
     return done.stdout.splitlines()
 
 
@@ -47,11 +48,11 @@ def test_it_works(service: Service) -> None:
     job_id = line.split()[0]
     code, said, _ = release(service, job_id)
 
-    assert line.endswith(": A bug: KeyError.")
+    assert line.split("\t")[2] == "A bug: KeyError."
     assert code == 0
     assert said.startswith(job_id)
     assert said.endswith(": released\n")
-    wait_until(lambda: listed(service) == ["No job is held."], 10)
+    wait_until(lambda: listed(service) == [], 10)
     again = release(service, job_id)
     assert again == (1, "", "There is no such job that is held.\n")
 
@@ -75,11 +76,13 @@ def test_who_is_no_administrator_is_reported_that_whatever_the_id_looks_like(ser
     assert (answer.status_code, answer.json()["code"]) == (403, "notAdministrator")
 
 
-@pytest.mark.parametrize("job_id", ["1", "x", APPROVED_TEMPLATE, "00000000-0000-8000-8000-00000000FFFF"])
-def test_it_rejects_what_is_no_held_job(service: Service, job_id: str) -> None:
+@pytest.mark.parametrize(
+    ("job_id", "exit_code"), [("1", 4), ("x", 4), (APPROVED_TEMPLATE, 1), ("00000000-0000-8000-8000-00000000FFFF", 1)]
+)
+def test_it_rejects_what_is_no_held_job(service: Service, job_id: str, exit_code: int) -> None:
     code, said, told = release(service, job_id)
 
-    assert (code, said) == (1, "")
+    assert (code, said) == (exit_code, "")
     assert "no" in told
     assert told.endswith(".\n")
     assert "Traceback" not in told

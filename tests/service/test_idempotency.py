@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A repeated request is the same request, in every process."""
 
 import asyncio

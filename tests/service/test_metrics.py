@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures, on a listener of their own that is on loopback alone."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real service tells people by mail, also when it is killed in between."""
 
 import asyncio

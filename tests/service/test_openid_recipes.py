@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tokens of the recipes for OpenID providers work over HTTP, and only as the user or application that they name."""
 
 import asyncio
@@ -24,7 +25,7 @@ from tests.services import ADA, API, GROUP_TEMPLATE, TLS, Service, run_command
 Document = Any
 
 PAGE = (ROOT / "docs" / "how-to" / "openid-recipes.md").read_text(encoding="utf-8")
-TOKEN = re.compile(r"^### ([^\n]+)\n\n```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TOKEN = re.compile(r"^### ([^\n]+)\n\n[^`]*```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TOKENS: Mapping[str, Document] = {name: json.loads(block) for name, block in TOKEN.findall(PAGE)}
 USERS = [name for name in TOKENS if name.endswith(": user")]
 APPLICATIONS = [name for name in TOKENS if name.endswith(": application")]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An organisation's own OpenID provider, registered by a file: its tokens work, however it names its resources."""
 
 import asyncio
@@ -13,6 +14,7 @@ import yaml
 from joserfc.jwk import ECKey, RSAKey
 
 from tests.auth.issuer import Issuer, make_key, run_issuer, sign
+from tests.microsoft365.recorder import record
 from tests.service.estate import ESTATE, OTHER_HOUSE
 from tests.services import ADA, API, BEN, GRAPH, GROUP_TEMPLATE, TLS, Service, run_command
 
@@ -61,7 +63,7 @@ class ProviderFixture:
     async def ask(self, call: Call, token: str) -> httpx2.Response:
         method, path, body = call
         async with httpx2.AsyncClient(base_url=self.service.url, verify=TLS, timeout=30) as client:
-            return await client.request(method, path, json=body, headers={"authorization": f"Bearer {token}"})
+            return record(await client.request(method, path, json=body, headers={"authorization": f"Bearer {token}"}))
 
 
 @pytest.fixture(scope="module")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The service behind PgBouncer in transaction mode, of a version that knows nothing of prepared statements."""
 
 from collections import Counter

@@ -1,6 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """`chamberlain retention confirm`, and how `doctor` shows a doubted clock."""
 
 import json
+
+import pytest
 
 from tests.services import Outside, outside_database, run_command
 
@@ -11,6 +14,7 @@ RETURNING true
 CONFIRMED = "SELECT trusted_at > now() - interval '1 minute' AND confirmed_by IS NOT NULL FROM chamberlain.clock"
 
 
+@pytest.mark.heavy
 def test_an_installation_that_was_off_for_three_weeks_is_confirmed_once() -> None:
     with outside_database() as outside:
         outside.value(WAS_OFF)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`chamberlain serve` as an operator meets it: the start, the stop, and what keeps it from starting."""
 
 import json
@@ -38,7 +39,7 @@ def test_it_works_again_after_a_power_cut_with_everything_that_was_acknowledged(
             assert again.find_group(request_id)[0]["displayName"] == "Kept"
             # It may have been leased by the process that is gone; then it is taken up again after ten seconds.
             assert again.wait_for_group(last, within=15)["displayName"] == "Last words"
-            assert "The example estate is loaded." not in again.said()
+            assert "The sample data is loaded." not in again.said()
         finally:
             assert again.stop() == 0
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sign-in pages as the service shows them: at one of its addresses, for the people of the example."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A process that starts before its database waits for it, and ends at once where waiting does not help."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Isolation: a user of the second tenant uses every id of the first, at every endpoint."""
 
 import json
@@ -170,6 +171,8 @@ def test_it_rejects_every_id_at_every_endpoint(service: Service, ids: list[str])
 
 def test_it_lists_nothing_of_the_other_tenant(service: Service, ids: list[str]) -> None:
     lists = [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET" and "{" not in endpoint.path]
+    # The stream has the events of the list, and ends with its token.
+    lists = [endpoint for endpoint in lists if not endpoint.path.endswith("/stream/")]
 
     crossed = [
         (endpoint.path, each)

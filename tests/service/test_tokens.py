@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trusted tokens, against the running service: each way to be untrusted has its test."""
 
 import asyncio
@@ -19,6 +20,7 @@ from chamberlain.core.ids import TenantId
 from chamberlain.database.transactions import open_database
 from chamberlain.tenants import records as tenant_records
 from tests.auth.issuer import Issuer, encoded, make_key, run_issuer, sign
+from tests.microsoft365.recorder import record
 from tests.service.estate import ESTATE, NOBODY, OTHER_HOUSE
 from tests.services import ADA, ADA_MAIL, API, COLLAB, GRAPH, GROUP_TEMPLATE, Service
 
@@ -193,7 +195,7 @@ async def test_it_says_so_when_an_issuer_cannot_be_asked(token_fixture: TokenFix
 async def test_it_rejects_nobody_everywhere(service: Service, path: str) -> None:
     async with httpx2.AsyncClient() as client:
         for headers in ({}, {"authorization": "Bearer x.y.z"}, {"authorization": "Basic YTpi"}):
-            answer = await client.get(f"{service.url}{path}", headers=headers)
+            answer = record(await client.get(f"{service.url}{path}", headers=headers))
 
             assert answer.status_code == 401
             assert answer.headers["www-authenticate"].startswith("Bearer")

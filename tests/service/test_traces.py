@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Traces of a running service, as a real receiver gets them: one call, and everything that follows from it."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The service behind a reverse proxy that it trusts, which is a client on loopback here."""
 
 import json
@@ -139,6 +140,7 @@ def addresses(service: Service, calls: list[str]) -> dict[str, str | None]:
 CHANGES = ("group.create", "request.approve", "request.cancel", "group.assign", "template.create")
 
 
+@pytest.mark.heavy
 def test_the_audit_trail_has_the_address_of_the_client_until_it_is_erased() -> None:
     with restarted_service(environment={"CHAMBERLAIN_TRUSTED_PROXIES": "127.0.0.0/8"}) as service:
         calls = change_things(service, CLIENT)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A request is watched on processes that neither took it nor work on it: nothing is lost, and nothing comes twice."""
 
 import json

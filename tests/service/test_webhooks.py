@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Webhooks are administered over HTTP, and neither the second tenant nor anybody else meets a secret of them."""
 
 from collections.abc import Iterator, Mapping

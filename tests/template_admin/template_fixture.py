@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The template service over an estate, and bodies for it."""
 
 import json
@@ -36,7 +37,15 @@ class TemplateFixture:
     def templates(self) -> TemplateService:
         database, people = self.estate.databases.application, self.estate.people
         secrets = WebhookSecrets(KEYRING, new_webhook_secret, now)
-        return TemplateService(database, self.estate.authorization(), people, secrets, uuid4)
+        return TemplateService(
+            database,
+            self.estate.authorization(),
+            people,
+            self.estate.directory,
+            secrets,
+            uuid4,
+            lambda: self.estate.moment,
+        )
 
     def body(self, members: Mapping[str, object]) -> TemplateBody:
         """A room, or a group, with what is said otherwise."""

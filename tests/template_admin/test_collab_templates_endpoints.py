@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Templates of groups, teams and guests over HTTP: administered whole, and offered in short to those who ask."""
 
 from typing import Any

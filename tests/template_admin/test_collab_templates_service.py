@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Templates of groups, teams and guests: what they name is there, what is in use stays, and secrets stay secret."""
 
 import asyncio
@@ -95,7 +96,7 @@ async def test_everything_that_it_names_may_be_there(template_fixture: TemplateF
         {
             "audience": {"users": [str(BEN)], "groups": [STAFF]},
             "owners": [str(ADA)],
-            "labelId": INTERNAL,
+            "labelId": INTERNAL.upper(),
             "memberShipType": 2,
             "membershipRule": 'user.department -eq "Sales"',
             "guestTemplateId": str(PARTNERS),
@@ -104,7 +105,8 @@ async def test_everything_that_it_names_may_be_there(template_fixture: TemplateF
         }
     )
 
-    assert content(await template_fixture.read(made))["guestPolicyId"] == NINETY_DAYS
+    template = content(await template_fixture.read(made))
+    assert (template["guestPolicyId"], template["labelId"]) == (NINETY_DAYS, INTERNAL)
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mailbox templates over HTTP: administered whole, and offered in short."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The secret of a webhook in a body and in storage."""
 
 from datetime import UTC, datetime

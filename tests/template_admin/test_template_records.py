@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records of what is changed of a template, in which no secret is."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whom and what a template names, and which of that is not there."""
 
 from uuid import UUID

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a template names users, groups and other things."""
 
 from typing import Any

@@ -1,8 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 import json
 from pathlib import Path
 
 import pytest
 
+from chamberlain.templates.models import TemplateKind
 from tests.cli.shell import Json, Shell
 from tests.services import NOT_CONFIRMED
 
@@ -34,6 +36,14 @@ def test_it_works_to_make_show_replace_and_remove_a_template(ada: Shell, tmp_pat
     assert "code etagStale" in stale.err
     assert removed.err == f"Hall ({created['id']}) is removed.\n"
     assert ada.run("template", "show", created["id"]).code == 4
+
+
+def test_an_unknown_kind_gets_a_list_of_all_six(ada: Shell, tmp_path: Path) -> None:
+    done = ada.run("template", "create", "--body", written(tmp_path, {"kind": "rooms", "name": "Hall"}))
+
+    assert done.code == 2
+    assert [kind for kind in TemplateKind if f"'{kind}'" not in done.err] == []
+    assert "Did you mean room?" in done.err
 
 
 def test_it_lists_those_that_one_may_use_and_all_of_the_tenant(ada: Shell) -> None:
@@ -112,7 +122,7 @@ def test_a_webhook_is_tried_and_gets_a_new_secret(ada: Shell, webhook_test_resul
 
     assert tried.code == 1
     assert tried.json["status"] is None
-    assert tried.err == "The webhook did not take it.\n"
+    assert tried.err == "The receiver did not accept the call.\n"
     assert rotated.json["secret"].startswith("whsec_")
 
 

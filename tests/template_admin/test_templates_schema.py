@@ -1,15 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
 """The schema of a template, and every fault of an invalid one."""
 
+from base64 import b64encode
 from typing import Any
 from uuid import UUID
 
 import msgspec
 import pytest
 
+from chamberlain.app.clock_and_ids import new_webhook_secret
 from chamberlain.core.errors import BodyInvalid, Fault
 from chamberlain.core.ids import TenantId, UserId
 from chamberlain.requests.models import ApprovalMode, Approver, ApproverType
-from chamberlain.template_admin.documents import read_template, template_faults
+from chamberlain.template_admin.documents import COLLAB_TEMPLATE, read_template, template_faults
 from chamberlain.templates.models import Audience, CustomField, FieldType, TemplateKind
 from chamberlain.templates.rules import compile_group_template
 from chamberlain.templates.schema import GroupTemplateShape, GuestTemplateShape, MailboxTemplateShape, to_group_template
@@ -178,6 +181,7 @@ def test_it_takes_null_as_not_sent() -> None:
     shape = _team({"id": DARA.upper(), "kind": "group", "name": "G", "description": None, "minimumOwners": None})
 
     assert (shape.description, shape.minimum_owners, shape.naming.display_name) == ("", 1, "{input}")
+    assert (shape.member_ship_type, shape.member_ship_type_changeable) == (0, True)
     assert shape.id == UUID(DARA)
 
 
@@ -232,6 +236,8 @@ def test_it_rejects_all_faults_at_once() -> None:
         ({"audience": []}, "/audience", "wrongType"),
         ({"approval": {"levels": []}}, "/approval/levels", "outOfBounds"),
         ({"approval": {"levels": ["any"]}}, "/approval/levels/0", "wrongType"),
+        ({"approval": TEAM["approval"] | {"deadlineDays": 0}}, "/approval/deadlineDays", "outOfBounds"),
+        ({"approval": TEAM["approval"] | {"deadlineDays": 366}}, "/approval/deadlineDays", "outOfBounds"),
         ({"webhook": {"url": "https://h.example/", "secret": "x"}}, "/webhook/secret", "unknownProperty"),
         ({"webhook": {"url": "https://u:p@h.example/"}}, "/webhook/url", "invalidText"),
     ],
@@ -367,3 +373,23 @@ def test_it_rejects_an_address_that_cannot_be_called(url: str) -> None:
     faults = _refused(TEAM | {"webhook": {"url": url}})
 
     assert [(fault.pointer, fault.code) for fault in faults] == [("/webhook/url", "invalidText")]
+
+
+@pytest.mark.parametrize(("size", "is_right"), [(23, False), (24, True), (32, True), (64, True), (65, False)])
+def test_a_secret_has_24_to_64_bytes(size: int, *, is_right: bool) -> None:
+    secret = f"whsec_{b64encode(bytes(size)).decode()}"
+    body = msgspec.json.encode({"kind": "team", "name": "T", "webhook": {"url": "https://x/", "secret": secret}})
+
+    try:
+        COLLAB_TEMPLATE.read(body)
+        faults = []
+    except BodyInvalid as error:
+        faults = [(fault.pointer, fault.code) for fault in error.faults]
+
+    assert ([] if is_right else ["/webhook/secret"]) == sorted({pointer for pointer, _ in faults})
+
+
+def test_a_secret_of_the_service_is_one_that_could_be_sent() -> None:
+    body = {"kind": "team", "name": "T", "webhook": {"url": "https://x/", "secret": new_webhook_secret()}}
+
+    COLLAB_TEMPLATE.read(msgspec.json.encode(body))

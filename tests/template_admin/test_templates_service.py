@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mailbox templates: one default of each kind, every change on record, and what was made with one stays."""
 
 import asyncio
@@ -15,6 +16,7 @@ from chamberlain.core.paging import PageWanted
 from chamberlain.templates import records as template_records
 from chamberlain.templates.models import TemplateKind
 from tests.estates import ADA, BEN, ESTATE, NOBODY, OTHER_HOUSE, PROJECT_GROUP, TRACE, Estate, caller_of
+from tests.events.configuration_events import BY_ADA, stored_events
 from tests.requests.request_services import PREFIX, administrator, application
 from tests.template_admin.template_fixture import TemplateFixture, content
 
@@ -52,6 +54,12 @@ async def test_it_works(estate: Estate, template_fixture: TemplateFixture) -> No
     assert (action, before) == ("template.create", None)
     assert isinstance(after, dict)
     assert (after["name"], after["defaults"], "id" in after) == ("Quiet room", {"hideFromGAL": True}, False)
+    ((type_, data),) = await stored_events(estate.databases)
+    assert (type_, data["template"]) == (
+        "template.changed",
+        {"id": str(made), "name": "Quiet room", "kind": "room"},
+    )
+    assert (data["change"], data["properties"], data["changedBy"]) == ("created", sorted(after), BY_ADA)
 
 
 async def test_a_replaced_one_is_on_record_with_what_changed_only(
@@ -71,6 +79,10 @@ async def test_a_replaced_one_is_on_record_with_what_changed_only(
         {"name": "Quiet room", "description": ""},
         {"name": "Loud room", "description": "With drums"},
     )
+    await template_fixture.delete(made)
+    events = [(data["change"], data["template"]["name"]) for _, data in await stored_events(estate.databases)]
+    assert events == [("created", "Quiet room"), ("replaced", "Loud room"), ("deleted", "Loud room")]
+    assert (await stored_events(estate.databases))[1][1]["properties"] == ["description", "name"]
 
 
 async def test_saying_the_same_again_changes_nothing(estate: Estate, template_fixture: TemplateFixture) -> None:
@@ -93,6 +105,7 @@ async def test_a_new_default_takes_that_from_the_other(estate: Estate, template_
     assert content(lost) == {**content(old), "isDefault": False}
     assert lost.etag != old.etag
     assert (await audited(estate))[0] == ("template.replace", {"isDefault": True}, {"isDefault": False})
+    assert (await stored_events(estate.databases))[0][1]["properties"] == ["isDefault"]
 
 
 async def test_one_that_is_not_active_is_no_default(estate: Estate, template_fixture: TemplateFixture) -> None:
@@ -293,6 +306,7 @@ async def test_its_webhook_gets_a_secret_that_is_shown_once(estate: Estate, temp
     ((_, _, after),) = await audited(estate)
     assert isinstance(after, dict)
     assert after["webhook"] == {"url": "https://hooks.estate.example/", "active": True, "secret": "***"}
+    assert made["secret"] not in str(await stored_events(estate.databases))
 
 
 async def test_it_rejects_people_and_groups_that_are_not_there(template_fixture: TemplateFixture) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Secrets of webhooks at rest: sealed for one template, replaced when they cannot be opened any more, and never more
 than two of one webhook that count."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers for naming rules: a sequence for each template and rule, and for templates of the own tenant only."""
 
 import asyncio

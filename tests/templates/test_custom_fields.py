@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 
 import pytest
@@ -49,7 +50,7 @@ def test_it_rejects_values_that_do_not_fit(field: CustomField, metadata: Metadat
     assert [(fault.pointer, fault.code) for fault in faults] == [(f"/metadata/{field.key}", "customFieldInvalid")]
 
 
-@pytest.mark.parametrize("metadata", [None, {}, {"other": "x"}, {"a/b~c": ""}, {"a/b~c": " \t"}])
+@pytest.mark.parametrize("metadata", [None, {}, {"other": "x"}, {"a/b~c": ""}, {"a/b~c": " \t"}, {"a/b~c": "\u200b"}])
 def test_it_rejects_a_required_field_without_value(metadata: Metadata | None) -> None:
     faults = list(field_faults([REQUIRED], metadata))
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drafts of requests: what is written with a request, with and without approvers, and when the directory is silent."""
 
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from chamberlain.auth.models import Actor, ActorType, Caller
 from chamberlain.changes.models import Subject
 from chamberlain.core.idempotency import IdempotencyKey, Submission
 from chamberlain.core.ids import EventId, RequestId, TraceId
+from chamberlain.core.reasons import Reason
 from chamberlain.directory.models import MailAddress, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.queue.models import JobKind
@@ -42,6 +44,8 @@ BY_BEN = ApprovalRule((ApprovalLevel(ApprovalMode.ANY, (Approver(ApproverType.US
 TENANT_3, TEMPLATE_2 = replace(HOUSE, revision=3), replace(GROUP_HEAD, revision=2)
 SUBMISSION = Submission(b'{"displayName": "Apollo"}', IdempotencyKey("key", b"digest"), TraceId("7" * 32), "192.0.2.1")
 
+WARNING = Reason.build("nameNumberDrawn")
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -65,7 +69,7 @@ def drafted(asked: Asked, answer: PeopleAnswer | None = ANSWER, *, moment: Momen
         display_name="Apollo",
         addresses=ADDRESSES,
         steps=(Step.CREATE_GROUP, Step.ADD_OWNERS),
-        warnings=("One.",),
+        warnings=(WARNING,),
     )
 
 
@@ -75,7 +79,7 @@ def test_it_works() -> None:
     assert (draft.request_id, draft.kind, draft.state) == (REQUEST, RequestKind.GROUP, RequestState.QUEUED)
     assert (draft.tenant_revision, draft.template_revision) == (3, 2)
     assert (draft.template_id, draft.template_name) == (GROUP_HEAD.id, "Project group")
-    assert (draft.display_name, draft.addresses, draft.warnings) == ("Apollo", ADDRESSES, ("One.",))
+    assert (draft.display_name, draft.addresses, draft.warnings) == ("Apollo", ADDRESSES, (WARNING,))
     assert (draft.body, draft.idempotency) == (SUBMISSION.body, SUBMISSION.idempotency)
     assert (draft.approval_required, draft.approvals, draft.people_checked) == (False, (), True)
     assert draft.steps == tuple(StepRecord(step, StepState.PENDING) for step in (Step.CREATE_GROUP, Step.ADD_OWNERS))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The defaults that a template adds to an order."""
 
 from dataclasses import fields, replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which property belongs to which type, and how a body shows its type."""
 
 from dataclasses import replace
@@ -33,17 +34,9 @@ def test_it_works() -> None:
 
     faults = list(applicability_faults(sent, SHARED))
 
-    assert faults == [
-        Fault(
-            "/officeLocation",
-            "propertyNotApplicable",
-            "A shared mailbox has no officeLocation; only a room has. Leave it out, or use a room template.",
-        ),
-        Fault(
-            "/roomMailboxMetadata",
-            "propertyNotApplicable",
-            "A shared mailbox has no roomMailboxMetadata; only a room has. Leave it out, or use a room template.",
-        ),
+    assert [(fault.pointer, fault.code, fault.values) for fault in faults] == [
+        (f"/{name}", "propertyNotApplicable", {"type": "shared", "property": name, "typeWithIt": "room"})
+        for name in ("officeLocation", "roomMailboxMetadata")
     ]
 
 
@@ -58,7 +51,7 @@ def test_every_property_belongs_to_the_types_that_have_it(name: str, mailbox_typ
 
     refused = [(f"/{name.replace('.', '/')}", "propertyNotApplicable")]
     assert [(fault.pointer, fault.code) for fault in faults] == ([] if belongs else refused)
-    assert [name in warning for warning in warnings] == ([] if belongs else [True])
+    assert [warning.values for warning in warnings] == ([] if belongs else [{"type": mailbox_type, "property": name}])
 
 
 @pytest.mark.parametrize("name", EVERY_PROPERTY)
@@ -82,7 +75,7 @@ def test_every_way_to_show_a_type_is_named_to_those_who_show_none() -> None:
 @pytest.mark.parametrize(
     ("sent", "named"),
     [
-        (replace(ORDER, alias="desk", office_location="5"), ["alias", "a shared mailbox", "officeLocation", "a room"]),
+        (replace(ORDER, alias="desk", office_location="5"), ["alias", "shared", "officeLocation", "room"]),
         (replace(ORDER, auto_mapping=True, metadata={"equipmentType": ""}), ["autoMapping", "equipment"]),
         (
             replace(ORDER, alias="desk", is_wheel_chair_accessible=True, metadata={"equipmentType": True}),
@@ -104,13 +97,12 @@ def test_it_handles_several_marks_of_one_type() -> None:
     assert type_of_body(sent) is ROOM
 
 
-@pytest.mark.parametrize(("mailbox_type", "spoken"), [(SHARED, "a shared"), (EQUIPMENT, "equipment"), (ROOM, "a room")])
-def test_it_says_how_to_do_without_a_default_template(mailbox_type: MailboxType, spoken: str) -> None:
+@pytest.mark.parametrize("mailbox_type", MailboxType)
+def test_it_says_how_to_do_without_a_default_template(mailbox_type: MailboxType) -> None:
     fault = no_default_template(mailbox_type)
 
     assert (fault.pointer, fault.code) == ("/templateId", "noDefaultTemplate")
-    assert spoken in fault.detail
-    assert "Send a templateId" in fault.detail
+    assert fault.values == {"type": mailbox_type}
 
 
 def test_the_defaults_of_a_template_are_held_to_the_same_table() -> None:
@@ -119,4 +111,4 @@ def test_the_defaults_of_a_template_are_held_to_the_same_table() -> None:
     faults = list(applicability_faults(defaults, EQUIPMENT, "/defaults"))
 
     assert [fault.pointer for fault in faults] == ["/defaults/autoMapping"]
-    assert faults[0].detail.startswith("Equipment has no autoMapping; only a shared mailbox has.")
+    assert faults[0].values == {"type": "equipment", "property": "autoMapping", "typeWithIt": "shared"}

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tenant of the caller in memory, for tests of the API."""
 
 from dataclasses import replace

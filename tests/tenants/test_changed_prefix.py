@@ -1,11 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 """A tenant gets another prefix for its extension attributes, and what carries the old one is still found."""
 
 from dataclasses import replace
 
 import pytest
 
-from chamberlain.app.commands.configuration import print_plan
-from chamberlain.configuration.rules import Noun, Plan, PlannedChange, Verb
+from chamberlain.configuration.plan_output import print_plan
+from chamberlain.configuration.rules import ChangeVerb, ConfigurationNoun, Plan, PlannedChange
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.subjects.models import SubjectFilter
 from chamberlain.tenants import records as tenant_records
@@ -128,7 +129,13 @@ async def test_an_adoption_that_began_under_the_old_prefix_is_on_record_under_it
 
 def test_the_plan_says_what_becomes_of_the_old_prefix(capsys: pytest.CaptureFixture[str]) -> None:
     change = PlannedChange(
-        ESTATE, Verb.CHANGE, Noun.TENANT, ESTATE, "Estate", {"extensionPrefix": "old"}, {"extensionPrefix": "new"}
+        ESTATE,
+        ChangeVerb.CHANGE,
+        ConfigurationNoun.TENANT,
+        ESTATE,
+        "Estate",
+        {"extensionPrefix": "old"},
+        {"extensionPrefix": "new"},
     )
     print_plan(Plan((replace(change, before={"name": "A"}, after={"name": "B"}),)))
     without = capsys.readouterr().out

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tenant of a token: found by its exact issuer and tid, and only while the tenant is not suspended."""
 
 from uuid import UUID, uuid4

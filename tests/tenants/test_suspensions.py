@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records of tenants that are not served for a while."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A tenant that leaves gets all that is its, and then nothing of it is left, in whatever table."""
 
 import json
@@ -69,7 +70,8 @@ async def suspend(estate: Estate) -> None:
 
 
 async def delete(estate: Estate, tenant_id: TenantId = ESTATE) -> Sequence[RemovedRows]:
-    return await TenantOperations(estate.databases.worker).delete(tenant_id, actor=OPERATOR, trace_id=TRACE)
+    operations = TenantOperations(estate.databases.worker)
+    return await operations.delete_with_directory(tenant_id, actor=OPERATOR, trace_id=TRACE)
 
 
 async def digests(databases: Databases, tenant_id: TenantId) -> Mapping[str, str]:
@@ -102,10 +104,26 @@ async def test_it_works(filled_estate: Estate) -> None:
     assert (
         counts.items() >= {"chamberlain.tenant": 1, "chamberlain.template": 9, "chamberlain.webhook_secret": 1}.items()
     )
-    # A trigger removes these with the requests.
-    followers = {"chamberlain.request_by_state"}
+    # Triggers remove these with the requests and the users.
+    followers = {"chamberlain.request_by_state", "directory.user_words"}
     there = {name for name, told in before.items() if not told.startswith("0 ")}
     assert there - followers <= counts.keys()
+
+
+async def test_the_objects_of_the_directory_stay(filled_estate: Estate) -> None:
+    await suspend(filled_estate)
+    before = await digests(filled_estate.databases, ESTATE)
+    operations = TenantOperations(filled_estate.databases.worker)
+
+    removed = await operations.delete(ESTATE, actor=OPERATOR, trace_id=TRACE)
+
+    left = await digests(filled_estate.databases, ESTATE)
+    kept = {name: digest for name, digest in before.items() if name.startswith("directory.")}
+    assert len(kept) > 5
+    assert {name: digest for name, digest in left.items() if not digest.startswith("0 ")} == {
+        name: digest for name, digest in kept.items() if not digest.startswith("0 ")
+    }
+    assert not [each.table for each in removed if each.table.startswith("directory.")]
 
 
 async def test_a_deleted_tenant_is_gone(filled_estate: Estate) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tenant over HTTP: what its administrators say, and what is only shown."""
 
 import httpx2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The settings of a tenant that administrators may change; the last administrator stays."""
 
 from dataclasses import replace

@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tenant, as its administrators read and change it."""
 
 import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -15,6 +16,7 @@ from chamberlain.directory.properties import DriftProperty, Treatment
 from chamberlain.tenants.models import Applicability, TenantRecord, TenantSettings
 from chamberlain.tenants.service import TenantService
 from tests.estates import ADA, BEN, ESTATE, NOBODY, OTHER_HOUSE, TRACE, ZOE, Estate, caller_of
+from tests.events.configuration_events import BY_ADA, stored_events
 from tests.requests.request_services import administrator, application
 
 STAFF = GroupId(UUID("94000000-0000-4000-8000-000000000001"))
@@ -47,7 +49,9 @@ def own_issuers(tenant_id: TenantId) -> tuple[Issuer, ...]:
 
 
 def tenant_service(estate: Estate) -> TenantService:
-    return TenantService(estate.databases.application, estate.people, estate.authorization(), own_issuers)
+    return TenantService(
+        estate.databases.application, estate.people, estate.authorization(), own_issuers, uuid4, lambda: estate.moment
+    )
 
 
 async def put(estate: Estate, settings: TenantSettings, caller: Caller | None = None, edit: Edit = ANY) -> TenantRecord:
@@ -110,6 +114,16 @@ async def test_what_was_changed_holds_and_is_on_record_alone(estate: Estate) -> 
             },
         )
     ]
+    ((type_, data),) = await stored_events(estate.databases)
+    assert (type_, data) == (
+        "tenant.changed",
+        {
+            "tenant": {"id": str(ESTATE), "name": "The Estate"},
+            "change": "replaced",
+            "properties": ["defaultDomain", "name", "repair"],
+            "changedBy": BY_ADA,
+        },
+    )
 
 
 async def test_administrators_are_those_who_are_named(estate: Estate) -> None:

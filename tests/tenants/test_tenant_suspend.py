@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A suspended tenant is not served, nothing of it goes, and everything goes on when it is resumed."""
 
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,7 @@ from tests.estates import (
     changed_estate,
     rows,
 )
+from tests.events.configuration_events import stored_events
 
 AUDIT = "SELECT action, payload -> 'before' ->> 'suspended' FROM chamberlain.audit WHERE action ~ 'sus|res' ORDER BY 1"
 
@@ -72,6 +74,10 @@ async def test_it_works(estate: Estate) -> None:
     states = {tenant.id: tenant.suspended for tenant in await TenantOperations(estate.databases.worker).list()}
     assert states == {ESTATE: True, OTHER_HOUSE: False}
     assert await estate.rows(AUDIT) == [("tenant.suspend", "false")]
+    ((type_, data),) = await stored_events(estate.databases)
+    assert (type_, data["tenant"]) == ("tenant.changed", {"id": str(ESTATE), "name": "Example Estate"})
+    assert (data["change"], data["properties"]) == ("replaced", ["suspended"])
+    assert data["changedBy"] == {"type": "system", "id": None, "displayName": "Test"}
 
 
 async def test_twice_is_as_once(estate: Estate) -> None:
@@ -111,8 +117,8 @@ async def test_its_jobs_rest_and_go_on(estate: Estate) -> None:
 
 async def test_nothing_new_is_accepted_even_with_a_token_that_was_proven_before(estate: Estate) -> None:
     await estate.request("Before")
-    before = await estate.counts()
     await suspend(estate.databases)
+    before = await estate.counts()
 
     # This process remembers the tenant as it was.
     with pytest.raises(Unauthenticated):

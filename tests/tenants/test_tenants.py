@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The properties and limits of a tenant."""
 
 from dataclasses import replace

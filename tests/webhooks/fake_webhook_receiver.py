@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A fake receiver of webhooks: an HTTP or HTTPS server on loopback.
 
 It stores its calls and sends prepared answers.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deliveries and webhooks in memory, for tests of the API."""
 
 from collections.abc import Callable

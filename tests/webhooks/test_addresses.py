@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Addresses: public ones may be called, all others only in networks that are allowed."""
 
 from ipaddress import ip_address, ip_network

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deliveries: the schedule of Standard Webhooks, what a receiver may ask for, and when one is called no more."""
 
 from datetime import UTC, datetime, timedelta

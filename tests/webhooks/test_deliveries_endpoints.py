@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deliveries over HTTP: listed, and sent again."""
 
 from datetime import UTC, datetime

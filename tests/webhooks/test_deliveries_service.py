@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Administrators of the tenant list deliveries and send them again; no other caller can."""
 
 import json

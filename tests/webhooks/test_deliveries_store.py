@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deliveries: written with their events, recorded under any lease, and sent again on request."""
 
 import asyncio
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 
 from chamberlain.changes.models import Event, EventType
+from chamberlain.core.errors import Rejected
 from chamberlain.core.ids import DeliveryId, EventId, JobId, TenantId
 from chamberlain.core.paging import PageWanted
 from chamberlain.embedded import postgres
@@ -28,15 +30,20 @@ from chamberlain.webhooks.models import (
 )
 from tests.databases import Databases, filled_database
 from tests.estates import (
+    ADA,
     ESTATE,
     OTHER_HOUSE,
     PROJECT_GROUP,
     PROJECT_TEAM,
+    SHARED_MAILBOX,
     Estate,
+    caller_of,
     changed_estate,
     open_estate,
     service_of,
 )
+from tests.example import configuration_in, example_document
+from tests.requests.request_services import cancel
 
 MOMENT = datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC)
 URL = "https://hooks.estate.example/a"
@@ -136,6 +143,31 @@ async def test_it_tells_of_what_was_created_and_of_nothing_else(estate: Estate) 
 
     assert await listed(estate) == []
     assert await estate.rows("SELECT count(*) FROM chamberlain.event") == [(2,)]
+
+
+async def test_it_tells_of_its_own_templates_creations_alone(databases: Databases) -> None:
+    document = example_document()
+    kinds = {"shared": SHARED_MAILBOX, "group": PROJECT_GROUP, "team": PROJECT_TEAM}
+    for template in document["tenants"][0]["templates"]:
+        if template["id"] in {str(each) for each in kinds.values()}:
+            template.update(HOOK)
+    estate = await open_estate(databases, configuration_in(document))
+    estate.directory.faults["Lost"] = Rejected("ruleInvalid", "The directory does not take it.")
+    await estate.request("Apollo")
+    await estate.request("Made", templateId=str(PROJECT_TEAM))
+    lost = await estate.request("Lost", templateId=str(PROJECT_TEAM))
+    await estate.ask_mailbox({"name": "Info", "displayName": "Information", "alias": "desk"})
+    await estate.work()
+    await cancel(estate, lost.request_id, caller_of(ADA))
+
+    told = [(each.type, each.template_id) for each in await listed(estate)]
+    events = {kind for (kind,) in await estate.rows("SELECT DISTINCT type FROM chamberlain.event")}
+    assert sorted(told) == [
+        ("group.created", kinds["group"]),
+        ("mailbox.created", kinds["shared"]),
+        ("team.created", kinds["team"]),
+    ]
+    assert {"request.failed", "request.cancelled"} < events
 
 
 @pytest.mark.parametrize("webhook", [None, {"url": URL, "active": False}])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deliveries are kept in weeks: an id leads to one of them, and no query reaches one past the whole."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reasons that would keep a webhook from being called, as the operator sees them."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names: looked up once for concurrent callers, and one without an answer delays no other."""
 
 import asyncio

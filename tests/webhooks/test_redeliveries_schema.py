@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The span of time whose deliveries are sent again."""
 
 from datetime import UTC, datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sending: what a receiver gets, and that none of them can make us wait, follow, swallow or call what is not public."""
 
 import asyncio

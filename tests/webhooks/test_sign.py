@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Signatures: those of the reference library, for every secret that there is."""
 
 from base64 import b64encode

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Delivering: what receivers of all sorts get, and what becomes of it, with the time passed in."""
 
 import asyncio

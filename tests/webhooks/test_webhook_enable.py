@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A webhook that was disabled is shown so on its template, and is called again when it is put as active."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A removed webhook gets no more calls, at once: its waiting deliveries are cancelled."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The secret of a webhook is rotated: shown once, on record without it, and never for another tenant."""
 
 import json

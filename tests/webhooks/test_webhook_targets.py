@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The webhooks that an operator has to check."""
 
 from dataclasses import replace

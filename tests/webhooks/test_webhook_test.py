@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The webhook of a template is called once with a test event, by its administrators only."""
 
 import json

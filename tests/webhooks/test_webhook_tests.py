@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A test call of a webhook."""
 
 from datetime import timedelta

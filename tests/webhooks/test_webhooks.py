@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operations on webhooks over HTTP."""
 
 from dataclasses import replace

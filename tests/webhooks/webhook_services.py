@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The webhook service over an estate."""
 
 from uuid import uuid4

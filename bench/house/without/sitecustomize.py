@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Switch speed tricks off in a measured service. Python imports this module when it starts."""
 
 import os

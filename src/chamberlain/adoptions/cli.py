@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of adoptions: preview, confirm, undo, list and show."""
 
 from collections.abc import Iterator
@@ -6,12 +7,14 @@ from typing import Annotated
 
 import typer
 
-from chamberlain.cli.arguments import id_of_name
-from chamberlain.cli.calls import Area, Call, Service, show, show_list, show_one
+from chamberlain.cli.calls import Area, Call, Service, show, show_list, show_report
+from chamberlain.cli.help import CommandTable
+from chamberlain.cli.names import ADOPTIONS, id_of, template_id
 from chamberlain.cli.options import All, Key, Limit, agreed, calls, most
-from chamberlain.cli.output import Column, Record, say, show_table
+from chamberlain.cli.output import Column, Record, say
 from chamberlain.template_admin.cli import COLLAB, MAIL
 from chamberlain_client import operations
+from chamberlain_client.models import AdoptedKind
 
 _OF_GROUPS = frozenset({"group", "team"})
 
@@ -28,11 +31,11 @@ class Rule:
 
     def body(self, service: Service) -> dict[str, object]:
         """Return the rule as JSON."""
-        shelf = COLLAB if self.kind in _OF_GROUPS else MAIL
+        lists = (COLLAB.list, MAIL.list) if self.kind in _OF_GROUPS else (MAIL.list, COLLAB.list)
         chosen = {"q": self.prefix, "domain": self.domain, "ids": list(self.ids) or None}
         return {
             "kind": self.kind,
-            "templateId": id_of_name(service, self.template, (shelf.list,), "template"),
+            "templateId": template_id(service, self.template, (self.kind,), lists),
             "filter": {name: value for name, value in chosen.items() if value is not None},
         }
 
@@ -41,10 +44,8 @@ def show_preview(call: Call, rule: Rule) -> None:
     """Show a preview."""
     with call.service(Area.ADMIN) as service:
         preview = service.post(operations.CREATE_ADOPTION, body=rule.body(service), dry_run=True)
-    if call.as_json:
-        show(call, preview)
-    else:
-        _show(preview)
+    _show(call, preview)
+    if not call.output.is_document:
         say(f"To take them: adoption confirm with the same options and --digest {preview['digest']}")
 
 
@@ -55,7 +56,7 @@ def _confirm(call: Call, rule: Rule, digest: str | None, key: str | None, *, yes
         if digest is None:
             preview = service.post(operations.CREATE_ADOPTION, body=body, dry_run=True)
             if not yes:
-                _show(preview)
+                _show(call, preview)
             agreed("Take these under management?", yes=yes)
             digest = str(preview["digest"])
         show(call, service.post(operations.CREATE_ADOPTION, body={**body, "digest": digest}, key=key))
@@ -71,13 +72,13 @@ def _show_adoptions(call: Call, most: int | None) -> None:
         Column("TOTAL", "counts.total"),
         Column("ADOPTED", "counts.adopted"),
         Column("REFUSED", "counts.refused"),
-        Column("RELEASED", "counts.released"),
-        Column("AT", "createdAt"),
+        Column("RELEASED", "counts.released", wide=True),
+        Column("AGE", "createdAt"),
     )
-    show_list(call, Area.ADMIN, operations.LIST_ADOPTIONS, filters={}, columns=columns, most=most)
+    show_list(call, Area.ADMIN, operations.LIST_ADOPTIONS, filters={}, columns=columns, most=most, noun="adoptions")
 
 
-def _show(preview: Record) -> None:
+def _show(call: Call, preview: Record) -> None:
     columns = (
         Column("RESULT", "result"),
         Column("NAME", "displayName"),
@@ -85,9 +86,9 @@ def _show(preview: Record) -> None:
         Column("ID", "id"),
         Column("NOTE", "note"),
     )
-    show_table(columns, _lines(preview))
+    show_report(call, preview, (columns, _lines(preview), "objects of this kind"))
     counts = preview["counts"]
-    if isinstance(counts, dict):
+    if isinstance(counts, dict) and not call.output.is_document:
         against = sum(counts["conflicts"].values())
         say(f"{counts['taken']} would be taken, {against} not; the first hundred of each are shown.")
 
@@ -103,9 +104,9 @@ def _lines(preview: Record) -> Iterator[Record]:
             yield {**each, "result": each["code"], "note": each["detail"]}
 
 
-adoptions = typer.Typer()
+adoptions = CommandTable()
 
-Kind = Annotated[str, typer.Option(help="Kind: shared, equipment, room, group or team.")]
+Kind = Annotated[AdoptedKind, typer.Option(metavar="KIND", help="Kind: shared, equipment, room, group or team.")]
 Template = Annotated[str, typer.Option(help="Template of the adopted objects, by name or id.")]
 Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="Only names or addresses with this prefix.")]
 Domain = Annotated[str | None, typer.Option(help="Only addresses in this domain.")]
@@ -149,27 +150,32 @@ def confirm(
 @calls
 def undo(
     call: Call,
-    adoption: Annotated[str, typer.Argument(metavar="ID", help="Id of the adoption, as shown by `adoption list`.")],
+    adoption: Annotated[str, typer.Argument(metavar="ADOPTION", help="Adoption, by id or the end of it.")],
     *,
     comment: Annotated[str | None, typer.Option(help="Comment for the audit trail.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     idempotency_key: Key = None,
 ) -> None:
     """Undo an adoption: remove its marks and records. The directory objects stay."""
-    agreed("Take marks and records of this adoption away again?", yes=yes)
     body = {} if comment is None else {"comment": comment}
     with call.service(Area.ADMIN) as service:
-        show(call, service.post(operations.UNDO_ADOPTION, adoption, body=body, key=idempotency_key))
+        adoption_id = id_of(service, adoption, ADOPTIONS)
+        agreed("Take marks and records of this adoption away again?", yes=yes)
+        show(
+            call,
+            service.post(operations.UNDO_ADOPTION, adoption_id, body=body, key=idempotency_key),
+        )
 
 
 @adoptions.command("show")
 @calls
 def show_adoption(
     call: Call,
-    adoption: Annotated[str, typer.Argument(metavar="ID", help="Id of the adoption, as shown by `adoption list`.")],
+    adoption: Annotated[str, typer.Argument(metavar="ADOPTION", help="Adoption, by id or the end of it.")],
 ) -> None:
     """Show the progress of an adoption, and its conflicts."""
-    show_one(call, Area.ADMIN, operations.READ_ADOPTION, adoption)
+    with call.service(Area.ADMIN) as service:
+        show(call, service.read(operations.READ_ADOPTION, id_of(service, adoption, ADOPTIONS)))
 
 
 @adoptions.command("list")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Endpoints of adoptions: preview, confirm, list, read and undo."""
 
 from collections.abc import Mapping
@@ -121,7 +122,7 @@ ABOUT_CREATE = About(
 ABOUT_LIST = About(
     id="listAdoptions",
     tag=_TAG,
-    summary="Including those that were undone.",
+    summary="List adoptions, newest first",
     description="Including those that were undone.",
 )
 ABOUT_READ = About(

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run and undo adoptions, page by page.
 
 The marks in the directory are written before the records. A repeated run is harmless: the confirmation fixes the
@@ -24,6 +25,7 @@ from chamberlain.adoptions.models import (
     ItemState,
     RefusedItem,
     Waiting,
+    adoption_event,
     after_refusal,
     after_wait,
     has_timed_out,
@@ -33,9 +35,11 @@ from chamberlain.adoptions.models import (
 )
 from chamberlain.adoptions.rules import adopted_group, conflict_of_marked
 from chamberlain.adoptions.schema import to_adopted_group, to_adopted_mailbox
-from chamberlain.changes.records import record_changes
+from chamberlain.changes.models import Event, EventType
+from chamberlain.changes.records import append_events, record_changes
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.core.ids import AdoptionId, GroupId, MailboxId, UserId
+from chamberlain.core.ids import AdoptionId, EventId, GroupId, MailboxId, UserId
+from chamberlain.core.waits import Waited
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.groups import GroupReference, MemberShipType, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
@@ -155,10 +159,17 @@ class AdoptionJobs:
         async with self.database.across_tenants() as tx:
             if work is not None:
                 ended = _FINAL_STATES[work.record.state]
-                if await store.move(tx, work.record, ended, at=at, finished_at=at) is None:
+                after = await store.move(tx, work.record, ended, at=at, finished_at=at)
+                if after is None:
                     return False
+                if ended is AdoptionState.UNDONE:
+                    await append_events(tx, (self._undone(after, at),))
             await queue_jobs.complete(tx, claim.lease_id, [job.id])
         return True
+
+    def _undone(self, record: AdoptionRecord, at: datetime) -> Event:
+        by = (record.undone_by or record.editor).actor
+        return adoption_event(EventId(self.new_id()), EventType.ADOPTION_UNDONE, record, by, now=at)
 
     async def _adopt(self, work: _Page) -> Waits:
         """Mark a page, write its records, return the waiting items.
@@ -211,7 +222,7 @@ class AdoptionJobs:
             new = [each for each in written if each.item.id in left]
             await store.adopt(tx, record, new, at=at)
             await store.refuse(tx, record, [each for each in refused if each.item.id in left], at=at)
-            await store.wait(tx, record, waits, at=at)
+            await store.wait(tx, record, _waited(work.items, waits, at), at=at)
             await record_changes(tx, [taken(record, each) for each in new])
         return True
 
@@ -224,7 +235,7 @@ class AdoptionJobs:
         faults, now = await self.adoptions.unmark(work.markings(work.items)), self.now()
         # The directory rejects an item only if it no longer has it.
         kept = {item: fault for item, fault in zip(work.items, faults, strict=True) if isinstance(fault, TryAgain)}
-        waits = {item.id: fault for item, fault in kept.items() if not has_timed_out(item, now=now)}
+        waits = {item.id: fault for item, fault in kept.items() if not has_timed_out(item, fault, now=now)}
         free = [item for item in work.items if item.id not in waits]
         record = work.record
         async with self.database.across_tenants() as tx:
@@ -236,11 +247,11 @@ class AdoptionJobs:
                 tx, record, [RefusedItem(item, MARK_STAYS) for item in now_free if item in kept]
             )
             await record_changes(tx, [release_change(record, item) for item in now_free])
-            await store.wait(tx, record, waits, at=now)
+            await store.wait(tx, record, _waited(work.items, waits, now), at=now)
         return waits
 
     async def _mailboxes(self, work: _Page, items: Sequence[AdoptionItem]) -> list[Made]:
-        references = [MailboxReference(work.tenant.id, work.extension, item.request_id) for item in items]
+        references = [MailboxReference(work.tenant.id, work.extension, item.request_id, item.id) for item in items]
         shown = await self.directory.observe_mailboxes(references)
         return [self._mailbox(work, item, one) for item, one in zip(items, shown, strict=True)]
 
@@ -255,7 +266,9 @@ class AdoptionJobs:
         )
 
     async def _groups(self, work: _Page, items: Sequence[AdoptionItem]) -> list[Made]:
-        references = [GroupReference(work.tenant.id, work.extension, item.request_id) for item in items]
+        references = [
+            GroupReference(work.tenant.id, work.extension, item.request_id, GroupId(item.id)) for item in items
+        ]
         shown = await self.directory.observe(references)
         owners = frozenset([min(one.owners) for one in shown if one is not None and one.owners])
         answer = await self.people.look_up(PeopleQuestion(work.tenant.id, users=owners))
@@ -295,6 +308,10 @@ def _require_same_names(item: AdoptionItem, adopted: AdoptedObject | AdoptionCon
     if isinstance(adopted, AdoptionConflict):
         return RefusedItem(item, adopted)
     return adopted if adopted.held <= item.held else RefusedItem(item, CHANGED)
+
+
+def _waited(items: Sequence[AdoptionItem], waits: Waits, now: datetime) -> Mapping[UUID, Waited]:
+    return {item.id: item.wait(waits[item.id], now=now) for item in items if item.id in waits}
 
 
 def _group_conflict(fault: Rejected) -> AdoptionConflict:

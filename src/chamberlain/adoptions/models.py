@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adoptions: put existing mailboxes and groups of the directory under management.
 
 A rule is previewed first, with the matching objects and the conflicts of others. The digest of the preview makes sure
@@ -15,10 +16,18 @@ from typing import TypeAlias
 from uuid import UUID
 
 from chamberlain.auth.models import Actor, Editor
-from chamberlain.changes.models import Change, Subject, change_by
-from chamberlain.core.errors import Conflict, Fault, NotFound, NotPossible, OutsideFault, TryAgain
-from chamberlain.core.ids import AdoptionId, MailboxId, RequestId, TemplateId, TenantId, UserId
+from chamberlain.changes.models import Change, Event, EventType, Subject, actor_document, change_by
+from chamberlain.core.errors import (
+    Conflict,
+    Fault,
+    NotFound,
+    NotPossible,
+    OutsideFault,
+    TryAgain,
+)
+from chamberlain.core.ids import AdoptionId, EventId, MailboxId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.core.values import Json
+from chamberlain.core.waits import Waited, wait_longer
 from chamberlain.directory.models import ObjectType
 from chamberlain.directory.steps import Step
 from chamberlain.mailboxes.rules import comparison_form
@@ -177,14 +186,12 @@ def require_same_preview(preview: Preview, digest: str) -> None:
     if preview.digest != digest:
         raise preview_changed()
     if not preview.taken:
-        detail = "This rule matches nothing that can be adopted. Send it with ?dryRun=true to see the conflicts."
-        raise NotPossible((Fault("/filter", "nothingToAdopt", detail),))
+        sentence = "This rule matches nothing that can be adopted. Send it with ?dryRun=true to see the conflicts."
+        raise NotPossible((Fault.build("/filter", "nothingToAdopt", sentence),))
     if len(preview.taken) > MAX_OBJECTS:
-        detail = (
-            f"This rule matches {len(preview.taken)} objects, and one adoption may have {MAX_OBJECTS}. Narrow the "
-            "filter."
-        )
-        raise NotPossible((Fault("/filter", "tooManyToAdopt", detail),))
+        sentence = "This rule matches {actual} objects, and one adoption may have {max}. Narrow the filter."
+        fault = Fault.build("/filter", "tooManyToAdopt", sentence, actual=len(preview.taken), max=MAX_OBJECTS)
+        raise NotPossible((fault,))
 
 
 def preview_changed() -> Conflict:
@@ -274,8 +281,8 @@ class AdoptionRecord:
 class AdoptionItem:
     """An object to adopt, with its directory id and its request.
 
-    The request is that of its mark. `waits_since` is the start of a wait for the directory. `held` are its reserved
-    values by kind.
+    The request is that of its mark. `waits_since` is the start of a wait for the directory, `waited` its time by cause.
+    `held` are its reserved values by kind.
     """
 
     id: UUID
@@ -284,6 +291,11 @@ class AdoptionItem:
     mail: str
     held: frozenset[tuple[str, str]] = frozenset()
     waits_since: datetime | None = None
+    waited: Waited | None = None
+
+    def wait(self, fault: TryAgain, *, now: datetime) -> Waited:
+        """Return the time by cause, with the wait for this fault."""
+        return wait_longer(self.waited, fault, since=self.waits_since or now, now=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,12 +434,37 @@ def _change(
     )
 
 
+def adoption_event(
+    event_id: EventId, event_type: EventType, record: AdoptionRecord, changed_by: Actor, *, now: datetime
+) -> Event:
+    """Build the event of an adoption.
+
+    It is confirmed, or undone with all its objects released.
+    """
+    return Event(
+        id=event_id,
+        type=event_type,
+        timestamp=now,
+        tenant_id=record.tenant_id,
+        request_id=None,
+        data={
+            "adoption": {
+                "id": str(record.id),
+                "kind": str(record.rule.kind),
+                "templateId": str(record.rule.template_id),
+                "total": record.total,
+            },
+            "changedBy": actor_document(changed_by),
+        },
+    )
+
+
 def _written_filter(chosen: AdoptionFilter) -> dict[str, Json]:
     ids: list[Json] = [str(each) for each in sorted(chosen.ids or ())]
     return {"q": chosen.prefix, "domain": chosen.domain, "ids": ids if chosen.ids is not None else None}
 
 
-# Timeout of objects without an answer. It applies again to the removal of their mark.
+# Timeout of objects without an answer, for each cause. It applies again to the removal of their mark.
 TIMEOUT = timedelta(days=1)
 # Searches lag behind writes, so the lookup is retried.
 NOT_SHOWN = TryAgain(timedelta(seconds=30), "The directory does not show it under its mark yet.")
@@ -436,14 +473,19 @@ NOT_SHOWN = TryAgain(timedelta(seconds=30), "The directory does not show it unde
 Waiting: TypeAlias = tuple[AdoptionItem, TryAgain]
 
 
-def has_timed_out(item: AdoptionItem, *, now: datetime, times: int = 1) -> bool:
-    """Return whether the timeout has passed, once or several times."""
-    return item.waits_since is not None and now - item.waits_since >= times * TIMEOUT
+def has_timed_out(item: AdoptionItem, fault: TryAgain, *, now: datetime, times: int = 1) -> bool:
+    """Return whether the timeout has passed, once or several times.
+
+    It counts the time of this cause. A broken connection and a budget have none.
+    """
+    if not fault.is_attempt:
+        return False
+    return item.wait(fault, now=now).spent(fault.cause) >= times * TIMEOUT
 
 
 def after_wait(item: AdoptionItem, fault: TryAgain, *, now: datetime) -> RefusedItem | Waiting:
     """Decide on the retry of an unmarked or invisible object."""
-    if has_timed_out(item, now=now):
+    if has_timed_out(item, fault, now=now):
         return RefusedItem(item, GONE if fault is NOT_SHOWN else NO_ANSWER)
     return item, fault
 
@@ -455,6 +497,6 @@ def after_refusal(refused: RefusedItem, fault: OutsideFault | None, *, now: date
     """
     if not isinstance(fault, TryAgain):
         return refused
-    if has_timed_out(refused.item, now=now, times=2):
+    if has_timed_out(refused.item, fault, now=now, times=2):
         return replace(refused, conflict=with_mark(refused.conflict))
     return refused.item, fault

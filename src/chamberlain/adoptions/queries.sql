@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- `{name}` includes another statement or fragment of this file.
 
 -- name: columns
@@ -66,13 +67,13 @@ WHERE v.tenant_id = $1 AND v.kind = r.kind AND v.value = r.value AND v.request_i
 
 -- name: find_items
 -- Find items in these states. New items first, then by the longest wait.
-SELECT object_id, request_id, display_name, mail, held, waits_since FROM chamberlain.adoption_item
+SELECT object_id, request_id, display_name, mail, held, waits_since, waited FROM chamberlain.adoption_item
 WHERE tenant_id = $1 AND adoption_id = $2 AND state = ANY ($3) AND object_id <> ALL ($5)
 ORDER BY state, waits_since NULLS FIRST, object_id LIMIT $4
 
 -- name: refused
 -- Find refused items, and released items whose mark stays, with reasons.
-SELECT object_id, request_id, display_name, mail, held, code, detail, waits_since FROM chamberlain.adoption_item
+SELECT object_id, request_id, display_name, mail, held, code, detail, waits_since, waited FROM chamberlain.adoption_item
 WHERE tenant_id = $1 AND adoption_id = $2 AND state IN ('refused', 'released') AND code IS NOT NULL
 ORDER BY object_id LIMIT $3
 
@@ -82,13 +83,14 @@ SELECT object_id FROM chamberlain.adoption_item
 WHERE tenant_id = $1 AND adoption_id = $2 AND object_id = ANY ($3) AND state = ANY ($4)
 
 -- name: wait
--- Save the start of retries of the directory.
-UPDATE chamberlain.adoption_item SET waits_since = coalesce(waits_since, $4)
-WHERE tenant_id = $1 AND adoption_id = $2 AND object_id = ANY ($3)
+-- Save the start of retries of the directory, and the time of waits by cause.
+UPDATE chamberlain.adoption_item t SET waits_since = coalesce(t.waits_since, $4), waited = i.waited::jsonb
+FROM unnest($3::uuid[], $5::text[]) AS i (object_id, waited)
+WHERE t.tenant_id = $1 AND t.adoption_id = $2 AND t.object_id = i.object_id
 
 -- name: reset_waits
 -- Reset the retries of items.
-UPDATE chamberlain.adoption_item SET waits_since = NULL
+UPDATE chamberlain.adoption_item SET waits_since = NULL, waited = NULL
 WHERE tenant_id = $1 AND adoption_id = $2 AND waits_since IS NOT NULL
 
 -- name: settle
@@ -151,6 +153,10 @@ WITH gone AS (
 )
 SELECT mailbox_id FROM gone
 
+-- name: forget_metadata
+-- Delete the metadata of groups.
+DELETE FROM chamberlain.group_metadata WHERE tenant_id = $1 AND subject_id = ANY ($2)
+
 -- name: leave
 -- Findings of guest rules stay, because unmanaged groups can have an assignment too. $5 are the properties of
 -- mailboxes and groups, whose drift findings are closed.
@@ -161,3 +167,13 @@ AND state IN ('open', 'accepted')
 -- name: forget_repairs
 -- Delete the repairs of objects. The id is not used again.
 DELETE FROM chamberlain.drift_repair WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
+
+-- name: release_by_requests
+-- Mark adopted items of these requests as released, and count them.
+WITH left_behind AS (
+    UPDATE chamberlain.adoption_item SET state = 'released'
+    WHERE tenant_id = $1 AND request_id = ANY ($2) AND state = 'adopted' RETURNING adoption_id
+)
+UPDATE chamberlain.adoption a SET released = a.released + l.number, updated_at = $3
+FROM (SELECT adoption_id, count(*) AS number FROM left_behind GROUP BY adoption_id) l
+WHERE a.tenant_id = $1 AND a.adoption_id = l.adoption_id

@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules of adopted groups and mailboxes: candidates, conflicts and records."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -13,8 +15,8 @@ from chamberlain.directory.mailboxes import (
     PermissionLevel,
     Place,
     RoomEquipment,
+    is_done,
     plan_mailbox,
-    remaining_of_mailbox,
 )
 from chamberlain.directory.steps import Step
 from chamberlain.groups.models import GroupOrder
@@ -23,7 +25,6 @@ from chamberlain.mailboxes.models import alias_of, wanted_mailbox
 from chamberlain.mailboxes.rules import comparison_form
 from chamberlain.requests.approvals import NO_REQUEST
 from chamberlain.templates.models import GroupTemplate, MailboxTemplate, TemplateKind
-from chamberlain.templates.rules import local_part
 from chamberlain.tenants.models import Tenant
 
 # A body names at most so many owners (docs/reference/api.md).
@@ -206,7 +207,7 @@ def _differences(
 ) -> tuple[Step, ...]:
     prefix = tenant.extension_prefix
     wanted = wanted_mailbox(order, template, request_id=NO_REQUEST, mail=observed.mail, prefix=prefix)
-    return remaining_of_mailbox(wanted, observed, plan_mailbox(wanted, people_checked=True))
+    return tuple([step for step in plan_mailbox(wanted, people_checked=True) if not is_done(step, wanted, observed)])
 
 
 def _domain(observed: ObservedMailbox) -> str:
@@ -220,7 +221,7 @@ def _alias(observed: ObservedMailbox) -> str | None:
     """
     for address in observed.aliases:
         local, _, domain = address.lower().rpartition("@")
-        if domain == _domain(observed) and local_part(local) == local and len(local) <= MOST_OF_A_LOCAL_PART:
+        if domain == _domain(observed) and _ALIAS.fullmatch(local) and len(local) <= MOST_OF_A_LOCAL_PART:
             return local
     return None
 
@@ -236,10 +237,14 @@ def _capacity(observed: ObservedMailbox) -> int | None:
 
 
 def _auto_mapping(observed: ObservedMailbox) -> bool | None:
-    """Return the automatic mapping of most users, or None without full access."""
+    """Return the automatic mapping of most users.
+
+    None means that no user has full access, or that the directory does not report the mapping.
+    """
     full = [user for user, level in observed.permissions.items() if level is PermissionLevel.FULL_ACCESS]
-    return not observed.auto_mapped.isdisjoint(full) if full else None
+    return None if observed.auto_mapped is None or not full else not observed.auto_mapped.isdisjoint(full)
 
 
 # RFC 5321, 4.5.3.1.1.
 MOST_OF_A_LOCAL_PART = 64
+_ALIAS = re.compile(r"(?!.*\.\.)[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?")

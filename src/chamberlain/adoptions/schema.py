@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON of adoptions, shared by the API and stored rows."""
 
 from enum import StrEnum
@@ -78,8 +79,10 @@ def to_adoption_rule(body: AdoptionBody) -> AdoptionRule:
 def require_digest(body: AdoptionBody) -> str:
     """Return the digest of the preview. Raises BodyInvalid if it is missing."""
     if body.digest is None:
-        detail = "digest is missing. Send the rule with ?dryRun=true first, check the preview, and send its digest."
-        raise BodyInvalid((Fault("/digest", "missingProperty", detail),))
+        sentence = (
+            "{property} is missing. Send the rule with ?dryRun=true first, check the preview, and send its digest."
+        )
+        raise BodyInvalid((Fault.build("/digest", "missingProperty", sentence, property="digest"),))
     return body.digest
 
 

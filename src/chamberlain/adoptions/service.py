@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adopt mailboxes and groups that are already in the directory.
 
 A caller previews a rule, and confirms the preview by its digest. A worker carries the adoption out.
@@ -14,6 +15,7 @@ from uuid import UUID
 from chamberlain.adoptions import store
 from chamberlain.adoptions.models import (
     MOST_SHOWN,
+    AdoptionFilter,
     AdoptionItem,
     AdoptionRecord,
     AdoptionRule,
@@ -21,6 +23,7 @@ from chamberlain.adoptions.models import (
     AdoptionView,
     Candidate,
     Preview,
+    adoption_event,
     build_preview,
     confirmed,
     matches,
@@ -35,15 +38,16 @@ from chamberlain.adoptions.schema import unwritable_part
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Editor
 from chamberlain.auth.permissions import Operation
+from chamberlain.changes.models import EventType
 from chamberlain.changes.records import record_change
 from chamberlain.core.errors import NotFound, NotPossible, TryAgain, Unavailable
 from chamberlain.core.idempotency import Act, KeptAnswer
-from chamberlain.core.ids import AdoptionId, GroupId, RequestId, TenantId
+from chamberlain.core.ids import AdoptionId, EventId, GroupId, RequestId, TenantId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.mailboxes import ObservedMailbox
-from chamberlain.directory.port import Adoptions, MailboxPage
+from chamberlain.directory.port import MOST_CHANGES, Adoptions
 from chamberlain.guests.subjects.models import SubjectEntry
 from chamberlain.http import idempotency
 from chamberlain.mailboxes import records as mailbox_records
@@ -90,14 +94,12 @@ class Previewer:
     async def _mailboxes(
         self, tenant: Tenant, template: MailboxTemplate, rule: AdoptionRule
     ) -> AsyncIterator[Candidate]:
-        cursor = None
-        while True:
-            page = await mailbox_page(self.directory, tenant, cursor)
-            # A page takes long to compare. A thread leaves the event loop free.
-            for candidate in await asyncio.to_thread(_matching_mailboxes, page.mailboxes, template, tenant, rule):
+        ids = await matching_ids(self.directory, tenant, rule.filter)
+        for begin in range(0, len(ids), MOST_CHANGES):
+            observed = await observe_mailboxes(self.directory, tenant, ids[begin : begin + MOST_CHANGES])
+            # A batch takes long to compare. A thread leaves the event loop free.
+            for candidate in await asyncio.to_thread(_matching_mailboxes, observed, template, tenant, rule):
                 yield candidate
-            if (cursor := page.cursor) is None:
-                return
 
     async def _groups(self, tenant: Tenant, template: GroupTemplate, rule: AdoptionRule) -> AsyncIterator[Candidate]:
         after: GroupId | None = None
@@ -157,7 +159,10 @@ class AdoptionService:
             if not await store.save_items(tx, record, items):
                 raise preview_changed()
             await queue_jobs.queue(tx, JobKind.ADOPTION_RUN, record.id, editor.trace_id)
-            await record_change(tx, confirmed(record))
+            event = adoption_event(
+                EventId(self.new_id()), EventType.ADOPTION_CONFIRMED, record, editor.actor, now=record.created_at
+            )
+            await record_change(tx, replace(confirmed(record), event=event))
             return render(AdoptionView(record, ()))
 
         async with self.database.transaction(caller.tenant_id) as tx:
@@ -207,18 +212,36 @@ class AdoptionService:
         return answer
 
 
-async def mailbox_page(directory: Adoptions, tenant: Tenant, cursor: str | None) -> MailboxPage:
-    """Read a page of mailboxes with their marks under all prefixes.
+async def matching_ids(directory: Adoptions, tenant: Tenant, chosen: AdoptionFilter) -> Sequence[UUID]:
+    """List the mailboxes that match a filter, each once.
 
     Raises TryAgain.
     """
-    page = await directory.mailboxes(tenant.id, f"{tenant.extension_prefix}_mailbox", cursor)
-    for prefix in tenant.marked_under:
-        older = await directory.mailboxes(tenant.id, f"{prefix}_mailbox", cursor)
-        marks = {each.id: each.marks for each in older.mailboxes}
-        mailboxes = tuple(replace(each, marks={**marks.get(each.id, {}), **each.marks}) for each in page.mailboxes)
-        page = replace(page, mailboxes=mailboxes)
-    return page
+    found: dict[UUID, None] = {}
+    cursor, is_complete = None, False
+    while not is_complete:
+        page = await directory.mailboxes(tenant.id, f"{tenant.extension_prefix}_mailbox", cursor)
+        found |= dict.fromkeys(
+            each.id
+            for each in page.mailboxes
+            if matches(chosen, object_id=each.id, names=(each.name, each.display_name), mail=each.mail)
+        )
+        cursor, is_complete = page.cursor, page.cursor is None
+    return list(found)
+
+
+async def observe_mailboxes(directory: Adoptions, tenant: Tenant, ids: Sequence[UUID]) -> Sequence[ObservedMailbox]:
+    """Observe existing mailboxes by id, with their marks under all prefixes.
+
+    Raises TryAgain.
+    """
+    found: dict[UUID, ObservedMailbox] = {}
+    for prefix in (tenant.extension_prefix, *tenant.marked_under):
+        for each in await directory.observe(tenant.id, f"{prefix}_mailbox", ids):
+            if each is not None:
+                newer = found.get(each.id, each)
+                found[each.id] = replace(newer, marks={**each.marks, **newer.marks})
+    return list(found.values())
 
 
 def _require_template(entry: Entry, rule: AdoptionRule) -> TemplateHead:

@@ -1,6 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQL of adoptions and their items."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -20,9 +21,11 @@ from chamberlain.adoptions.models import (
     RefusedItem,
     object_type_of,
 )
+from chamberlain.adoptions.records import forget_objects
 from chamberlain.auth.models import Actor, Editor
 from chamberlain.core.ids import AdoptionId, ClientId, GroupId, RequestId, TemplateId, TenantId, TraceId
 from chamberlain.core.paging import Page, PageWanted, Position
+from chamberlain.core.waits import Waited
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.models import ObjectType
 from chamberlain.drift.rules import compared_paths
@@ -172,6 +175,7 @@ def _editor(actor: str, client_id: str | None, trace_id: str) -> Editor:
 GIVE_BACK: Final = SQL["give_back"]
 REFUSED: Final = SQL["refused"]
 
+_decode_waited = msgspec.json.Decoder(Waited).decode
 _decode_held = msgspec.json.Decoder(frozenset[tuple[str, str]]).decode
 
 
@@ -216,10 +220,11 @@ async def lock_items(
     return frozenset([row["object_id"] for row in rows])
 
 
-async def wait(tx: Transaction, record: AdoptionRecord, ids: Collection[UUID], *, at: datetime) -> None:
-    """Save the start of retries of the directory."""
-    if ids:
-        await tx.execute(SQL["wait"], record.tenant_id, record.id, list(ids), at)
+async def wait(tx: Transaction, record: AdoptionRecord, waits: Mapping[UUID, Waited], *, at: datetime) -> None:
+    """Save the start of retries, and the time by cause."""
+    if waits:
+        waited = [_encode(each).decode() for each in waits.values()]
+        await tx.execute(SQL["wait"], record.tenant_id, record.id, list(waits), at, waited)
 
 
 async def reset_waits(tx: Transaction, record: AdoptionRecord) -> None:
@@ -292,19 +297,8 @@ def _item(row: Record) -> AdoptionItem:
         mail=row["mail"],
         held=_decode_held(row["held"]),
         waits_since=row["waits_since"],
+        waited=None if row["waited"] is None else _decode_waited(row["waited"]),
     )
-
-
-FORGET_REQUESTS: Final = (
-    "UPDATE chamberlain.subject SET request_id = NULL WHERE tenant_id = $1 AND request_id = ANY ($2)",
-    "DELETE FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2)",
-)
-# In the order in which a check for drift locks them.
-HOLD_OBJECTS: Final = (
-    "SELECT FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2) ORDER BY request_id FOR UPDATE",
-    "SELECT FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2) ORDER BY request_id FOR UPDATE",
-)
-_OF_DRIFT: Final = ("drift", "repairDoesNotHold")
 
 
 async def adopt(tx: Transaction, record: AdoptionRecord, objects: Sequence[AdoptedObject], *, at: datetime) -> None:
@@ -347,16 +341,8 @@ async def release_objects(
     if not items:
         return
     request_ids = [item.request_id for item in items]
-    for statement in HOLD_OBJECTS:
-        await tx.execute(statement, record.tenant_id, request_ids)
-    mailboxes = await tx.fetch(SQL["forget_mailboxes"], record.tenant_id, request_ids)
-    for statement in FORGET_REQUESTS:
-        await tx.execute(statement, record.tenant_id, request_ids)
-    mailbox_ids = [row["mailbox_id"] for row in mailboxes]
-    subject_ids = [*mailbox_ids, *[item.id for item in items]]
-    paths = list(compared_paths(RequestKind(record.rule.kind)))
-    await tx.execute(SQL["leave"], record.tenant_id, subject_ids, list(_OF_DRIFT), at, paths)
-    await tx.execute(SQL["forget_repairs"], record.tenant_id, subject_ids, paths)
+    paths = compared_paths(RequestKind(record.rule.kind))
+    await forget_objects(tx, record.tenant_id, request_ids, [item.id for item in items], paths, at=at)
     await release(tx, record, items, at=at)
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adoptions and their previews as they are sent."""
 
 from uuid import UUID
@@ -18,7 +19,7 @@ from chamberlain.adoptions.models import Preview as RulePreview
 from chamberlain.changes.models import format_time
 from chamberlain.directory.steps import Step
 from chamberlain.http.wire import Actor, Time
-from chamberlain.requests.wire import RehearsedTemplate
+from chamberlain.requests.wire import DryRunTemplate
 from chamberlain.templates.models import TemplateKind
 
 
@@ -67,7 +68,7 @@ class AdoptionPreview(Struct, rename="camel", frozen=True):
 
     dry_run: bool
     kind: TemplateKind
-    template: RehearsedTemplate
+    template: DryRunTemplate
     filter: AdoptionFilter
     digest: str
     counts: PreviewCounts
@@ -89,7 +90,7 @@ class Adoption(Struct, rename="camel", frozen=True):
 
     id: UUID
     kind: TemplateKind
-    template: RehearsedTemplate
+    template: DryRunTemplate
     filter: AdoptionFilter
     state: AdoptionState
     counts: AdoptionCounts
@@ -117,7 +118,7 @@ def build_preview(preview: RulePreview) -> AdoptionPreview:
     return AdoptionPreview(
         dry_run=True,
         kind=preview.rule.kind,
-        template=RehearsedTemplate(preview.template.id, preview.template.name),
+        template=DryRunTemplate(preview.template.id, preview.template.name),
         filter=_filter(preview.rule),
         digest=preview.digest,
         counts=PreviewCounts(len(preview.taken), dict(preview.conflict_counts)),
@@ -132,7 +133,7 @@ def adoption_of(record: AdoptionRecord) -> Adoption:
     return Adoption(
         id=record.id,
         kind=record.rule.kind,
-        template=RehearsedTemplate(record.template.id, record.template.name),
+        template=DryRunTemplate(record.template.id, record.template.name),
         filter=_filter(record.rule),
         state=record.state,
         counts=AdoptionCounts(record.total, record.adopted, record.refused, record.released),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Build the application with the embedded directory and identity platform."""
 
 import asyncio
@@ -15,6 +16,8 @@ from chamberlain.app.data_folder import DataFolder, make_secret, write_file
 from chamberlain.app.databases import Databases
 from chamberlain.app.dependencies import ApiDependencies, api_dependencies
 from chamberlain.app.directory import GRAPH_AUDIENCE, first_look, graph_application, make_adoptions, make_subjects
+from chamberlain.app.faults import PATH as FAULTS_PATH
+from chamberlain.app.faults import faults_application
 from chamberlain.app.identity import (
     believed_base_url,
     embedded_issuers,
@@ -22,17 +25,24 @@ from chamberlain.app.identity import (
     make_identity_platform,
     make_trust,
 )
+from chamberlain.app.processes import running
 from chamberlain.app.readiness import Readiness
 from chamberlain.app.routes import create_app
+from chamberlain.app.scim import PATH as SCIM_PATH
+from chamberlain.app.scim import scim_application
 from chamberlain.app.tracing.traces import Traces
 from chamberlain.audit.service import AuditService
 from chamberlain.auth.models import Caller
 from chamberlain.auth.tokens import api_audiences
+from chamberlain.configuration.service import TenantConfigurationService
+from chamberlain.connections.service import ConnectionService, ConnectionWriter
+from chamberlain.directory.routed import RoutedAdoptions, RoutedSubjects
 from chamberlain.drift.service import DriftService
 from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
 from chamberlain.events.service import EventService
+from chamberlain.figures.service import FigureService
 from chamberlain.groups.service import GroupService
-from chamberlain.guests.assignments.service import AssignmentService
+from chamberlain.guests.assignments.service import AssignmentService, AssignmentWriter
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.policies.service import PolicyService, Simulator
 from chamberlain.http.client_address import ClientAddresses
@@ -43,7 +53,10 @@ from chamberlain.http.responses import Streams
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.observability.logs import new_trace_id
 from chamberlain.observability.metrics import call_answered
+from chamberlain.permissions.service import PermissionService
+from chamberlain.permissions.use_counter import UseCounter
 from chamberlain.queue.service import JobService
+from chamberlain.releases.service import ReleaseService
 from chamberlain.requests.service import RequestService
 from chamberlain.requests.store import RequestLooks
 from chamberlain.secrets.keyring import Keyring, KeysUnusable, load_keyring
@@ -81,12 +94,25 @@ async def built_endpoints(
         shared = await stack.enter_async_context(
             api_dependencies(settings, databases, prefixes=trust.prefixes, keyring=keyring, traces=traces)
         )
-        verify = trust.verifier(api_audiences(trust.prefixes)).verify
-        graph = graph_application(settings, databases, trust.verifier(frozenset({GRAPH_AUDIENCE})))
+        verifier = trust.verifier(api_audiences(trust.prefixes))
+        graph = graph_application(settings, databases, trust.verifier(frozenset({GRAPH_AUDIENCE})), shared.connections)
         mounts = {urlsplit(settings.graph_url).path: graph}
         if settings.embedded_identity:
             mounts["/identity"] = await _identity(settings, databases, folder, keyring)
-        http = make_http_context(shared, verify, Streams(local_now, stop))
+        uses = UseCounter(databases.worker, shared.authorization, trust.prefixes, now)
+        stack.push_async_callback(uses.close)
+        await stack.enter_async_context(running(uses.run()))
+        mounts[SCIM_PATH] = scim_application(
+            settings,
+            databases,
+            verifier,
+            trust.prefixes,
+            count_use=uses.count,
+            is_elsewhere=lambda tenant_id: tenant_id in shared.connections.elsewhere,
+        )
+        if settings.fault_surface:
+            mounts[FAULTS_PATH] = faults_application(databases, verifier, shared.authorization)
+        http = make_http_context(shared, verifier.verify, Streams(local_now, stop), uses)
         application = traces.application(create_app(http, make_services(shared), mounts))
         if settings.proxies:
             application = ClientAddresses(application, settings.proxies)
@@ -114,13 +140,14 @@ async def _identity(settings: Settings, databases: Databases, folder: DataFolder
 def make_services(shared: ApiDependencies) -> Sequence[object]:
     """Build the service of each noun that the API calls."""
     database, authorization, people = shared.database, shared.authorization, shared.people
-    adoptions = make_adoptions(shared.settings, database.pool)
-    subjects = make_subjects(shared.settings, database.pool)
+    adoptions = RoutedAdoptions(make_adoptions(shared.settings, database.pool), shared.connections)
+    subjects = RoutedSubjects(make_subjects(shared.settings, database.pool), shared.connections)
     secrets = WebhookSecrets(shared.keyring, new_webhook_secret, now)
     return [
         GroupService(
             database=database,
             people=people,
+            capable=shared.capable,
             authorization=authorization,
             catalog=shared.catalog,
             submitter=shared.submitter,
@@ -131,6 +158,7 @@ def make_services(shared: ApiDependencies) -> Sequence[object]:
         MailboxService(
             database=database,
             people=people,
+            capable=shared.capable,
             authorization=authorization,
             catalog=shared.catalog,
             submitter=shared.submitter,
@@ -148,11 +176,14 @@ def make_services(shared: ApiDependencies) -> Sequence[object]:
             watchers=shared.watchers,
             new_id=new_id,
             now=now,
+            broken=shared.connections.broken,
         ),
-        AssignmentService(database, subjects, authorization, shared.assigner, shared.workers, new_id, now),
+        AssignmentService(
+            database, subjects, shared.capable, authorization, shared.assigner, shared.workers, new_id, now
+        ),
         FindingService(database, people, authorization, now),
-        PolicyService(database, authorization, Simulator(database, subjects, now), new_id),
-        TemplateService(database, authorization, people, secrets, new_id),
+        PolicyService(database, authorization, Simulator(database, subjects, now), new_id, now),
+        TemplateService(database, authorization, people, shared.capable, secrets, new_id, now),
         WebhookService(
             database=database,
             authorization=authorization,
@@ -165,16 +196,41 @@ def make_services(shared: ApiDependencies) -> Sequence[object]:
         AdoptionService(
             database, authorization, Previewer(database, adoptions, shared.catalog), shared.workers, new_id, now
         ),
-        DriftService(database, authorization, shared.workers, now),
-        EventService(database, authorization),
+        ConnectionService(
+            database=database,
+            authorization=authorization,
+            keyring=shared.keyring,
+            check_target=shared.opener.check,
+            hosts=shared.opener.hosts,
+            processes=shared.connected,
+            workers=shared.workers,
+            new_id=new_id,
+            now=now,
+        ),
+        ReleaseService(database, authorization, shared.workers, new_id, now),
+        DriftService(database, authorization, shared.workers, new_id, now),
+        EventService(database, authorization, shared.followers),
+        FigureService(database, authorization, now),
+        PermissionService(database, authorization, people, shared.client_names, now),
         AuditService(database, authorization, shared.client_names),
         JobService(database, authorization, shared.workers),
-        TenantService(database, people, authorization, embedded_issuers(believed_base_url(shared.settings))),
+        TenantConfigurationService(
+            database,
+            people,
+            shared.capable,
+            authorization,
+            AssignmentWriter(new_id, now),
+            ConnectionWriter(shared.opener.hosts, new_id, now),
+            shared.workers,
+        ),
+        TenantService(
+            database, people, authorization, embedded_issuers(believed_base_url(shared.settings)), new_id, now
+        ),
     ]
 
 
 def make_http_context(
-    shared: ApiDependencies, verify: Callable[[str | None], Awaitable[Caller]], streams: Streams
+    shared: ApiDependencies, verify: Callable[[str | None], Awaitable[Caller]], streams: Streams, uses: UseCounter
 ) -> HttpContext:
     """Build the shared context of all endpoints."""
     settings = shared.settings
@@ -194,5 +250,7 @@ def make_http_context(
             (settings.port, settings.tls_port),
         ),
         retry_after_seconds=first_look(settings),
-        token_url=None if identity is None else f"{identity}/{{tenantId}}/oauth2/v2.0/token",
+        count_use=uses.count,
+        oauth_url=None if identity is None else f"{identity}/{{tenantId}}/oauth2/v2.0",
+        sign_in_url=f"{identity}/device" if identity is not None and settings.listens_on_loopback else None,
     )

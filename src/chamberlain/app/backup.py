@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Take backups of the embedded database, and restore them into empty folders."""
 
 import asyncio

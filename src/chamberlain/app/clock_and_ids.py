@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The clocks of database and machine, and the source of ids.
 
 All other code gets them as parameters, so that tests can choose them.

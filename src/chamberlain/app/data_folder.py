@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The data folder: files that a service stores beside the database."""
 
 import json
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+
+from chamberlain.observability.logs import log_to_file
 
 # As many as a key of 256 bits has.
 SECRET_BYTES = 32
@@ -59,6 +62,16 @@ class DataFolder:
         return self.path / "ca.pem"
 
     @property
+    def log(self) -> Path:
+        """The log lines of a service that runs on a terminal."""
+        return self.path / "service.log"
+
+    @property
+    def demo(self) -> Path:
+        """Exists when `chamberlain demo` has filled the sample tenant."""
+        return self.path / "demo.done"
+
+    @property
     def postgres(self) -> Path:
         """The embedded PostgreSQL's own folder."""
         return self.path / "postgres"
@@ -79,6 +92,12 @@ def open_data_folder(path: Path) -> DataFolder:
             f"The data folder {path} cannot be written to by this user. Name another by --data-dir."
         )
     return DataFolder(path)
+
+
+def open_log(folder: DataFolder) -> None:
+    """Send log lines to the file of the folder. Raises DataFolderUnusable."""
+    with _told(folder.log):
+        log_to_file(folder.log)
 
 
 def write_file(path: Path, text: str, *, mode: int) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Start and migrate the embedded database, or connect to an outside one.
 
 An outside database must be up to date already.

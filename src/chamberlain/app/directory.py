@@ -1,30 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assemble the embedded directory, with simulated faults if the settings name any."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from math import ceil
 
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chamberlain.app.clock_and_ids import new_id, now
+from chamberlain.app.connections import Connections
 from chamberlain.app.databases import Databases
+from chamberlain.app.faults import requested_faults
 from chamberlain.app.processes import running
 from chamberlain.auth.verifier import Verifier
-from chamberlain.core.errors import Unauthenticated, Unavailable
+from chamberlain.core.errors import ConnectionBroken, Unauthenticated, Unavailable
+from chamberlain.core.ids import TenantId
+from chamberlain.core.reasons import Reason
 from chamberlain.database.batching import Batcher
 from chamberlain.database.notify import listen
 from chamberlain.database.transactions import ACQUIRED_WITHIN
 from chamberlain.directory.cache import RememberedPeople
 from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions, FaultyAdoptions
+from chamberlain.directory.embedded.changed_tenants import EmbeddedChangedTenants
 from chamberlain.directory.embedded.directory import EmbeddedDirectory, FaultyDirectory
 from chamberlain.directory.embedded.guests import EmbeddedGuests, FaultyGuests
 from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
+from chamberlain.directory.embedded.requested_faults import DirectoryWithFaults, GuestsWithFaults, PeopleWithFaults
 from chamberlain.directory.embedded.subjects import EmbeddedSubjects
-from chamberlain.directory.port import Adoptions, Directory, Guests, People
+from chamberlain.directory.port import Adoptions, ChangedTenants, Directory, Guests, People
+from chamberlain.directory.routed import Routes
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.database import Pool
@@ -38,10 +46,14 @@ from chamberlain.embedded.directory.faults import (
     Injection,
     Outages,
 )
+from chamberlain.embedded.directory.faults_server import FaultyApplication, with_faults
+from chamberlain.embedded.directory.graph.calls import Writer
+from chamberlain.embedded.directory.graph.remote import LookupServer
 from chamberlain.embedded.directory.graph.server import Access, Authenticate, GraphServer
 from chamberlain.embedded.directory.groups import FindGroups, GroupQuery, Groups, Row, find_groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import HELD_ADDRESSES, PEOPLE_CHANNEL, Register
+from chamberlain.embedded.directory.requested_faults import Operation
 from chamberlain.fastpath.buffered_response import buffered_call
 from chamberlain.settings import Settings
 
@@ -51,8 +63,9 @@ _SOONEST_LOOK, _LATEST_LOOK = 1, 20
 
 def make_people(settings: Settings, pool: Pool) -> People:
     """Look up users, groups and labels."""
-    injection = make_injection(settings)
-    return EmbeddedPeople(Register(pool) if injection is None else FaultyRegister(pool, injection))
+    injection, faults = make_injection(settings), requested_faults(settings, pool)
+    people = EmbeddedPeople(Register(pool) if injection is None else FaultyRegister(pool, injection))
+    return people if faults is None else PeopleWithFaults(people, faults)
 
 
 def held_addresses(settings: Settings) -> str | None:
@@ -64,12 +77,12 @@ def held_addresses(settings: Settings) -> str | None:
 
 
 @asynccontextmanager
-async def remembered_people(settings: Settings, pool: Pool, direct: str) -> AsyncIterator[People]:
+async def remembered_people(settings: Settings, people: People, direct: str) -> AsyncIterator[People]:
     """Cache people until a change notification arrives, while the block runs.
 
-    `direct` is the address of the notifications. With faults on purpose, nothing is cached.
+    Directories without notifications set a maximum age. `direct` is the address of the notifications. With faults on
+    purpose, nothing is cached.
     """
-    people = make_people(settings, pool)
     if make_injection(settings) is not None:
         yield people
         return
@@ -80,6 +93,11 @@ async def remembered_people(settings: Settings, pool: Pool, direct: str) -> Asyn
 
 def make_directory(settings: Settings, pool: Pool) -> Directory:
     """Brings groups and mailboxes about."""
+    directory, faults = _make_directory(settings, pool), requested_faults(settings, pool)
+    return directory if faults is None else DirectoryWithFaults(directory, faults)
+
+
+def _make_directory(settings: Settings, pool: Pool) -> Directory:
     injection = make_injection(settings)
     if injection is None:
         return EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER), Mailboxes(pool, key_member=KEY_MEMBER))
@@ -93,6 +111,11 @@ def make_guests(settings: Settings, pool: Pool) -> Guests:
 
     The pool must have the worker's role: one batch may be about several tenants.
     """
+    rules, faults = _make_guests(settings, pool), requested_faults(settings, pool)
+    return rules if faults is None else GuestsWithFaults(rules, faults)
+
+
+def _make_guests(settings: Settings, pool: Pool) -> Guests:
     injection = make_injection(settings)
     if injection is None:
         return EmbeddedGuests(guests.Guests(pool), Changes(pool))
@@ -106,6 +129,15 @@ def make_adoptions(settings: Settings, pool: Pool) -> Adoptions:
     """
     injection = make_injection(settings)
     return EmbeddedAdoptions(pool) if injection is None else FaultyAdoptions(pool, injection)
+
+
+def make_changed_tenants(settings: Settings, pool: Pool) -> ChangedTenants | None:
+    """Build the port that names changed tenants.
+
+    The pool must have the worker's role. With fault injection there is none, and each tenant is asked in turn, as in an
+    outside directory.
+    """
+    return EmbeddedChangedTenants(Changes(pool)) if make_injection(settings) is None else None
 
 
 def make_subjects(settings: Settings, pool: Pool) -> EmbeddedSubjects:
@@ -152,18 +184,108 @@ _MOST_ROWS = 2_100
 _MOST_TOGETHER = 64
 
 
-def graph_application(settings: Settings, databases: Databases, verifier: Verifier) -> ASGIApp:
-    """Everything below `/v1.0`."""
-    return GraphServer(
-        databases.application.pool,
-        find_groups=found_together(databases.application.pool),
+def graph_application(
+    settings: Settings, databases: Databases, verifier: Verifier, connections: Connections
+) -> ASGIApp:
+    """Everything below `/v1.0`, in the directory of the caller's tenant."""
+    pool, verified = databases.application.pool, _authenticate(verifier)
+    authenticate = verified
+    faults, send_graph = requested_faults(settings, pool), send_whole
+    if faults is not None:
+        authenticate = with_faults(authenticate, faults, lambda access: access.tenant_id)
+        # A response that is lost passes through the application.
+        send_graph = send_in_parts
+    own = GraphServer(
+        pool,
+        find_groups=found_together(pool),
         graph_url=settings.graph_url,
-        authenticate=_authenticate(verifier),
+        authenticate=only_here(authenticate, connections),
         now=now,
         new_request_id=new_id,
-        send_whole=send_whole,
+        send_whole=send_graph,
         injection=make_injection(settings),
+        is_strict=settings.graph_strict,
+        # Writes need the worker's role: that of the application cannot write the directory.
+        writer=Writer(databases.worker.pool, new_id) if settings.directory_writable else None,
     )
+
+    def elsewhere(tenant_id: TenantId) -> ASGIApp:
+        async def refused(code: str) -> None:
+            await connections.refused(tenant_id, ConnectionBroken(timedelta(minutes=1), Reason.build(code)))
+
+        async def find_one(wanted: GroupQuery) -> Sequence[Row]:
+            [rows] = await find_groups(other, [wanted])
+            return rows
+
+        found = connections.pool_of(tenant_id)
+        other = pool if found is None else found
+        return LookupServer(
+            other,
+            refused=refused,
+            is_usable=found is not None,
+            find_groups=find_one,
+            graph_url=settings.graph_url,
+            authenticate=authenticate,
+            now=now,
+            new_request_id=new_id,
+            send_whole=send_graph,
+            is_strict=settings.graph_strict,
+        )
+
+    # The choice of the directory meets no fault, so that each call counts once.
+    routed = RoutedGraph(own, verified, connections, elsewhere)
+    return routed if faults is None else FaultyApplication(routed, Operation.GRAPH_READ, Operation.GRAPH_WRITE)
+
+
+def only_here(authenticate: Authenticate, routes: Routes) -> Authenticate:
+    """Refuse callers whose tenant has a directory elsewhere.
+
+    The token may have been verified at the second attempt only, after the choice of the directory.
+    """
+
+    async def authenticated(authorization: str | None) -> Access:
+        access = await authenticate(authorization)
+        if access.tenant_id in routes.elsewhere:
+            raise Unreachable("The directory of the tenant is elsewhere.")
+        return access
+
+    return authenticated
+
+
+class RoutedGraph:
+    """Routes each call to the directory of the caller's tenant.
+
+    Without connections, calls go straight to the one of the service.
+    """
+
+    def __init__(
+        self,
+        own: ASGIApp,
+        authenticate: Authenticate,
+        connections: Connections,
+        elsewhere: Callable[[TenantId], ASGIApp],
+    ) -> None:
+        self._own = own
+        self._authenticate = authenticate
+        self._connections = connections
+        self._elsewhere = elsewhere
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Handle one call."""
+        if not self._connections.elsewhere:
+            return self._own(scope, receive, send)
+        return self._route(scope, receive, send)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        application = self._own
+        # The chosen server verifies the token again, and answers errors of it.
+        with suppress(Unauthorized, Unreachable):
+            token = dict(scope["headers"]).get(b"authorization")
+            access = await self._authenticate(None if token is None else token.decode("latin-1"))
+            tenant_id = TenantId(access.tenant_id)
+            if tenant_id in self._connections.elsewhere:
+                application = self._elsewhere(tenant_id)
+        await application(scope, receive, send)
 
 
 def found_together(pool: Pool, *, patience: timedelta = ACQUIRED_WITHIN) -> FindGroups:
@@ -192,6 +314,11 @@ def found_together(pool: Pool, *, patience: timedelta = ACQUIRED_WITHIN) -> Find
             raise Unreachable("The directory's database does not answer in time.") from error
 
     return find
+
+
+def send_in_parts(scope: Scope, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:  # noqa: ARG001 - as send_whole.
+    """Leave the response to the application."""
+    return False
 
 
 def send_whole(scope: Scope, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Report the expected errors of starts and database commands."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wire the embedded identity platform.
 
 Our key ring encrypts its keys; its local tokens are recorded in our audit trail. Its issuers depend on the port, so
@@ -14,9 +15,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from chamberlain.app.clock_and_ids import local_now, now
 from chamberlain.app.databases import Databases
 from chamberlain.auth.models import Actor, ActorType, ClientNames, Issuer
+from chamberlain.auth.permissions import PERMISSION_WORDS
 from chamberlain.auth.verifier import FindIssuer
 from chamberlain.changes.models import Change, Subject
 from chamberlain.changes.records import record_change
+from chamberlain.core.errors import DatabaseUnavailable
 from chamberlain.core.ids import ClientId, TenantId
 from chamberlain.database.transactions import Database
 from chamberlain.embedded.identity.clients import find_clients
@@ -65,8 +68,24 @@ def make_identity_platform(
         token_now=local_now,
         local_secret=local_secret,
         on_local_token=_recorded(databases.application),
+        organisation=_organisation(databases.application),
+        permission_words=PERMISSION_WORDS,
         serves_people=settings.listens_on_loopback,
     )
+
+
+def _organisation(database: Database) -> Callable[[UUID], Awaitable[str | None]]:
+    """Read the name of a tenant for the sign-in pages."""
+
+    async def organisation(tenant_id: UUID) -> str | None:
+        try:
+            async with database.transaction(TenantId(tenant_id)) as tx:
+                tenant = await tenant_records.find(tx, TenantId(tenant_id))
+        except DatabaseUnavailable as error:
+            raise IdentityUnreachable(error.outage.seen) from error
+        return None if tenant is None else tenant.name
+
+    return organisation
 
 
 def identity_application(platform: IdentityPlatform) -> ASGIApp:

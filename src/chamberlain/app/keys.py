@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """List, add, rotate and drop encryption keys, beside running services.
 
 Processes with the same keys file load a new key when they encrypt, or meet a secret that it encrypts.
@@ -19,6 +20,7 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from chamberlain.changes.records import record_changes
+from chamberlain.connections import records as connection_records
 from chamberlain.core.ids import TemplateId
 from chamberlain.database.transactions import Database
 from chamberlain.secrets.keyring import Keyring, KeysFile, load_keyring, new_key
@@ -150,6 +152,7 @@ class KeyService:
         counts = Counter(await self.others.count())
         async with self.database.across_tenants() as tx:
             counts.update(await webhook_secrets.count(tx))
+            counts.update(await connection_records.count(tx))
         return key_uses(list(keys.by_id), counts)
 
     async def rotate(self, key_id: str | None, *, actor: Actor, trace_id: TraceId) -> Rotation:
@@ -168,6 +171,11 @@ class KeyService:
             async with self.database.across_tenants() as tx:
                 batch = await webhook_secrets.reseal(tx, keyring, after, _BATCH)
             done, left, after = done + batch.done, left + batch.left, batch.next
+        tenant: TenantId | None = _FIRST[0]
+        while tenant is not None:
+            async with self.database.across_tenants() as tx:
+                connections = await connection_records.reseal(tx, keyring, tenant, _BATCH)
+            done, left, tenant = done + connections.done, left + connections.left, connections.next
         return Rotation(before, chosen, done, left)
 
     async def drop(self, key_id: str, *, actor: Actor, trace_id: TraceId) -> None:
@@ -181,7 +189,9 @@ class KeyService:
             async with self.database.across_tenants() as tx:
                 # Waits for secrets that are being written, and counts them.
                 await webhook_secrets.hold(tx)
+                await connection_records.hold(tx)
                 counts.update(await webhook_secrets.count(tx))
+                counts.update(await connection_records.count(tx))
                 require_droppable(key_id, key_uses(list(keys.by_id), counts))
                 record = [
                     change_of_keys(each.id, "drop", key_id, actor=actor, trace_id=trace_id, before=None)

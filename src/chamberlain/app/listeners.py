@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two listeners for one application: plain HTTP, and TLS for sign-in libraries.
 
 Sockets are bound first, so that a port in use gets a clear error. The listeners handle no signals: the service stops
@@ -23,18 +24,24 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
 from chamberlain.app.processes import running
+from chamberlain.connections import records as connection_records
 from chamberlain.core.errors import CannotStart, Unavailable
 from chamberlain.database.transactions import Database
+from chamberlain.figures import store as figure_store
+from chamberlain.figures.models import TemplateTimes
 from chamberlain.guests import finding_records
 from chamberlain.http.connections import BACKLOG, ConnectionLimits, Connections
 from chamberlain.http.server_protocol import ServerProtocol, connection_factory
 from chamberlain.observability.metrics import (
     CONTENT_TYPE,
+    ReadyTimes,
     deliveries_seen,
+    directories_seen,
     exposition,
     exposition_without_database,
     findings_seen,
     jobs_seen,
+    ready_times_seen,
 )
 from chamberlain.queue import jobs as queue_jobs
 
@@ -86,7 +93,8 @@ def bind(host: str, port: int, *, chosen_by: str = "--port") -> socket.socket:
     except OSError as error:
         bound.close()
         raise PortTaken(
-            f"Nothing can listen on {host} port {port} ({error.strerror}). Stop what does, or change {chosen_by}."
+            f"Cannot listen on {host} port {port} ({error.strerror}). "
+            f"Stop the program that uses it, or change {chosen_by}."
         ) from error
     return bound
 
@@ -207,6 +215,10 @@ async def _serve_until(stop: asyncio.Event, listeners: Sequence[Listener], conne
 
 # Prometheus waits ten seconds for an answer by default, and takes a missing one for a process that has ended.
 PATIENCE = timedelta(seconds=5)
+# Workers count the time to ready once a minute, and a scrape comes every 15 seconds.
+READY_TIMES_KEPT = timedelta(minutes=1)
+# Each template has five series, which bounds those of a large installation.
+MOST_TEMPLATES = 100
 
 
 def metrics_application(worker: Database, *, patience: timedelta = PATIENCE) -> ASGIApp:
@@ -216,10 +228,13 @@ def metrics_application(worker: Database, *, patience: timedelta = PATIENCE) -> 
     within `patience` is reported as down.
     """
 
+    read_ready_times = _ReadyTimes(worker)
+
     async def metrics(_: Request) -> Response:
         try:
             async with asyncio.timeout(patience.total_seconds()):
                 await _look(worker)
+                await read_ready_times()
         except (Unavailable, TimeoutError):
             # Metrics matter most while something is wrong.
             return Response(exposition_without_database(), media_type=CONTENT_TYPE)
@@ -232,7 +247,40 @@ async def _look(worker: Database) -> None:
     async with worker.across_tenants() as tx:
         depth = await queue_jobs.measure(tx)
         deliveries = await queue_jobs.measure_lanes(tx)
+        connections = await connection_records.figures(tx)
         open_findings = await finding_records.count_open(tx)
-    jobs_seen(queued=depth.due, oldest_seconds=depth.oldest.total_seconds(), held=depth.held)
+    directories_seen(
+        {(each.adapter, each.state): each.number for each in connections}, connection_records.oldest_checks(connections)
+    )
+    jobs_seen(queued=depth.due, oldest_seconds=depth.oldest.total_seconds(), held=depth.held, parked=depth.parked)
     deliveries_seen(due=deliveries.due, oldest_seconds=deliveries.oldest.total_seconds())
     findings_seen(open_findings)
+
+
+class _ReadyTimes:
+    """Reads the time to ready of templates, at most once a minute."""
+
+    def __init__(self, worker: Database) -> None:
+        self._worker = worker
+        self._until = 0.0
+
+    async def __call__(self) -> None:
+        """Set the gauges. Raises Unavailable."""
+        now = asyncio.get_running_loop().time()
+        if now < self._until:
+            return
+        async with self._worker.across_tenants() as tx:
+            times = await figure_store.read_recent(tx, most=MOST_TEMPLATES)
+        ready_times_seen([_in_seconds(each) for each in times])
+        self._until = now + READY_TIMES_KEPT.total_seconds()
+
+
+def _in_seconds(times: TemplateTimes) -> ReadyTimes:
+    return ReadyTimes(
+        tenant=str(times.tenant_id),
+        template=str(times.template_id),
+        since=times.since,
+        count=times.count,
+        p50_seconds=times.percentiles.p50_ms / 1000,
+        p95_seconds=times.percentiles.p95_ms / 1000,
+    )

@@ -1,32 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
 """Maintenance of an external database: migrations and sample data."""
 
 import asyncio
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from uuid import UUID
 
 import typer
 
+from chamberlain.app.clock_and_ids import new_id, now
 from chamberlain.app.data_folder import DataFolder, keep_passwords, keep_secret, open_data_folder
 from chamberlain.app.databases import DatabaseNotReady, Databases, migration_sets, opened_databases
 from chamberlain.app.errors import expected_faults
 from chamberlain.auth.models import Actor, ActorType
 from chamberlain.configuration.files import Configuration, read_configuration
 from chamberlain.configuration.service import ConfigurationService
+from chamberlain.connections.service import ConnectionWriter
 from chamberlain.core.errors import CannotStart
 from chamberlain.database.migrate import migrate, migrate_before, script
+from chamberlain.database.transactions import Database
+from chamberlain.directory.capabilities import Capable
+from chamberlain.directory.embedded.directory import EmbeddedDirectory
+from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.embedded.directory.estate import read_estate
+from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load as load_directory
+from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.example import example_estate
 from chamberlain.embedded.identity.clients import Account, Client, ClientKind, read_clients
 from chamberlain.embedded.identity.load import load as load_identity
 from chamberlain.embedded.identity.load import set_passwords, upgrade_clients, without_password
+from chamberlain.guests.assignments.service import AssignmentWriter
 from chamberlain.observability.logs import new_trace_id
 from chamberlain.settings import Settings
 
 LOADED_BY = Actor(ActorType.SYSTEM, None, "Example estate")
+
+
+def configuration_service(
+    database: Database, capable: Capable | None = None, hosts: Collection[str] = ()
+) -> ConfigurationService:
+    """Build the service of configuration files, with the worker's role.
+
+    Without `capable`, all tenants have the embedded directory. `hosts` are permitted for connections.
+    """
+    pool = database.pool
+    embedded = EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER), Mailboxes(pool, key_member=KEY_MEMBER))
+    writers = AssignmentWriter(new_id, now), ConnectionWriter(hosts, new_id, now)
+    return ConfigurationService(database, capable or embedded, *writers)
 
 
 async def load_example_estate(databases: Databases, folder: DataFolder) -> bool:
@@ -34,12 +58,12 @@ async def load_example_estate(databases: Databases, folder: DataFolder) -> bool:
 
     The tenants come last: with them it is no longer empty.
     """
-    configuration = _example()
-    service = ConfigurationService(databases.worker)
+    configuration = example_configuration()
+    service = configuration_service(databases.worker)
     if not await service.is_empty():
         return False
     await load_directory(databases.worker.pool, configuration.directory)
-    await _load_identity(databases, configuration, folder)
+    await _load_identity(databases.worker, configuration, folder)
     await service.apply(configuration, actor=LOADED_BY, trace_id=new_trace_id())
     return True
 
@@ -49,11 +73,28 @@ async def complete_example_estate(databases: Databases, folder: DataFolder) -> b
 
     Applications get permissions that earlier versions did not give them.
     """
-    configuration = _example()
     pool = databases.worker.pool
-    clients = read_clients(configuration.clients)
+    clients = read_clients(example_configuration().clients)
     await upgrade_clients(pool, clients, lambda client: keep_secret(folder.client_secret(client.name)))
-    lacking = await without_password(pool, _accounts(configuration))
+    return await _complete_passwords(databases.worker, folder)
+
+
+async def reload_example_tenant(worker: Database, folder: DataFolder) -> None:
+    """Load the first tenant of the example estate, after it was deleted.
+
+    The passwords of its users and the secrets of its applications stay those of the files.
+    """
+    configuration = example_configuration()
+    await load_directory(worker.pool, configuration.directory)
+    await _load_identity(worker, configuration, folder)
+    only = replace(configuration, tenants=configuration.tenants[:1])
+    await configuration_service(worker).apply(only, actor=LOADED_BY, trace_id=new_trace_id())
+    await _complete_passwords(worker, folder)
+
+
+async def _complete_passwords(worker: Database, folder: DataFolder) -> bool:
+    pool = worker.pool
+    lacking = await without_password(pool, _accounts(example_configuration()))
     if lacking:
         # The file comes first: passwords that are nowhere to be read would be lost.
         await set_passwords(pool, lacking, keep_passwords(folder.example_users, [each.address for each in lacking]))
@@ -66,19 +107,19 @@ async def forget_lost_passwords(databases: Databases, folder: DataFolder) -> Non
     They cannot be read again.
     """
     if not folder.example_users.exists():
-        await set_passwords(databases.worker.pool, _accounts(_example()), {})
+        await set_passwords(databases.worker.pool, _accounts(example_configuration()), {})
 
 
 @cache
-def _example() -> Configuration:
-    """Read once: a start asks three times."""
+def example_configuration() -> Configuration:
+    """Read the example estate, once: a start asks three times."""
     return read_configuration(example_estate())
 
 
-async def _load_identity(databases: Databases, configuration: Configuration, folder: DataFolder) -> None:
+async def _load_identity(worker: Database, configuration: Configuration, folder: DataFolder) -> None:
     clients = read_clients(configuration.clients)
     await load_identity(
-        databases.worker.pool,
+        worker.pool,
         accounts=_accounts(configuration),
         clients=clients,
         secrets=_secrets(clients, folder),

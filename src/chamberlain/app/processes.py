@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parts of every process: background tasks, signals, the garbage collector, and readiness."""
 
 import asyncio

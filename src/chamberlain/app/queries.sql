@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: failed
 -- List the requests that have been failed since before this time, longest first.
 SELECT tenant_id, request_id FROM chamberlain.request_by_state
@@ -6,7 +7,8 @@ WHERE state = 'failed' AND since < $1 AND NOT chamberlain.is_of_clock_fault(sinc
 -- name: remove_finished
 -- Remove finished requests with the rows that belong only to them. An index on the creation time finds finished
 -- requests, because no request finishes before its creation. Rows that belong only to the request are deleted with it.
--- Audit rows and events stay. A mailbox that exists stays, and keeps its name and addresses.
+-- Audit rows and events stay. Metadata goes only if the group does not exist any more. A mailbox that exists stays, and
+-- keeps its name and addresses.
 WITH old AS MATERIALIZED (
     SELECT oldest.request_id FROM chamberlain.tenant t CROSS JOIN LATERAL (
         SELECT r.request_id FROM chamberlain.request r
@@ -18,7 +20,14 @@ WITH old AS MATERIALIZED (
     LIMIT $2
 ), gone AS (
     DELETE FROM chamberlain.request r USING old WHERE r.request_id = old.request_id
-    RETURNING r.tenant_id, r.request_id, r.kind, r.state, r.address, r.updated_at
+    RETURNING r.tenant_id, r.request_id, r.kind, r.state, r.address, r.updated_at,
+        chamberlain.clean(coalesce(r.result, r.made)) ->> 'id' AS object_id
+), forgotten AS (
+    DELETE FROM chamberlain.group_metadata m USING gone
+    WHERE m.tenant_id = gone.tenant_id AND m.subject_id = gone.object_id::uuid AND gone.kind IN ('group', 'team')
+    AND NOT EXISTS (
+        SELECT FROM chamberlain.subject s WHERE s.tenant_id = m.tenant_id AND s.subject_id = m.subject_id
+    )
 ), given_back AS (
     DELETE FROM chamberlain.reservation v USING gone
     WHERE v.tenant_id = gone.tenant_id AND v.kind = 'address' AND v.value = lower(gone.address)
@@ -105,3 +114,29 @@ WITH old AS MATERIALIZED (
     RETURNING a.adoption_id
 )
 SELECT (SELECT count(*) FROM released) + (SELECT count(*) FROM gone) AS removed
+
+-- name: remove_releases
+-- Remove releases that ended, items first. The release follows when none is left.
+WITH old AS MATERIALIZED (
+    SELECT r.tenant_id, r.release_id FROM chamberlain.release r
+    WHERE r.state = 'succeeded' AND r.finished_at < $1
+    AND NOT chamberlain.is_of_clock_fault(r.finished_at, $1)
+    ORDER BY r.finished_at LIMIT 10
+), items AS MATERIALIZED (
+    SELECT item.tenant_id, item.release_id, item.type, item.key FROM old CROSS JOIN LATERAL (
+        SELECT i.tenant_id, i.release_id, i.type, i.key FROM chamberlain.release_item i
+        WHERE i.tenant_id = old.tenant_id AND i.release_id = old.release_id LIMIT $2
+    ) item
+    LIMIT $2
+), removed_items AS (
+    DELETE FROM chamberlain.release_item i USING items
+    WHERE i.tenant_id = items.tenant_id AND i.release_id = items.release_id AND i.type = items.type AND i.key = items.key
+    RETURNING i.key
+), gone AS (
+    DELETE FROM chamberlain.release r USING old
+    WHERE r.tenant_id = old.tenant_id AND r.release_id = old.release_id AND NOT EXISTS (
+        SELECT FROM chamberlain.release_item i WHERE i.tenant_id = r.tenant_id AND i.release_id = r.release_id
+    )
+    RETURNING r.release_id
+)
+SELECT (SELECT count(*) FROM removed_items) + (SELECT count(*) FROM gone) AS removed

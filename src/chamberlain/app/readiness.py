@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readiness: whether the service can do its work at present."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cancel requests that failed long ago, and remove expired rows.
 
 One job for the whole installation queues itself again. Each run takes a few batches. All cut-offs go by the database's
@@ -20,7 +21,9 @@ from chamberlain.database.clock import PAUSE, ClockReading, ReadClock
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import PLANNING, Database, Record, Transaction
 from chamberlain.drift.rules import HOLDS_AFTER
+from chamberlain.figures import store as figure_store
 from chamberlain.http import idempotency
+from chamberlain.permissions import store as permission_store
 from chamberlain.queries import load_queries
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind, Postponed
@@ -39,6 +42,7 @@ REMOVE_EVENTS = SQL["remove_events"]
 REMOVE_FINDINGS = SQL["remove_findings"]
 REMOVE_REPAIRS = SQL["remove_repairs"]
 REMOVE_ADOPTIONS = SQL["remove_adoptions"]
+REMOVE_RELEASES = SQL["remove_releases"]
 
 
 async def failed_before(tx: Transaction, before: datetime, most: int) -> Sequence[tuple[TenantId, RequestId]]:
@@ -78,6 +82,14 @@ async def remove_adoptions(tx: Transaction, before: datetime, most: int) -> int:
     return await _remove(tx, REMOVE_ADOPTIONS, before, most)
 
 
+async def remove_releases(tx: Transaction, before: datetime, most: int) -> int:
+    """Delete releases that ended before this time, with their items.
+
+    Returns the number of rows.
+    """
+    return await _remove(tx, REMOVE_RELEASES, before, most)
+
+
 async def _remove(tx: Transaction, statement: str, before: datetime, most: int) -> int:
     (row,) = await _fetch(tx, statement, before, most)
     return int(row["removed"])
@@ -94,10 +106,15 @@ KEYS = timedelta(days=7)
 # So long a delivery of a webhook can be looked at and sent again, at least: it goes with all of its week
 # (docs/reference/webhooks.md).
 DELIVERIES = timedelta(days=30)
-# Ended findings and undone adoptions are kept as long as finished requests by default (docs/reference/retention.md).
-# Findings outlast their requests, because a group is compared with its request.
+# Ended findings, undone adoptions and ended releases are kept as long as finished requests by default
+# (docs/reference/retention.md). Findings outlast their requests, because a group is compared with its request.
 FINDINGS = timedelta(days=400)
 ADOPTIONS = timedelta(days=400)
+# Of ended requests, whatever the retention of the requests themselves.
+FIGURES = timedelta(days=400)
+# A report has 30 days, and the day of its beginning is whole.
+PERMISSION_USES = timedelta(days=32)
+RELEASES = timedelta(days=400)
 
 # Rows of one transaction, so that no other transaction waits long for its locks.
 BATCH = 1_000
@@ -128,6 +145,9 @@ class Cutoffs:
     findings: datetime
     repairs: datetime
     adoptions: datetime
+    figures: datetime
+    permission_uses: datetime
+    releases: datetime
 
 
 def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
@@ -143,6 +163,9 @@ def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
         # One that has held counts for nothing any more.
         repairs=now - HOLDS_AFTER,
         adoptions=now - ADOPTIONS,
+        figures=now - FIGURES,
+        permission_uses=now - PERMISSION_USES,
+        releases=now - RELEASES,
     )
 
 
@@ -240,6 +263,9 @@ class RetentionJobs:
             "finding": lambda tx, at: remove_findings(tx, at.findings, BATCH),
             "drift_repair": lambda tx, at: remove_repairs(tx, at.repairs, BATCH),
             "adoption": lambda tx, at: remove_adoptions(tx, at.adoptions, BATCH),
+            "figure": lambda tx, at: figure_store.remove(tx, at.figures, BATCH),
+            "permission_use": lambda tx, at: permission_store.remove(tx, at.permission_uses, BATCH),
+            "release": lambda tx, at: remove_releases(tx, at.releases, BATCH),
             "webhook_secret": lambda tx, at: webhook_secrets.sweep(tx, before=at.now, most=BATCH),
         }
         for table, batch in batches.items():

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All endpoints on one screen, and the application made of them."""
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,11 @@ from starlette.types import ASGIApp
 
 from chamberlain.adoptions import endpoints as adoption_endpoints
 from chamberlain.audit import endpoints as audit_endpoints
+from chamberlain.configuration import endpoints as configuration_endpoints
+from chamberlain.connections import endpoints as connection_endpoints
 from chamberlain.drift import endpoints as drift_endpoints
 from chamberlain.events import endpoints as event_endpoints
+from chamberlain.figures import endpoints as figure_endpoints
 from chamberlain.groups import endpoints as group_endpoints
 from chamberlain.guests.assignments import endpoints as assignment_endpoints
 from chamberlain.guests.findings import endpoints as finding_endpoints
@@ -24,7 +28,9 @@ from chamberlain.http.pipeline import TRACE_ID, Pipeline
 from chamberlain.http.problems import problem_of_bug
 from chamberlain.http.request import HttpContext, echoes
 from chamberlain.mailboxes import endpoints as mailbox_endpoints
+from chamberlain.permissions import endpoints as permission_endpoints
 from chamberlain.queue import endpoints as queue_endpoints
+from chamberlain.releases import endpoints as release_endpoints
 from chamberlain.requests import endpoints as request_endpoints
 from chamberlain.template_admin import endpoints as template_admin_endpoints
 from chamberlain.tenants import endpoints as tenant_endpoints
@@ -41,11 +47,16 @@ TABLES: tuple[EndpointTable[Any], ...] = (
     assignment_endpoints.ENDPOINTS,
     finding_endpoints.ENDPOINTS,
     adoption_endpoints.ENDPOINTS,
+    release_endpoints.ENDPOINTS,
+    connection_endpoints.ENDPOINTS,
     drift_endpoints.ENDPOINTS,
     event_endpoints.ENDPOINTS,
     tenant_endpoints.ENDPOINTS,
+    configuration_endpoints.ENDPOINTS,
     http_endpoints.ENDPOINTS,
     policy_endpoints.ENDPOINTS,
+    figure_endpoints.ENDPOINTS,
+    permission_endpoints.ENDPOINTS,
 )
 ENDPOINTS: tuple[AnyEndpoint, ...] = tuple(endpoint for table in TABLES for endpoint in table.endpoints)
 

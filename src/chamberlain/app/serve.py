@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run the API, with a worker by default, or a worker alone."""
 
 import asyncio
@@ -13,13 +14,14 @@ import uvloop
 
 from chamberlain.app.api import built_endpoints
 from chamberlain.app.clock_and_ids import running_clock_watch
-from chamberlain.app.data_folder import DataFolder, open_data_folder
+from chamberlain.app.data_folder import DataFolder, open_data_folder, open_log
 from chamberlain.app.databases import DatabaseNotReady, Databases, opened_databases
 from chamberlain.app.directory import make_injection
 from chamberlain.app.errors import expected_faults
 from chamberlain.app.listeners import Listener, bind, metrics_application, serve_until
 from chamberlain.app.maintenance import complete_example_estate, forget_lost_passwords, load_example_estate
 from chamberlain.app.processes import StoppedEarly, settle_garbage_collector, stopping_by_signal
+from chamberlain.app.start_box import Start, is_on_terminal, program_name, start_box
 from chamberlain.app.tracing.traces import Traces
 from chamberlain.app.worker import running_worker
 from chamberlain.core.errors import CannotStart
@@ -38,6 +40,9 @@ logger = structlog.stdlib.get_logger(__name__)
 def run_serve(settings: Settings, *, with_worker: bool) -> None:
     """Run the service until a signal stops it."""
     _run(serve(settings, with_worker=with_worker, say=_say))
+    if is_on_terminal():
+        # Ctrl-C leaves "^C" on the line.
+        _say("\rStopped.")
 
 
 def run_worker(settings: Settings) -> None:
@@ -72,9 +77,11 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
             tls = [bind(settings.host, settings.tls_port)] if settings.embedded_identity else []
             metrics = _bind_metrics(settings)
             folder = open_data_folder(settings.data_dir)
+            if is_on_terminal():
+                open_log(folder)
+                say("Starting the database ...")
             databases = await stack.enter_async_context(opened_databases(settings, folder, stop=stop))
-            if databases.is_embedded:
-                await _load_example(databases, folder, say)
+            is_first = databases.is_embedded and await _load_example(databases, folder, say)
             watch = await stack.enter_async_context(running_clock_watch(databases.worker, is_worker=with_worker))
             if with_worker:
                 await stack.enter_async_context(running_worker(settings, databases, stop, traces, watch.agrees))
@@ -85,7 +92,8 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
             listeners += [Listener(each, endpoints.tls, endpoints.application) for each in tls]
             listeners += [Listener(each, None, metrics_application(databases.worker)) for each in metrics]
             settle_garbage_collector()
-            _announce(settings, say)
+            injects = settings.fault_surface or make_injection(settings) is not None
+            _announce(Start(settings, folder, is_first, with_worker, injects, program_name()), say)
             limits = ConnectionLimits(settings.max_connections, settings.max_connections_per_address, settings.proxies)
             await serve_until(stop, listeners, limits)
             logger.info("The service stops.")
@@ -168,21 +176,27 @@ def _bind_metrics(settings: Settings) -> list[socket]:
     return [bind("127.0.0.1", settings.metrics_port, chosen_by="CHAMBERLAIN_METRICS_PORT")]
 
 
-async def _load_example(databases: Databases, folder: DataFolder, say: Say) -> None:
-    if await load_example_estate(databases, folder):
+async def _load_example(databases: Databases, folder: DataFolder, say: Say) -> bool:
+    is_first = await load_example_estate(databases, folder)
+    if is_first:
         secret = folder.client_secret("automation")
-        say(f"The example estate is loaded. The secret of its program automation is in {secret}.")
+        say(f"The sample data is loaded. The secret of its application automation is in {secret}.")
     await forget_lost_passwords(databases, folder)
     if await complete_example_estate(databases, folder):
         say(f"The passwords of the example users are in {folder.example_users}.")
+    return is_first
 
 
-def _announce(settings: Settings, say: Say) -> None:
+def _announce(start: Start, say: Say) -> None:
+    settings = start.settings
+    if is_on_terminal():
+        say(f"\n{start_box(start)}\n")
+        return
     say(f"The API answers at {settings.base_url}, its description at {settings.base_url}/docs.")
     if settings.embedded_identity:
         say(f"The directory answers at {settings.graph_url}, the same with TLS at {settings.tls_url}.")
         say("Sign-in uses the embedded identity platform, which is for evaluation and tests.")
     else:
         say(f"The directory answers at {settings.graph_url}.")
-    if make_injection(settings) is not None:
+    if start.injects_faults:
         say("The directory injects faults, because CHAMBERLAIN_FAULT_... settings are set.")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read the audit trail, in pages or as lines of JSON."""
 
 from collections.abc import AsyncGenerator, Mapping
@@ -90,7 +91,8 @@ async def list_(trail: AuditService, call: Call[None]) -> Answer | Stream:
 
 async def _lines(trail: AuditService, call: Call[None], wanted: AuditFilter) -> Stream:
     if paged := [each.name for each in PARAMETERS if each.name in call.query]:
-        raise Malformed("invalidParameter", f"Lines are not paged. Leave out {' and '.join(paged)}.")
+        sentence = "Lines are not paged. Leave out {parameter}."
+        raise Malformed.build("invalidParameter", sentence, parameter=" and ".join(paged))
     several = await trail.export(call.caller, wanted)
     return Stream(
         chunks=_written(several),
@@ -167,15 +169,15 @@ ABOUT_LIST = About(
     "as the token is valid. An incomplete response is closed without the end of its body.",
 )
 FILTERS = (
-    Parameter("subjectId", {"type": "string", "format": "uuid"}, "Only what was done to this."),
-    Parameter("actorId", {"type": "string", "format": "uuid"}, "Only what this user or application did."),
+    Parameter("subjectId", {"type": "string", "format": "uuid"}, "Only rows about this object."),
+    Parameter("actorId", {"type": "string", "format": "uuid"}, "Only rows of this user or application."),
     Parameter(
         "action",
         {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]+$"},
         "Only this action, such as `template.replace`.",
     ),
-    Parameter("from", _TIME, "Only what was done then or later."),
-    Parameter("to", _TIME, "Only what was done before."),
+    Parameter("from", _TIME, "Only rows from this time on."),
+    Parameter("to", _TIME, "Only rows before this time."),
     LIMIT,
     CURSOR,
 )

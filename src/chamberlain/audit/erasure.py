@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Erase a user from the records of tenants, for the command line.
 
 Each erasure is audited.
@@ -153,10 +154,11 @@ COUNT_BODIES_LEFT = f"""
 SELECT count(*) AS number FROM chamberlain.request WHERE tenant_id = $1 AND NOT {_HAS_ENDED} AND {_OF_USER}
 """  # noqa: S608 - text of ours alone.
 
-# A finding about a property names its users.
+# A finding about a property names its users. An ignored one stays ignored until the next check.
 FORGET_FINDINGS = f"""
 WITH forgotten AS (
-    UPDATE chamberlain.finding SET wanted = NULL, observed = NULL, detail = ''
+    UPDATE chamberlain.finding SET wanted = NULL, observed = NULL, detail = '',
+        ignored_observed = CASE WHEN ignored_observed IS NOT NULL THEN 'null' END
     WHERE tenant_id = $1 AND detail <> '' AND (
         strpos(lower(about), $2::text) > 0 OR strpos(lower(detail), $2::text) > 0
         OR wanted IS NOT NULL AND {_names_user("wanted")} OR observed IS NOT NULL AND {_names_user("observed")}
@@ -165,6 +167,17 @@ WITH forgotten AS (
 )
 SELECT count(*) AS number FROM forgotten
 """  # noqa: S608 - text of ours alone.
+
+
+# A custom field of type user has the id of a user.
+FORGET_METADATA: Final = """
+WITH forgotten AS (
+    UPDATE chamberlain.group_metadata SET value = ''
+    WHERE tenant_id = $1 AND strpos(lower(value), $2::text) > 0
+    RETURNING name
+)
+SELECT count(*) AS number FROM forgotten
+"""
 
 
 # The answer of a receiver to a call about a user may name the user, too.
@@ -213,6 +226,7 @@ PLACES: Final = (
     _place("subject", "subject_id", "assigned_by", key_type="uuid", type_="json"),
     _place("adoption", "adoption_id", "created_by", key_type="uuid", type_="json"),
     _place("adoption", "adoption_id", "undone_by", key_type="uuid", type_="json"),
+    _place("release", "release_id", "created_by", key_type="uuid", type_="json"),
     _place("delivery", "delivery_id", "payload", key_type="uuid", type_="text"),
     # The stored answers of other callers stay valid. The key has four parts, so rows are found by ctid.
     _place("idempotency_key", "ctid", "answer", key_type="tid", type_="text"),
@@ -245,8 +259,10 @@ async def erase(tx: Transaction, tenant_id: TenantId, user_id: UserId, trace_id:
         + await _number(tx, SQL["forget_clocks"], *values)
         + await _take_names(tx, ACCEPTANCES, tenant_id, user_id)
         + await _number(tx, FORGET_FINDINGS, *values)
+        + await _number(tx, FORGET_METADATA, *values)
         + await _number(tx, EMPTY_ANSWERS, *values)
-        + await _number(tx, SQL["remove_keys"], *values),
+        + await _number(tx, SQL["remove_keys"], *values)
+        + await _number(tx, SQL["remove_uses"], *values),
     )
 
 

@@ -1,6 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Seal the audit trail, by a job of each tenant.
 
-Another job makes sure that each tenant has its own. While a chain grows, its head is logged. Logs are kept elsewhere.
+The job of a tenant without new rows sleeps. Another job, for the whole installation, wakes those of tenants with new
+rows, and queues those of new tenants. While a chain grows, its head is logged. Logs are kept elsewhere.
 So `chamberlain audit verify --head` finds a chain whose end was removed together with its head in the database.
 """
 
@@ -10,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from chamberlain.audit import records
-from chamberlain.audit.rules import BATCH, BATCHES, LOG_PERIOD, LONG_PAUSE, next_look
+from chamberlain.audit.rules import BATCH, BATCHES, LOG_PERIOD, LONG_PAUSE, LOOK_PERIOD, next_look
 from chamberlain.core.ids import TenantId, TraceId
 from chamberlain.database.transactions import Database
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue.models import Claim, Job, JobKind, Postponed
+from chamberlain.queue.models import Claim, Job, JobKind, Postponed, sleep_time
 from chamberlain.queue.worker import JobTable
 
 logger = logging.getLogger(__name__)
@@ -36,10 +38,15 @@ class AuditJobs:
             await queue_jobs.queue_the_one(tx, JobKind.AUDIT_SEAL_BEGIN, trace_id)
 
     async def find_tenants(self, claim: Claim) -> None:
-        """Queue a sealing job for every tenant that has none."""
+        """Queue the missing sealing jobs, and wake those that sleep.
+
+        A job is woken if its tenant has new rows.
+        """
         for job in claim.jobs:
             async with self.database.across_tenants() as tx:
                 await records.queue_for_all(tx, JobKind.AUDIT_SEAL, job.trace_id)
+                await records.wake(tx)
+                await records.note_looks(tx, older_than=LOOK_PERIOD)
                 await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, LONG_PAUSE)])
 
     async def seal(self, claim: Claim) -> None:
@@ -48,7 +55,7 @@ class AuditJobs:
             if await self._exists(job.tenant_id):
                 sealed = await self._seal(job.tenant_id)
                 await self._log_head(job.tenant_id)
-                await self._postpone(claim, job, after=next_look(sealed=sealed))
+                await self._postpone(claim, job, after=await self._pause(job.tenant_id, sealed))
             else:
                 await self._complete(claim, job)
 
@@ -77,6 +84,14 @@ class AuditJobs:
             if head is not None:
                 # Before the commit: an additional line is harmless, a missing one is not.
                 logger.info("The audit trail is sealed.", extra={"tenantId": str(tenant_id), "head": str(head)})
+
+    async def _pause(self, tenant_id: TenantId, sealed: int) -> timedelta:
+        """Return the time until the next run."""
+        if not sealed:
+            async with self.database.across_tenants() as tx:
+                if await records.may_sleep(tx, tenant_id):
+                    return sleep_time(tenant_id)
+        return next_look(sealed=sealed)
 
     async def _postpone(self, claim: Claim, job: Job, *, after: timedelta) -> None:
         async with self.database.across_tenants() as tx:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of the audit trail, with their seals."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- `{name}` includes another statement or fragment of this file.
 
 -- name: lock
@@ -26,6 +27,33 @@ SELECT count(*) AS number FROM removed
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
 SELECT t.tenant_id, $1, t.tenant_id, $2 FROM chamberlain.tenant t
 WHERE NOT EXISTS (SELECT FROM chamberlain.job j WHERE j.tenant_id = t.tenant_id AND j.kind = $1)
+
+-- name: has_unsealed
+-- A head behind its trail: rows that its last look did not show, or a trail that was moved to another server. `low` is
+-- below every such row (sql/seals.sql).
+(pg_snapshot_xmax(h.snapshot) > pg_snapshot_xmax(pg_current_snapshot()) OR EXISTS (
+    SELECT FROM chamberlain.audit a
+    WHERE a.tenant_id = h.tenant_id AND a.sequence > h.low AND NOT pg_visible_in_snapshot(a.written_in, h.snapshot)
+))
+
+-- name: wake
+-- Make the sealing jobs of tenants with unsealed rows due, unless they run. The kind is part of the text, so that every
+-- plan uses its index.
+UPDATE chamberlain.job SET run_at = now()
+WHERE kind = 'auditSeal' AND held_reason IS NULL AND lease_until IS NULL AND run_at > now() AND tenant_id = ANY (ARRAY(
+    SELECT h.tenant_id FROM chamberlain.audit_head h WHERE {has_unsealed}
+))
+
+-- name: note_looks
+-- Record a look at the trails of tenants without unsealed rows. Transactions that began an hour before it are over, so a
+-- later row with such a time was not written by the service. `horizon` and `snapshot` stay those of the last seal.
+UPDATE chamberlain.audit_head h SET looked_at = now()
+WHERE h.looked_at > '-infinity' AND h.looked_at < now() - $1::interval AND h.target IS NULL AND NOT {has_unsealed}
+
+-- name: may_sleep
+-- Find a head that is logged, once no process of a version without the sweep is left.
+SELECT FROM chamberlain.audit_head h WHERE h.tenant_id = $1 AND h.position <= h.logged_position
+AND EXISTS (SELECT FROM migration.applied WHERE file_name = '0075_scheduled_jobs.post.sql')
 
 -- name: is_there
 -- Return whether the tenant exists.
@@ -123,3 +151,11 @@ SELECT max(sequence) AS last, count(*) AS number FROM (
 -- name: find_last
 -- Find the highest sequence.
 SELECT max(sequence) AS last FROM chamberlain.audit WHERE tenant_id = $1
+
+-- name: remove_uses
+-- Remove the counts of permissions that a user used.
+WITH gone AS (
+    DELETE FROM chamberlain.permission_use WHERE tenant_id = $1 AND caller_type = 'user' AND caller_id = $2::text::uuid
+    RETURNING day
+)
+SELECT count(*) AS number FROM gone

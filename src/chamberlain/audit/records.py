@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write and read the chain that seals the audit trail.
 
 Runs in the worker's role.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from chamberlain.audit.rules import AuditFacts, ErasureRecord, Head, Link, UnsealedRow
@@ -47,6 +48,24 @@ PAGE = 5_000
 async def queue_for_all(tx: Transaction, kind: JobKind, trace_id: TraceId) -> None:
     """Queue the job of this kind for every tenant without one."""
     await tx.execute(QUEUE, kind, trace_id)
+
+
+async def wake(tx: Transaction) -> None:
+    """Make the sealing jobs of tenants with unsealed rows due."""
+    await tx.execute(SQL["wake"])
+
+
+async def note_looks(tx: Transaction, *, older_than: timedelta) -> None:
+    """Record a look at the trails without unsealed rows.
+
+    Those with a newer look are left as they are.
+    """
+    await tx.execute(SQL["note_looks"], older_than)
+
+
+async def may_sleep(tx: Transaction, tenant_id: TenantId) -> bool:
+    """Return whether the sealing job of a tenant may sleep."""
+    return await tx.fetch_row(SQL["may_sleep"], tenant_id) is not None
 
 
 async def seal(tx: Transaction, tenant_id: TenantId, most: int) -> int:

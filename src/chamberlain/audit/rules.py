@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Seals of the audit trail: one hash chain for each tenant.
 
 A changed, removed or inserted row breaks the chain. Each link is the SHA-256 of the previous link and the content of a
@@ -23,6 +24,10 @@ PAUSE = timedelta(seconds=5)
 LONG_PAUSE = timedelta(minutes=1)
 # Interval of log lines with the head, while it moves.
 LOG_PERIOD = timedelta(minutes=1)
+
+# A trail without new rows is marked as looked at after this time. A row that is an hour older than the last look is
+# suspect, so this adds to that hour.
+LOOK_PERIOD = timedelta(minutes=10)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """List, export and verify the audit trail.
 
 Lists and exports are for administrators of the tenant and applications that configure it, the verification for the

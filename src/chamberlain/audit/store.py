@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read the audit trail: pages, newest first, and exports.
 
 A page costs the same for any number of rows. It is found by the columns of the chain that seals the trail (rules.py).

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Authentication and authorization: bearer tokens, issuers, principals and permissions."""

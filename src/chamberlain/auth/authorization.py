@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Authorize callers, and name them for records.
 
 Administrators are the users that the tenant's settings name, and members of the groups they name. The directory has the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Discover and cache the keys of issuers (OpenID Connect Discovery 1.0, 4)."""
 
 import asyncio

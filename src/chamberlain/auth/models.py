@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Callers, actors and issuers."""
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Permissions of each operation: the table of the API description as data.
 
 Permissions are absolute names: an audience, a slash and a name. None implies another: an administrator without the
@@ -33,6 +34,8 @@ class Operation(Enum):
     READ_COLLAB_TEMPLATES = auto()
     CONFIRM_FINDING = auto()
     READ_DIRECTORY_GROUPS = auto()
+    MANAGE_PEOPLE = auto()
+    SET_FAULTS = auto()
 
 
 class Extent(Enum):
@@ -93,6 +96,57 @@ def require(caller: Caller, operation: Operation, prefixes: ScopePrefixes) -> Al
     return grants.only or _allowance(caller.permissions, grants)
 
 
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The permissions of a caller that allow an operation.
+
+    The second counts for administrators only. At least one is there.
+    """
+
+    plain: str | None
+    of_administrator: str | None
+    depends_on_administrator: bool
+
+    def name(self, *, is_administrator: bool) -> str:
+        """Return the permission that allows the operation."""
+        if self.plain is None or (self.depends_on_administrator and is_administrator):
+            return self.of_administrator or ""
+        return self.plain
+
+
+def find_match(caller: Caller, operation: Operation, prefixes: ScopePrefixes) -> Match:
+    """Return the permissions that allow an operation, the widest of several.
+
+    Raises Forbidden like `require`. The administrators' one matters where the other is for own objects only.
+    """
+    require(caller, operation, prefixes)
+    grants = _resolve(operation, caller.type, prefixes)
+    held = [] if grants is None else [each for each in grants.by_name.items() if each[0] in caller.permissions]
+    # By the order of the table, because sorting keeps it.
+    held.sort(key=lambda each: each[1].extent is not Extent.ALL)
+    plain = next((each for each in held if not each[1].administrators_only), None)
+    of_administrator = next((each for each in held if each[1].administrators_only), None)
+    depends = (
+        plain is not None
+        and of_administrator is not None
+        and plain[1].extent is Extent.OWN
+        and of_administrator[1].extent is Extent.ALL
+    )
+    return Match(plain and plain[0], of_administrator and of_administrator[0], depends)
+
+
+@lru_cache(maxsize=16)
+def known_names(prefixes: ScopePrefixes) -> frozenset[str]:
+    """Return the names of all permissions of the API."""
+    permissions = [each for row in _TABLE.values() for each in (*row.delegated, *(row.application or ()))]
+    return frozenset(
+        name
+        for permission in permissions
+        if permission.base is not _Base.GRAPH
+        for name in _absolute_names(permission, prefixes)
+    )
+
+
 class _Base(Enum):
     """Prefix of a permission name."""
 
@@ -131,6 +185,8 @@ _MAIL_MANAGE = _Permission(_Base.SCOPE, "admin/Mail.Manage.ReadWrite.All")
 _MAIL_CONFIG = _Permission(_Base.SCOPE, "admin/Mail.Config.ReadWrite.All")
 _COLLAB_MANAGE = _Permission(_Base.SCOPE, "admin/Collab.Manage.ReadWrite.All")
 _COLLAB_CONFIG = _Permission(_Base.SCOPE, "admin/Collab.Config.ReadWrite.All")
+# People and groups by SCIM, for programs that provision them.
+_PEOPLE = _Permission(_Base.SCOPE, "directory/People.ReadWrite.All")
 _DIRECTORY_GROUPS = (
     _Permission(_Base.GRAPH, "Group.Read.All"),
     _Permission(_Base.GRAPH, "Group.ReadWrite.All"),
@@ -164,6 +220,24 @@ _TABLE: Mapping[Operation, _Row] = MappingProxyType(
         # Own is here a group that the caller owns, if the policy lets owners confirm.
         Operation.CONFIRM_FINDING: _Row((_CONFIG, _COLLAB.own()), _SERVICE),
         Operation.READ_DIRECTORY_GROUPS: _Row(_DIRECTORY_GROUPS, _DIRECTORY_GROUPS),
+        Operation.MANAGE_PEOPLE: _Row((), (_PEOPLE,)),
+        Operation.SET_FAULTS: _Row((_CONFIG,), (_PEOPLE,)),
+    }
+)
+
+
+# The permissions that a sign-in page shows to users, in words for "It can ...". Names are relative to the resource.
+PERMISSION_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        _COLLAB.name: "Create groups and teams for you",
+        _MAIL.name: "Create mailboxes for you",
+        _CONFIG.name: "Change templates, rules and settings, if you are an administrator",
+        "Group.Read.All": "Read the groups of your organisation",
+        "Group.ReadWrite.All": "Read and change the groups of your organisation",
+        "User.Read.All": "Read the users of your organisation",
+        "Directory.Read.All": "Read the directory of your organisation",
+        "Place.Read.All": "Read the rooms of your organisation",
+        "Sites.Read.All": "Read the sites of your organisation",
     }
 )
 

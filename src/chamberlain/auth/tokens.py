@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parse and classify bearer tokens, before their verification."""
 
 import re

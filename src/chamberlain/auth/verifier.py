@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Verify bearer tokens and return their callers."""
 
 import re

@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Changes of objects, and the events about them."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from uuid import UUID
@@ -41,13 +42,26 @@ class EventType(StrEnum):
     TEAM_CREATED = "team.created"
     GROUP_ASSIGNMENT_CHANGED = "group.assignmentChanged"
     SITE_ASSIGNMENT_CHANGED = "site.assignmentChanged"
+    REQUEST_ACCEPTED = "request.accepted"
     REQUEST_APPROVAL_REQUIRED = "request.approvalRequired"
+    REQUEST_APPROVED = "request.approved"
     REQUEST_REJECTED = "request.rejected"
     REQUEST_FAILED = "request.failed"
+    REQUEST_RETRIED = "request.retried"
     REQUEST_CANCELLED = "request.cancelled"
     REQUEST_EXPIRED = "request.expired"
     POLICY_REMINDER = "policy.reminder"
     POLICY_ACTION_TAKEN = "policy.actionTaken"
+    FINDING_OPENED = "finding.opened"
+    FINDING_REPAIRED = "finding.repaired"
+    FINDING_CLOSED = "finding.closed"
+    ADOPTION_CONFIRMED = "adoption.confirmed"
+    ADOPTION_UNDONE = "adoption.undone"
+    TEMPLATE_CHANGED = "template.changed"
+    POLICY_CHANGED = "policy.changed"
+    TENANT_CHANGED = "tenant.changed"
+    CONNECTION_BROKEN = "connection.broken"
+    CONNECTION_READY = "connection.ready"
     WEBHOOK_DISABLED = "webhook.disabled"
 
 
@@ -145,3 +159,41 @@ def change_by(
         event=event,
         client_address=editor.client_address,
     )
+
+
+class ConfigurationVerb(StrEnum):
+    """The change in the event of a template, policy or tenant."""
+
+    CREATED = "created"
+    REPLACED = "replaced"
+    DELETED = "deleted"
+
+
+def announced(change: Change, event_id: EventId, *, now: datetime, kind: str | None = None) -> Change:
+    """Add the event to the change of a template, policy or tenant.
+
+    The event names the changed properties. Their values may be large or name users, so they are omitted. `kind` is
+    that of a template.
+    """
+    subject = change.subject
+    shown: dict[str, object] = {"id": str(subject.id), "name": shorten_name(subject.display_name)}
+    event = Event(
+        id=event_id,
+        type=EventType(f"{subject.type}.changed"),
+        timestamp=now,
+        tenant_id=change.tenant_id,
+        request_id=None,
+        data={
+            str(subject.type): shown if kind is None else {**shown, "kind": kind},
+            "change": str(_verb_of(change)),
+            "properties": sorted({*(change.before or ()), *(change.after or ())}),
+            "changedBy": actor_document(change.actor),
+        },
+    )
+    return replace(change, event=event)
+
+
+def _verb_of(change: Change) -> ConfigurationVerb:
+    if change.before is None:
+        return ConfigurationVerb.CREATED
+    return ConfigurationVerb.DELETED if change.after is None else ConfigurationVerb.REPLACED

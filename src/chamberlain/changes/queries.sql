@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: append
 -- Append events in this order.
 INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Record a change and its event in the transaction of the change."""
 
 from collections.abc import Sequence

@@ -1,110 +1,25 @@
-"""Convert arguments to values of the API.
-
-Names and addresses become ids; files and pairs become request bodies.
-"""
+# SPDX-License-Identifier: Apache-2.0
+"""Convert files and pairs to bodies of the API."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from uuid import UUID
 
 import msgspec
 
-from chamberlain.cli.calls import Service
-from chamberlain.cli.errors import ExitCode, Misused, ended
-from chamberlain.cli.output import Record
-from chamberlain_client.errors import Forbidden
-from chamberlain_client.operations import Operation, Server
-
-# Directory operation that the SDK does not have.
-_FIND_USER = Operation("findUser", "GET", "/v1.0/users", Server.GRAPH)
+from chamberlain.cli.errors import Misused
 
 
-def is_id(written: str) -> bool:
-    """Check whether the text is an id."""
-    try:
-        UUID(written)
-    except ValueError:
-        return False
-    return "-" in written
-
-
-def id_of_name(
-    service: Service, written: str, operations: Iterable[Operation], noun: str, kinds: Sequence[str] = ()
-) -> str:
-    """Find the id of a name in these lists, ignoring case.
-
-    Ids are returned unchanged.
-    """
-    if is_id(written):
-        return written
-    wanted = written.casefold()
-    listed = (record for operation in operations for record in service.items(operation, {}, None))
-    found = [
-        record
-        for record in listed
-        if str(record["name"]).casefold() == wanted and (not kinds or record.get("kind") in kinds)
-    ]
-    return _only(found, f"{noun} {written}", f"Run chamberlain {noun} list to see all.")
-
-
-def id_of_managed(service: Service, written: str, operation: Operation, noun: str) -> str:
-    """Find the id of a group or site by name or address.
-
-    Case is ignored.
-    """
-    if is_id(written):
-        return written
-    wanted = _comparable(written)
-    is_address = "@" in written or "://" in written
-    # The list filters by a prefix of the name, not by address.
-    query = {} if is_address else {"q": written}
-    listed = service.items(operation, query, None)
-    found = [record for record in listed if wanted in map(_comparable, _called(record))]
-    return _only(found, f"{noun} {written}", f"Run chamberlain {noun} list to see all.")
-
-
-def user_id(service: Service, written: str) -> str:
-    """Find the id of a user by mail address.
-
-    Ids are returned unchanged.
-    """
-    if "@" not in written:
-        return written
-    quoted = written.replace("'", "''")
-    query = {"$filter": f"mail eq '{quoted}' or userPrincipalName eq '{quoted}'", "$select": "id,displayName"}
-    try:
-        answer = service.read(_FIND_USER, query=query)
-    except Forbidden as error:
-        raise ended(
-            ExitCode.NOT_ALLOWED,
-            f"{written}: the directory does not let this sign-in look up users by address. Write the user's id.",
-        ) from error
-    value = answer.get("value")
-    return _only(value if isinstance(value, list) else [], f"user {written}", "Write the user's id.")
-
-
-def user_ids(service: Service, written: Iterable[str]) -> list[str]:
-    """Find the ids of several users, in order."""
-    return [user_id(service, each) for each in written]
-
-
-def _called(record: Record) -> list[str]:
-    """Return the display name, mail address and URL of an object."""
-    return [str(record[member]) for member in ("displayName", "mail", "siteUrl") if record.get(member)]
-
-
-def _comparable(name: str) -> str:
-    return name.casefold().rstrip("/")
-
-
-def _only(found: Sequence[Record], called: str, cure: str) -> str:
-    if len(found) == 1:
-        return str(found[0]["id"])
-    if not found:
-        raise ended(ExitCode.NOT_THERE, f"There is no {called}. {cure}")
-    ids = ", ".join(str(each["id"]) for each in found)
-    raise ended(ExitCode.FAILED, f"{called} is the name of several: {ids}. Write the id of one.")
+def one_of(written: str, choices: Iterable[str], option: str) -> str:
+    """Return the choice, in any case. Raises Misused for another text."""
+    known = {choice.lower(): choice for choice in choices}
+    if (found := known.get(written.lower())) is not None:
+        return found
+    near = get_close_matches(written.lower(), known, 1)
+    suggestion = f" Did you mean {known[near[0]]}?" if near else ""
+    listed = ", ".join(f"'{choice}'" for choice in known.values())
+    raise Misused(f"{option}: '{written}' is not one of {listed}.{suggestion}")
 
 
 # Above the limit of the service. A larger file is the wrong file.

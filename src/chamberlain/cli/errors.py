@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exit codes, and the errors that end a command."""
 
 import sys
@@ -28,6 +29,15 @@ def failed(sentence: str) -> typer.Exit:
 
 class Misused(Exception):
     """Invalid usage. The message contains the fix."""
+
+
+@contextmanager
+def reported_misuse() -> Iterator[None]:
+    """Print invalid usage and exit with 2."""
+    try:
+        yield
+    except Misused as error:
+        raise ended(ExitCode.MISUSED, str(error)) from error
 
 
 class ExitCode(IntEnum):

@@ -1,16 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options and arguments that several commands share."""
 
 import inspect
 import re
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from chamberlain.cli.errors import ExitCode, Misused, ended
+from chamberlain.cli.errors import ExitCode, Misused, ended, reported_misuse
+from chamberlain.cli.formats import Format, Output
+from chamberlain.cli.option_names import GivenOptions, option_names, with_options
 from chamberlain.cli.output import lines
 
 if TYPE_CHECKING:
@@ -43,6 +45,20 @@ Key = Annotated[
         help="Idempotency key: a repeated command with the same key runs once.",
     ),
 ]
+# Timeout in seconds. Enough for some thousands of rows.
+IMPORT_PATIENCE = 600.0
+CsvFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="CSV file in UTF-8. The first row has the names of the properties.")
+]
+RowTemplate = Annotated[
+    str | None, typer.Option("--template", metavar="NAME", help="Template for rows without one, by name or id.")
+]
+Report = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the result of each row to this file: .csv or .ndjson.")
+]
+JournalFile = Annotated[
+    Path | None, typer.Option("--journal", metavar="FILE", help="Checkpoint file. Default: beside the CSV file.")
+]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until the request finishes, and show its progress.")]
 Timeout = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="With --wait: timeout.")]
 IfMatch = Annotated[
@@ -53,13 +69,24 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 Comment = Annotated[str | None, typer.Option(help="Comment for all users who may read the request.")]
 Metadata = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Metadata value; repeatable.")]
 
+MetadataFilter = Annotated[
+    str | None,
+    typer.Option("--metadata", metavar="KEY[=VALUE]", help="Only groups with this key, or value, in their metadata."),
+]
+
 
 # Of groups and teams.
 GroupName = Annotated[str | None, typer.Option("--display-name", help="Display name. The template may change it.")]
 GroupTemplate = Annotated[str | None, typer.Option("--template", help="Template, by name or id.")]
 Description = Annotated[str | None, typer.Option(help="Description.")]
 MemberShip = Annotated[
-    str | None, typer.Option("--membership", help="private, public or dynamic. Default: as in the template.")
+    Literal["private", "public", "dynamic"] | None,
+    typer.Option(
+        "--membership",
+        metavar="MEMBERSHIP",
+        case_sensitive=False,
+        help="private, public or dynamic. Default: as in the template.",
+    ),
 ]
 People = Annotated[list[str] | None, typer.Option(metavar="USER", help="User, by id or mail address; repeatable.")]
 Label = Annotated[str | None, typer.Option(metavar="ID", help="Sensitivity label.")]
@@ -113,23 +140,34 @@ def settings_of(**options: object) -> "Settings":
     """
     from chamberlain.settings import SettingsInvalid, read_settings
 
+    given = {name: value for name, value in options.items() if value is not None}
     try:
-        return read_settings(**{name: value for name, value in options.items() if value is not None})
+        return read_settings(**given)
     except SettingsInvalid as error:
-        print(error, file=sys.stderr)
-        raise typer.Exit(ExitCode.SETTINGS) from None
+        raise ended(ExitCode.SETTINGS, with_options(str(error), given)) from None
 
 
-_COMMON: dict[str, object] = {
+_CONNECTION: dict[str, object] = {
     "server": Annotated[str | None, typer.Option(metavar="URL", help="Address of the service.")],
+    "context": Annotated[str | None, typer.Option(metavar="NAME", help="Saved context, from `context list`.")],
     "port": Annotated[int | None, typer.Option(help="Port of the service on this machine.")],
     "data_dir": Annotated[Path | None, typer.Option(help="Data folder of the service on this machine.")],
     "ca": Annotated[Path | None, typer.Option(metavar="FILE", help="Additional CA certificates to trust.")],
-    "as_json": Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")],
+    "verbose": Annotated[bool, typer.Option("--verbose", help="Show the HTTP calls on standard error.")],
 }
-
-
-_DEFAULTS: dict[str, object] = dict.fromkeys(_COMMON, None) | {"as_json": False}
+_OUTPUT: dict[str, object] = {
+    "output": Annotated[
+        Format | None,
+        typer.Option("--output", "-o", metavar="FORMAT", help="table (the default), json, yaml, csv or name."),
+    ],
+    "fields": Annotated[str | None, typer.Option(metavar="NAMES", help="Only these fields, such as id,displayName.")],
+    "jq": Annotated[
+        str | None, typer.Option("--jq", metavar="EXPR", help="Filter the JSON output by a jq expression.")
+    ],
+    "as_json": Annotated[bool, typer.Option("--json", help="Print JSON, one document per line.")],
+}
+# Defaults of these options that are not None.
+_DEFAULTS: dict[str, object] = {"as_json": False, "verbose": False}
 
 
 def calls(command: Callable[..., None]) -> Callable[..., None]:
@@ -139,31 +177,69 @@ def calls(command: Callable[..., None]) -> Callable[..., None]:
     of the function, and its exit codes.
     """
 
+    names = option_names(inspect.signature(command).parameters.values())
+
     @wraps(command)
     def run(
         *,
         server: str | None,
+        context: str | None,
         port: int | None,
         data_dir: Path | None,
         ca: Path | None,
+        verbose: bool,
+        output: Format | None,
+        fields: str | None,
+        jq: str | None,
         as_json: bool,
         **options: object,
     ) -> None:
         from chamberlain.cli.calls import Call, told_refusals
 
-        with told_refusals():
-            _require_text(server, *options.values())
-            command(Call.from_options(server=server, port=port, data_dir=data_dir, ca=ca, as_json=as_json), **options)
+        with told_refusals(GivenOptions(names, options)):
+            _require_text(server, context, fields, jq, *options.values())
+            call = Call.from_options(
+                server=server,
+                context=context,
+                port=port,
+                data_dir=data_dir,
+                ca=ca,
+                verbose=verbose,
+                output=Output.from_options(output, as_json=as_json, jq=jq, fields=fields),
+            )
+            command(call, **options)
 
+    return _declared(run, command, _CONNECTION | _OUTPUT)
+
+
+def prints(command: Callable[..., None]) -> Callable[..., None]:
+    """Make a command of a function that prints objects without a service.
+
+    Its first parameter is the output.
+    """
+
+    @wraps(command)
+    def run(*, output: Format | None, fields: str | None, jq: str | None, as_json: bool, **options: object) -> None:
+        with reported_misuse():
+            _require_text(fields, jq, *options.values())
+            command(Output.from_options(output, as_json=as_json, jq=jq, fields=fields), **options)
+
+    return _declared(run, command, _OUTPUT)
+
+
+def _declared(
+    run: Callable[..., None], command: Callable[..., None], common: Mapping[str, object]
+) -> Callable[..., None]:
+    """Declare common options in place of the first parameter."""
     signature = inspect.signature(command)
     own = list(signature.parameters.values())[1:]
-    common = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS[name], annotation=annotation)
-        for name, annotation in _COMMON.items()
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=annotation)
+        for name, annotation in common.items()
     ]
     # Typer reads both.
-    run.__signature__ = signature.replace(parameters=[*own, *common])  # type: ignore[attr-defined]  # As wraps() does.
-    run.__annotations__ = {each.name: each.annotation for each in (*own, *common)} | {"return": None}
+    run.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]  # As wraps() does.
+    run.__annotations__ = {each.name: each.annotation for each in (*own, *more)} | {"return": None}
     return run
 
 
@@ -189,3 +265,7 @@ def agreed(question: str, *, yes: bool) -> None:
         answer = False
     if not answer:
         raise ended(ExitCode.FAILED, "Nothing was changed. Use --yes to skip this question.")
+
+
+# Names of the options that every command with `calls` has.
+COMMON_NAMES = frozenset(_CONNECTION | _OUTPUT)

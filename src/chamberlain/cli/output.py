@@ -1,16 +1,33 @@
-"""Output of commands: JSON for programs, tables and sentences for people.
+# SPDX-License-Identifier: Apache-2.0
+"""Print text, JSON and single values safely.
 
-A terminal gets tables by rich. Pipes get one row per line, with tabs between cells. External text is never interpreted
-as markup or as terminal escape codes.
+External text is never interpreted as markup or as terminal escape codes.
 """
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from textwrap import fill
 
+from chamberlain.cli import terminal
 from chamberlain.core.text import CONTROLS, one_line
+
+# An object of a JSON document.
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Title and value path of a table column.
+
+    The path has names joined by dots. A wide column is shown where the terminal has room for it.
+    """
+
+    title: str
+    path: str
+    wide: bool = False
 
 
 def lines(text: str) -> str:
@@ -23,51 +40,27 @@ def escaped(document: str) -> str:
     return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
-# An object of a JSON document.
-Record = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Title and value path of a table column.
-
-    The path has names joined by dots.
-    """
-
-    title: str
-    path: str
-
-
 def say(sentence: str) -> None:
-    """Print a message to standard error."""
-    print(lines(sentence), file=sys.stderr, flush=True)
+    """Print a message to standard error.
+
+    A terminal gets lines that end between words.
+    """
+    text = lines(sentence)
+    if sys.stderr.isatty():
+        text = "\n".join(map(_wrapped, text.split("\n")))
+    print(text, file=sys.stderr, flush=True)
+
+
+def _wrapped(line: str) -> str:
+    indent = " " * (len(line) - len(line.lstrip()))
+    width = terminal.columns()
+    # An address or a command stays whole so that it can be copied.
+    return fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def show_json(document: object) -> None:
     """Print one JSON document in one line."""
     print(escaped(json.dumps(document, ensure_ascii=False, separators=(", ", ": "))), flush=True)
-
-
-def show_table(columns: Sequence[Column], records: Iterable[Record]) -> None:
-    """Print one row per record."""
-    rows = ([written(value_at(record, column.path)) for column in columns] for record in records)
-    if sys.stdout.isatty():
-        _show_on_terminal([column.title for column in columns], rows)
-        return
-    for row in rows:
-        print("\t".join(row), flush=True)
-
-
-def show_record(record: Record) -> None:
-    """Print one line per non-empty member.
-
-    Names of nested members are joined by dots.
-    """
-    members = list(_members(record, ""))
-    width = max((len(name) for name, _ in members), default=0)
-    for name, value in members:
-        print(f"{name:{width}}  {value}".rstrip())
-    sys.stdout.flush()
 
 
 def value_at(record: Record, path: str) -> object:
@@ -95,31 +88,9 @@ def written(value: object) -> str:
             return escaped(json.dumps(value, ensure_ascii=False))
 
 
-def _members(record: Record, before: str) -> Iterable[tuple[str, str]]:
-    for name, value in record.items():
-        if value is None or value in ("", [], {}):
-            continue
-        if isinstance(value, Mapping):
-            yield from _members(value, f"{before}{one_line(name)}.")
-        elif isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
-            for number, each in enumerate(value, start=1):
-                yield from _members(each, f"{before}{one_line(name)}.{number}.")
-        else:
-            yield f"{before}{one_line(name)}", written(value)
-
-
-def _show_on_terminal(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, title in enumerate(titles):
-        # Other commands take the id in the first column, so it is never cut.
-        table.add_column(title, no_wrap=number == 0, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console(highlight=False, markup=False, emoji=False).print(table)
+def safe_cell(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection")."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 def written_time(time: datetime) -> str:

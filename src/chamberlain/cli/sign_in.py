@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sign in at an OpenID provider with MSAL, and get tokens.
 
 Only this file uses the library. Its calls use httpx2, which trusts the certificates that are named here; by itself the
@@ -6,13 +7,12 @@ library would prefer REQUESTS_CA_BUNDLE.
 
 import json
 import ssl
-import sys
 import time
+import warnings
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -22,7 +22,8 @@ import httpx2
 import msal  # type: ignore[import-untyped]  # It comes without types.
 from msal.exceptions import MsalServiceError  # type: ignore[import-untyped]  # As above.
 
-from chamberlain.cli.sign_ins import Profile, SignIns
+from chamberlain.cli import terminal
+from chamberlain.cli.sign_ins import Profile, ProviderUnreachable, SignInEnded, SignInFailed, SignIns
 
 # Page after the sign-in. Only the command line shows the provider's message.
 _PAGE = (
@@ -105,20 +106,10 @@ _AWAY = 60.0
 # Timeout of a sign-in with a browser, in seconds.
 _BROWSER_WITHIN = 600.0
 
+# Makes a client of the identity platform.
+NewClient = Callable[[], httpx2.Client]
 # An answer of the provider, as MSAL passes it on. Its members may have any type.
 Answer = Mapping[str, Any]
-
-
-class SignInFailed(Exception):
-    """The provider refused. The message has its reason and the cure."""
-
-
-class SignInEnded(Exception):
-    """No user is signed in, or the sign-in has expired."""
-
-
-class ProviderUnreachable(Exception):
-    """The provider does not answer, or is no OpenID provider."""
 
 
 class _Cache(Protocol):
@@ -148,12 +139,13 @@ class _Application(Protocol):
 class Prompt:
     """The address of the sign-in, and its code, if any.
 
-    `expires_in` is in seconds.
+    The direct address has the code. `expires_in` is in seconds.
     """
 
     address: str
     code: str | None
     expires_in: float
+    direct_address: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +173,11 @@ class SignedIn:
 
 
 def sign_in(
-    program: Program, sign_ins: SignIns, tls: ssl.SSLContext, show: Callable[[Prompt], None], *, with_browser: bool
+    program: Program, sign_ins: SignIns, client: NewClient, show: Callable[[Prompt], None], *, with_browser: bool
 ) -> SignedIn:
     """Sign the user in with a device code or a local browser."""
     cache = msal.SerializableTokenCache()
-    with _application(program.issuer, program.client_id, cache, tls) as application:
+    with _application(program.issuer, program.client_id, cache, client) as application:
         way = _with_browser if with_browser else _by_device_code
         account = _account(_granted(way(application, program.scopes[0], show)), application)
         refused = tuple(_others(application, program.scopes[1:], account))
@@ -194,7 +186,7 @@ def sign_in(
     return SignedIn(account["home_account_id"], str(account.get("username", "")), refused)
 
 
-def find_token(profile: Profile, scopes: Sequence[str], sign_ins: SignIns, tls: Callable[[], ssl.SSLContext]) -> str:
+def find_token(profile: Profile, scopes: Sequence[str], sign_ins: SignIns, client: NewClient) -> str:
     """Return a cached or refreshed access token for these scopes.
 
     Raises SignInEnded if the user has to sign in again.
@@ -205,16 +197,16 @@ def find_token(profile: Profile, scopes: Sequence[str], sign_ins: SignIns, tls: 
     with sign_ins.locked():
         # Another process may have asked for it meanwhile.
         cache = _cache(sign_ins.read_tokens())
-        return _kept(cache, profile, scopes) or _renewed(cache, profile, scopes, sign_ins, tls())
+        return _kept(cache, profile, scopes) or _renewed(cache, profile, scopes, sign_ins, client)
 
 
-def forget(profile: Profile, sign_ins: SignIns) -> None:
-    """Delete the tokens of this account.
+def forget_unused(sign_ins: SignIns, profile: Profile) -> None:
+    """Delete the tokens of an account that no context has.
 
     The caller holds the lock.
     """
     text = sign_ins.read_tokens()
-    if text is None:
+    if text is None or sign_ins.is_used(profile.account):
         return
     kept = {
         kind: {key: entry for key, entry in entries.items() if entry.get("home_account_id") != profile.account}
@@ -223,10 +215,10 @@ def forget(profile: Profile, sign_ins: SignIns) -> None:
     sign_ins.write_tokens(json.dumps(kept))
 
 
-def sign_out_page(issuer: str, tls: ssl.SSLContext) -> str | None:
+def sign_out_page(issuer: str, client: NewClient) -> str | None:
     """Return the provider's page that ends a browser session, or None."""
-    with _told(issuer), httpx2.Client(verify=tls, timeout=10) as client:
-        page = client.get(f"{issuer}/.well-known/openid-configuration").json().get("end_session_endpoint")
+    with _told(issuer), client() as opened:
+        page = opened.get(f"{issuer}/.well-known/openid-configuration").json().get("end_session_endpoint")
     return page if isinstance(page, str) else None
 
 
@@ -237,7 +229,10 @@ def _by_device_code(application: _Application, scopes: Sequence[str], show: Call
         raise SignInFailed("The identity platform knows no device codes. Sign in with --browser.") from error
     if "user_code" not in flow:
         _granted(flow)
-    show(Prompt(flow["verification_uri"], flow["user_code"], flow["expires_in"]))
+    direct = str(flow.get("verification_uri_complete", ""))
+    # Only an address of the web is passed to a browser.
+    opened = direct if direct.startswith("https://") else None
+    show(Prompt(flow["verification_uri"], flow["user_code"], flow["expires_in"], opened))
     return _waited(application, flow)
 
 
@@ -266,18 +261,22 @@ def _is_about_trust(error: BaseException | None) -> bool:
 def _with_browser(application: _Application, scopes: Sequence[str], show: Callable[[Prompt], None]) -> Answer:
     with Loopback() as loopback:
         # By the query, which every provider knows; the code in it is of no use without the secret that PKCE keeps here.
-        flow = application.initiate_auth_code_flow(
-            list(scopes), redirect_uri=loopback.address, response_mode="query", prompt="select_account"
-        )
+        with warnings.catch_warnings():
+            # MSAL recommends another mode, which a page at a loopback address cannot have.
+            warnings.simplefilter("ignore", UserWarning)
+            flow = application.initiate_auth_code_flow(
+                list(scopes), redirect_uri=loopback.address, response_mode="query", prompt="select_account"
+            )
         if not flow["auth_uri"].startswith("https://"):
             raise SignInFailed(
                 f"The identity platform sends browsers to {flow['auth_uri']}, which is no https address."
             )
         show(Prompt(flow["auth_uri"], None, _BROWSER_WITHIN))
-        webbrowser.open(flow["auth_uri"])
+        if terminal.has_display():
+            webbrowser.open(flow["auth_uri"])
         came_back = loopback.wait(flow["state"], _BROWSER_WITHIN)
     if came_back is None:
-        raise SignInFailed("The sign-in in the browser timed out.")
+        raise SignInFailed("The sign-in timed out. Run chamberlain login again.")
     return application.acquire_token_by_auth_code_flow(flow, came_back)
 
 
@@ -290,8 +289,8 @@ def _others(
             yield scopes, _reason(answer or {})
 
 
-def _renewed(cache: _Cache, profile: Profile, scopes: Sequence[str], sign_ins: SignIns, tls: ssl.SSLContext) -> str:
-    with _application(profile.issuer, profile.client_id, cache, tls) as application:
+def _renewed(cache: _Cache, profile: Profile, scopes: Sequence[str], sign_ins: SignIns, client: NewClient) -> str:
+    with _application(profile.issuer, profile.client_id, cache, client) as application:
         accounts = (each for each in application.get_accounts() if each["home_account_id"] == profile.account)
         account = next(accounts, None)
         answer = account and application.acquire_token_silent_with_error(list(scopes), account=account)
@@ -344,17 +343,30 @@ def _granted(answer: Answer) -> Answer:
     return answer
 
 
+# Errors of a user who denies, and of one who does not answer (RFC 6749, 4.1.2.1; RFC 8628, 3.5).
+_REASONS = {
+    "access_denied": "The sign-in was denied in the browser.",
+    "authorization_declined": "The sign-in was denied in the browser.",
+    **dict.fromkeys(
+        ("authorization_pending", "slow_down", "expired_token", "code_expired"),
+        "The sign-in timed out. Run chamberlain login again.",
+    ),
+}
+
+
 def _reason(answer: Answer) -> str:
+    if (known := _REASONS.get(str(answer.get("error")))) is not None:
+        return known
     said = answer.get("error_description") or answer.get("error") or "the identity platform gave no reason"
     return str(said)
 
 
 @contextmanager
-def _application(issuer: str, client_id: str, cache: _Cache, tls: ssl.SSLContext) -> Iterator[_Application]:
-    with _told(issuer), httpx2.Client(verify=tls, timeout=10) as client:
+def _application(issuer: str, client_id: str, cache: _Cache, client: NewClient) -> Iterator[_Application]:
+    with _told(issuer), client() as opened:
         try:
             application = msal.PublicClientApplication(
-                client_id, oidc_authority=issuer, token_cache=cache, http_client=client, instance_discovery=False
+                client_id, oidc_authority=issuer, token_cache=cache, http_client=opened, instance_discovery=False
             )
         # MSAL raises these without a usable discovery document.
         except (ValueError, KeyError) as error:
@@ -368,7 +380,10 @@ def _told(issuer: str) -> Iterator[None]:
         yield
     # MSAL raises the second for statuses of 500 and above.
     except (httpx2.HTTPError, MsalServiceError) as error:
-        sentence = f"The identity platform {issuer} cannot be reached ({str(error) or type(error).__name__})."
+        sentence = (
+            f"The identity platform {issuer} cannot be reached ({str(error) or type(error).__name__}). "
+            "Check that it runs, and that the address is correct."
+        )
         raise ProviderUnreachable(sentence) from error
     except json.JSONDecodeError as error:
         raise ProviderUnreachable(_not_a_provider(issuer, error)) from error
@@ -376,26 +391,3 @@ def _told(issuer: str) -> Iterator[None]:
 
 def _not_a_provider(issuer: str, error: Exception) -> str:
     return f"{issuer} does not answer as an OpenID provider does ({error})."
-
-
-# As between the service and its database. The header counts whole seconds.
-_MOST_DIFFERENCE = 30.0
-
-
-class ClockWarning:
-    """Compares the time of each answer with this machine's, and warns once."""
-
-    def __init__(self) -> None:
-        self._is_given = False
-
-    def __call__(self, response: httpx2.Response) -> None:
-        """Look at the Date header of an answer."""
-        try:
-            answered = parsedate_to_datetime(response.headers["date"]).timestamp()
-        except (KeyError, ValueError):
-            return
-        difference = time.time() - answered
-        if abs(difference) <= _MOST_DIFFERENCE or self._is_given:
-            return
-        self._is_given = True
-        print(f"This machine's clock differs from the service's by {difference:.0f} seconds.", file=sys.stderr)

@@ -1,8 +1,8 @@
-"""Store the sign-ins in two private files of the user's config folder.
+# SPDX-License-Identifier: Apache-2.0
+"""Store contexts and sign-ins in two private files.
 
-`profiles.json` has the user and the kind of sign-in of each server; `tokens.json` is the cache of the sign-in library.
-Both are replaced atomically. A reader of tokens holds the lock that both files share, since using a token may replace
-it.
+`contexts.json` has the services by name, each with its sign-in; `tokens.json` is the cache of the sign-in library. Both
+are replaced atomically. A reader of tokens holds the lock that both files share, since using a token may replace it.
 """
 
 import fcntl
@@ -10,10 +10,14 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
+
+from chamberlain.cli.errors import Misused
 
 T = TypeVar("T")
 
@@ -36,9 +40,81 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
+class Context:
+    """A service, and how a user signs in to it.
+
+    Issuer, tenant and client are defaults of `login`.
+    """
+
+    server: str
+    certificates: str | None = None
+    issuer: str | None = None
+    tenant: str | None = None
+    client_id: str | None = None
+    sign_in: Profile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """All contexts by name, and the name of the current one."""
+
+    current: str | None = None
+    contexts: Mapping[str, Context] = field(default_factory=dict)
+
+    def require(self, name: str) -> Context:
+        """Return a context. Raises Misused if there is none of this name."""
+        if name in self.contexts:
+            return self.contexts[name]
+        near = get_close_matches(name, self.contexts, 1)
+        hint = f"Did you mean {near[0]}?" if near else "Run chamberlain context list to see all."
+        raise Misused(f"There is no context {name}. {hint}")
+
+    def name_of(self, server: str) -> str:
+        """Return the context of a server, or a new name.
+
+        The current context comes first.
+        """
+        named = [name for name, context in self.contexts.items() if context.server == server]
+        if named:
+            return self.current if self.current in named else named[0]
+        host = urlsplit(server).netloc
+        return server if not host or host in self.contexts else host
+
+
+@dataclass(frozen=True, slots=True)
 class _Profiles:
+    """The file before there were contexts: one sign-in for each server."""
+
     last: str | None = None
     servers: Mapping[str, Profile] = field(default_factory=dict)
+
+    def contexts(self) -> Contexts:
+        """Return a context for each server."""
+        found = Contexts()
+        servers = {**({self.last: None} if self.last else {}), **self.servers}
+        for server, profile in servers.items():
+            context = Context(server, certificates=profile.certificates if profile else None, sign_in=profile)
+            found = replace(found, contexts={**found.contexts, found.name_of(server): context})
+        return replace(found, current=found.name_of(self.last) if self.last else None)
+
+
+class SignInFailed(Exception):
+    """The provider refused. The message has its reason and the cure."""
+
+
+class SignInEnded(Exception):
+    """No user is signed in, or the sign-in has expired.
+
+    `advice` has the command that signs in.
+    """
+
+    def __init__(self, sentence: str, *, advice: str = "Sign in: chamberlain login.") -> None:
+        super().__init__(sentence)
+        self.advice = advice
+
+
+class ProviderUnreachable(Exception):
+    """The provider does not answer, or is no OpenID provider."""
 
 
 class SignInsUnreadable(Exception):
@@ -66,31 +142,39 @@ class SignIns:
         finally:
             os.close(descriptor)
 
-    def last_server(self) -> str | None:
-        """Return the server of the latest sign-in."""
-        return self._profiles().last
+    def contexts(self) -> Contexts:
+        """Return all contexts."""
+        text = self._read("contexts.json")
+        if text is not None:
+            return self._understood("contexts.json", text, Contexts)
+        old = self._read("profiles.json")
+        return Contexts() if old is None else self._understood("profiles.json", old, _Profiles).contexts()
 
-    def profile(self, server: str) -> Profile | None:
-        """Return the sign-in at a server."""
-        return self._profiles().servers.get(server)
+    def context(self, name: str) -> Context | None:
+        """Return a context."""
+        return self.contexts().contexts.get(name)
 
-    def remember(self, profile: Profile) -> None:
-        """Save a sign-in, and replace that of its server.
+    def profile(self, name: str) -> Profile | None:
+        """Return the sign-in of a context."""
+        context = self.context(name)
+        return None if context is None else context.sign_in
+
+    def write_contexts(self, contexts: Contexts) -> None:
+        """Replace all contexts. The caller holds the lock."""
+        self._write("contexts.json", msgspec.json.format(msgspec.json.encode(contexts), indent=2).decode() + "\n")
+        with self._told():
+            (self._folder / "profiles.json").unlink(missing_ok=True)
+
+    def remember(self, name: str, context: Context) -> None:
+        """Save a context and make it the current one.
 
         The caller holds the lock.
         """
-        kept = self._profiles()
-        self._write_profiles(_Profiles(profile.server, {**kept.servers, profile.server: profile}))
-
-    def forget(self, server: str) -> None:
-        """Keep it no longer. To be called under the lock."""
-        kept = self._profiles()
-        servers = {name: profile for name, profile in kept.servers.items() if name != server}
-        self._write_profiles(replace(kept, servers=servers))
+        self.write_contexts(Contexts(name, {**self.contexts().contexts, name: context}))
 
     def is_used(self, account: str) -> bool:
-        """Whether any server still has this account."""
-        return any(profile.account == account for profile in self._profiles().servers.values())
+        """Whether any context still has this account."""
+        return any(each.sign_in and each.sign_in.account == account for each in self.contexts().contexts.values())
 
     def read_tokens(self) -> str | None:
         """The cache of the sign-in library, `None` when there is none."""
@@ -103,10 +187,6 @@ class SignIns:
         """Replace the cache. The caller holds the lock."""
         self._write("tokens.json", text)
 
-    def _profiles(self) -> _Profiles:
-        text = self._read("profiles.json")
-        return _Profiles() if text is None else self._understood("profiles.json", text, _Profiles)
-
     def _understood(self, name: str, text: str, type_: type[T]) -> T:
         try:
             return msgspec.json.decode(text, type=type_)
@@ -114,9 +194,6 @@ class SignIns:
             path = self._folder / name
             sentence = f"{path} cannot be understood ({error}). Remove it, and sign in again: chamberlain login."
             raise SignInsUnreadable(sentence) from error
-
-    def _write_profiles(self, profiles: _Profiles) -> None:
-        self._write("profiles.json", msgspec.json.format(msgspec.json.encode(profiles), indent=2).decode() + "\n")
 
     def _read(self, name: str) -> str | None:
         with self._told():

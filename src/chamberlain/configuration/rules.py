@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plan the changes to the desired configuration, and find conflicts.
 
 Objects are identified by id, never by name. Omitted lists stay; a given list is complete.
@@ -11,6 +12,7 @@ from uuid import UUID
 
 from chamberlain.auth.models import Editor, Issuer
 from chamberlain.changes.models import Change, Content, Subject, differences
+from chamberlain.connections.models import Connection
 from chamberlain.core.errors import Fault
 from chamberlain.core.ids import TenantId
 from chamberlain.core.values import Json
@@ -22,7 +24,7 @@ from chamberlain.tenants.models import Tenant
 _SECRETS = frozenset({"secret"})
 
 
-class Verb(StrEnum):
+class ChangeVerb(StrEnum):
     """Kind of a change."""
 
     CREATE = "create"
@@ -30,16 +32,22 @@ class Verb(StrEnum):
     REMOVE = "remove"
 
 
-class Noun(StrEnum):
+class ConfigurationNoun(StrEnum):
     """Nouns of configuration files."""
 
     TENANT = "tenant"
     TEMPLATE = "template"
     POLICY = "policy"
+    ASSIGNMENT = "assignment"
+    CONNECTION = "connection"
 
 
 # Verbs of audit actions, the same as over HTTP.
-_RECORDED: Mapping[Verb, str] = {Verb.CREATE: "create", Verb.CHANGE: "replace", Verb.REMOVE: "delete"}
+_RECORDED: Mapping[ChangeVerb, str] = {
+    ChangeVerb.CREATE: "create",
+    ChangeVerb.CHANGE: "replace",
+    ChangeVerb.REMOVE: "delete",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,55 +58,75 @@ class Configured:
     issuers: tuple[Issuer, ...]
     templates: tuple[StoredTemplate, ...]
     policies: tuple[StoredPolicy, ...]
+    connection: Connection | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class InUse:
     """Possible conflicts with other tenants and with assignments.
 
-    `domains` has the owners that are not in the files. `issuers` has the owners by issuer and tid.
+    `domains` has the owners that are not in the files. `issuers` has the owners by issuer and tid. `assigned` counts
+    the groups and sites of templates and policies. `managing` has the tenants with managed objects, of those whose
+    connection is in the files.
     """
 
     domains: Mapping[str, TenantId]
     issuers: Mapping[tuple[str, str | None], TenantId]
-    assigned: AbstractSet[tuple[TenantId, UUID]]
+    assigned: Mapping[tuple[TenantId, UUID], int]
+    managing: AbstractSet[TenantId] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A tenant as a document: settings, templates and policies.
 
-    In a desired document, missing issuers and lists of None are omitted, and stay.
+    In a desired document, missing issuers and lists of None are omitted, and stay. Only a current one has the
+    connection.
     """
 
     tenant_id: TenantId
     settings: Content
     templates: tuple[Content, ...] | None
     policies: tuple[Content, ...] | None
+    connection: Content | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
     """One planned change.
 
-    `before` and `after` have only the changed properties; of a new or removed object, all of them.
+    `before` and `after` have only the changed properties; of a new or removed object, all of them. `kind` is that of a
+    template.
     """
 
     tenant_id: TenantId
-    verb: Verb
-    noun: Noun
+    verb: ChangeVerb
+    noun: ConfigurationNoun
     id: UUID
     name: str
     before: Content | None
     after: Content | None
+    kind: TemplateKind | None = None
 
     @property
     def takes_away(self) -> bool:
-        """Return whether the change removes an object or an issuer."""
-        if self.verb is Verb.REMOVE:
+        """Return whether the change removes something.
+
+        That is an object, an issuer, or the address or credential of a connection.
+        """
+        if self.verb is ChangeVerb.REMOVE or self.lost_parts:
             return True
         kept = [_issuer_key(each) for each in _entries(self.after, "issuers")]
         return any(_issuer_key(each) not in kept for each in _entries(self.before, "issuers"))
+
+    @property
+    def lost_parts(self) -> tuple[str, ...]:
+        """Return the parts that a changed connection loses for good."""
+        if self.noun is not ConfigurationNoun.CONNECTION or self.before is None or self.after is None:
+            return ()
+        return tuple(
+            name for name in ("address", "credential") if self.before.get(name) and self.after.get(name) is None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +140,7 @@ class Plan:
         """Return the changes that remove something."""
         return tuple(each for each in self.changes if each.takes_away)
 
-    def count(self, verb: Verb) -> int:
+    def count(self, verb: ChangeVerb) -> int:
         """Count the changes of one kind."""
         return sum(each.verb is verb for each in self.changes)
 
@@ -122,11 +150,13 @@ def plan_tenant(wanted: Picture, present: Picture | None) -> tuple[PlannedChange
     before = present or Picture(wanted.tenant_id, {}, (), ())
     return (
         *_plan_settings(wanted, present),
-        *_plan_losses(wanted, Noun.TEMPLATE, wanted.templates, before.templates),
-        *_plan_losses(wanted, Noun.POLICY, wanted.policies, before.policies),
-        *_plan_things(wanted, Noun.POLICY, wanted.policies, before.policies),
+        *_plan_losses(wanted, ConfigurationNoun.TEMPLATE, wanted.templates, before.templates),
+        *_plan_losses(wanted, ConfigurationNoun.POLICY, wanted.policies, before.policies),
+        *_plan_things(wanted, ConfigurationNoun.POLICY, wanted.policies, before.policies),
         # Each kind has one default at a time: the old one is changed before the new one.
-        *_plan_things(wanted, Noun.TEMPLATE, sorted(wanted.templates or (), key=is_default), before.templates),
+        *_plan_things(
+            wanted, ConfigurationNoun.TEMPLATE, sorted(wanted.templates or (), key=is_default), before.templates
+        ),
     )
 
 
@@ -172,15 +202,15 @@ def record_of(change: PlannedChange, editor: Editor) -> Change:
 
 def _plan_settings(wanted: Picture, present: Picture | None) -> Iterator[PlannedChange]:
     if present is None:
-        yield _planned(wanted, Noun.TENANT, None, wanted.settings)
+        yield _planned(wanted, ConfigurationNoun.TENANT, None, wanted.settings)
         return
     before = {each: value for each, value in present.settings.items() if each in wanted.settings}
     if before != wanted.settings:
-        yield _planned(wanted, Noun.TENANT, before, wanted.settings)
+        yield _planned(wanted, ConfigurationNoun.TENANT, before, wanted.settings)
 
 
 def _plan_losses(
-    wanted: Picture, noun: Noun, things: Sequence[Content] | None, present: Sequence[Content] | None
+    wanted: Picture, noun: ConfigurationNoun, things: Sequence[Content] | None, present: Sequence[Content] | None
 ) -> Iterator[PlannedChange]:
     if things is None:
         return
@@ -191,7 +221,7 @@ def _plan_losses(
 
 
 def _plan_things(
-    wanted: Picture, noun: Noun, things: Sequence[Content] | None, present: Sequence[Content] | None
+    wanted: Picture, noun: ConfigurationNoun, things: Sequence[Content] | None, present: Sequence[Content] | None
 ) -> Iterator[PlannedChange]:
     there = _by_id(present)
     for id_, after in _by_id(things).items():
@@ -199,13 +229,14 @@ def _plan_things(
             yield _planned(wanted, noun, before, after)
 
 
-def _planned(wanted: Picture, noun: Noun, before: Content | None, after: Content | None) -> PlannedChange:
-    verb = Verb.CREATE if before is None else Verb.REMOVE if after is None else Verb.CHANGE
+def _planned(wanted: Picture, noun: ConfigurationNoun, before: Content | None, after: Content | None) -> PlannedChange:
+    verb = ChangeVerb.CREATE if before is None else ChangeVerb.REMOVE if after is None else ChangeVerb.CHANGE
     thing = after or before or {}
+    kind = TemplateKind(str(thing["kind"])) if noun is ConfigurationNoun.TEMPLATE else None
     if before is not None and after is not None:
         before, after = differences(before, after)
     return PlannedChange(
-        wanted.tenant_id, verb, noun, UUID(str(thing["id"])), str(thing["name"]), _shown(before), _shown(after)
+        wanted.tenant_id, verb, noun, UUID(str(thing["id"])), str(thing["name"]), _shown(before), _shown(after), kind
     )
 
 
@@ -225,34 +256,39 @@ def _masked(name: str, value: Json) -> Json:
 def _kind_faults(template: Content, present: Mapping[str, Content], pointer: str) -> Iterator[Fault]:
     before = present.get(str(template["id"]))
     if before is not None and before["kind"] != template["kind"]:
-        detail = (
-            f'This is the id of "{before["name"]}", which is of kind {before["kind"]} and stays so. '
-            f"Choose another id for one of kind {template['kind']}."
+        sentence = (
+            'This is the id of "{name}", which is of kind {kind} and stays so. '
+            "Choose another id for one of kind {wanted}."
         )
-        yield Fault(f"{pointer}/kind", "templateOfOtherKind", detail)
+        name, kind, wanted = str(before["name"]), str(before["kind"]), str(template["kind"])
+        yield Fault.build(f"{pointer}/kind", "templateOfOtherKind", sentence, name=name, kind=kind, wanted=wanted)
 
 
 def _unknown(template: Content, member: str, known: AbstractSet[str], pointer: str) -> Iterator[Fault]:
     id_ = template.get(member)
     if id_ is not None and id_ not in known:
-        noun, code = (
-            ("guest template", "templateUnknown") if member == "guestTemplateId" else ("policy", "policyUnknown")
-        )
-        yield Fault(pointer, code, f"The tenant has no {noun} {id_}. Name one that it has, or leave it out.")
+        if member == "guestTemplateId":
+            sentence = "The tenant has no guest template {template}. Name one that it has, or leave it out."
+            yield Fault.build(pointer, "templateUnknown", sentence, template=str(id_))
+        else:
+            sentence = "The tenant has no policy {policy}. Name one that it has, or leave it out."
+            yield Fault.build(pointer, "policyUnknown", sentence, policy=str(id_))
 
 
 def _left_behind(template: Content, policies: AbstractSet[str], domains: Sequence[Json]) -> Iterator[Fault]:
     """Report references of omitted templates that the change would break."""
-    name = template["name"]
+    name = str(template["name"])
     policy = template.get("guestPolicyId")
     if policy is not None and policy not in policies:
-        detail = f'The template "{name}" names policy {policy}. Keep that one, or change the template as well.'
-        yield Fault("/policies", "policyUnknown", detail)
+        sentence = 'The template "{template}" names policy {policy}. Keep that one, or change the template as well.'
+        yield Fault.build("/policies", "policyUnknown", sentence, template=name, policy=str(policy))
     defaults = template.get("defaults")
     for domain in (template.get("domain"), defaults.get("domain") if isinstance(defaults, dict) else None):
         if domain and str(domain).lower() not in domains:
-            detail = f'The template "{name}" makes addresses at {domain}. Keep that domain, or change the template.'
-            yield Fault("/domains", "domainNotVerified", detail)
+            sentence = (
+                'The template "{template}" makes addresses at {domain}. Keep that domain, or change the template.'
+            )
+            yield Fault.build("/domains", "domainNotVerified", sentence, template=name, domain=str(domain))
 
 
 def _by_id(things: Sequence[Content] | None) -> Mapping[str, Content]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read and write the YAML of configuration files.
 
 The line of each part is recorded. Values are built from the parser's events, so they are objects, lists, text, numbers,
@@ -7,16 +8,18 @@ size.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import yaml
 
 from chamberlain.core.json import number
-from chamberlain.core.validation import join_pointer
+from chamberlain.core.validation import split_pointer
 
 MOST_BYTES = 1024 * 1024
 # Far more than a configuration needs, far less than exhausts the stack.
 MOST_LEVELS = 40
+# Twice as long as any name that a shape accepts. Pointers repeat the names of all levels.
+LONGEST_NAME = 256
 
 _LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 # A part of the core schema of YAML 1.2: no dates, no `yes`, no numbers to the base of sixty. Longer digits are text.
@@ -40,15 +43,39 @@ class DocumentInvalid(ValueError):
         self.detail = detail
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """The value of a document, and the line of each part.
+@dataclass(slots=True)
+class Lines:
+    """Line of a part of a document.
 
-    Parts are named by JSON Pointer.
+    `parts` has the lines inside, by name or index. This is a tree, because the pointers of all parts can be a
+    thousand times as long as the document.
     """
 
+    line: int | None = None
+    parts: Mapping[str, "Lines"] | Sequence["Lines"] = field(default=(), repr=False)
+
+    def find(self, pointer: str) -> int | None:
+        """Return the line of the smallest known part around a place."""
+        here = self
+        for name in split_pointer(pointer):
+            below = here._below(name)
+            if below is None:
+                break
+            here = below
+        return here.line
+
+    def _below(self, name: str) -> "Lines | None":
+        if isinstance(self.parts, Mapping):
+            return self.parts.get(name)
+        return self.parts[int(name)] if name.isdecimal() and int(name) < len(self.parts) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The value of a document, and the lines of its parts."""
+
     value: object
-    lines: Mapping[str, int]
+    lines: Lines
 
 
 def read_document(content: bytes) -> Document:
@@ -107,50 +134,54 @@ class _Builder:
 
     def __init__(self, events: Iterator[yaml.Event]) -> None:
         self._events = events
-        self._lines: dict[str, int] = {}
 
     def build(self) -> Document:
         first = next(self._events, None)
         if first is None:
-            return Document(value=None, lines={})
-        value = self._value(first, "", 0)
+            return Document(value=None, lines=Lines())
+        lines = Lines(_line(first))
+        value = self._value(first, lines, 0)
         # Only the end of the text shows that no other document follows.
         next(self._events, None)
-        return Document(value=value, lines=self._lines)
+        return Document(value=value, lines=lines)
 
-    def _value(self, event: yaml.Event, pointer: str, level: int) -> object:
-        self._lines.setdefault(pointer, _line(event))
+    def _value(self, event: yaml.Event, lines: Lines, level: int) -> object:
         if level > MOST_LEVELS:
             raise DocumentInvalid(_line(event), f"This is nested more than {MOST_LEVELS} levels deep.")
         match event:
             case yaml.ScalarEvent():
                 return _scalar(event)
             case yaml.MappingStartEvent():
-                return self._object(pointer, level + 1)
+                return self._object(lines, level + 1)
             case _:
-                return self._list(pointer, level + 1)
+                return self._list(lines, level + 1)
 
-    def _object(self, pointer: str, level: int) -> dict[str, object]:
+    def _object(self, lines: Lines, level: int) -> dict[str, object]:
         members: dict[str, object] = {}
+        lines.parts = parts = dict[str, Lines]()
         for key in self._until(yaml.MappingEndEvent):
             if not isinstance(key, yaml.ScalarEvent):
                 raise DocumentInvalid(_line(key), "The name of a property is a text.")
             name = str(key.value)
             if name == "<<" and not key.style:
                 raise DocumentInvalid(_line(key), "Merges (<<) are not read. Write the properties out.")
-            here = join_pointer(pointer, name)
+            if len(name) > LONGEST_NAME:
+                detail = f"The name of a property has more than {LONGEST_NAME} characters. Shorten it."
+                raise DocumentInvalid(_line(key), detail)
             if name in members:
-                first = self._lines[here]
+                first = parts[name].line
                 raise DocumentInvalid(_line(key), f'"{name}" is there twice (first on line {first}). Keep one of them.')
             # The line of the name: its value may begin below.
-            self._lines[here] = _line(key)
-            members[name] = self._value(next(self._events), here, level)
+            parts[name] = Lines(_line(key))
+            members[name] = self._value(next(self._events), parts[name], level)
         return members
 
-    def _list(self, pointer: str, level: int) -> list[object]:
+    def _list(self, lines: Lines, level: int) -> list[object]:
         items: list[object] = []
+        lines.parts = parts = list[Lines]()
         for event in self._until(yaml.SequenceEndEvent):
-            items.append(self._value(event, join_pointer(pointer, len(items)), level))
+            parts.append(Lines(_line(event)))
+            items.append(self._value(event, parts[-1], level))
         return items
 
     def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tree of expected errors.
 
     ChamberlainError
@@ -15,7 +16,9 @@
     |   `-- Unavailable         a temporary failure; a retry may succeed
     |       `-- DatabaseUnavailable  the database, with the cause
     |-- OutsideFault            a directory or another server failed
-    |   |-- TryAgain            temporary: has the time of the retry
+    |   |-- TryAgain            temporary: has the time of the retry and the cause
+    |   |   |-- ConnectionBroken  the tenant's connection needs an administrator
+    |   |   `-- BudgetWait        the service limits its own calls
     |   `-- Rejected            permanent: has the reason
     `-- OperatorFault           an operator has to correct the installation or a file
         |-- CannotStart         a process or command cannot start
@@ -26,11 +29,15 @@ HTTP statuses. Any other exception is a bug.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import StrEnum
 from itertools import chain, islice
+from typing import ClassVar
 
 from chamberlain.core.outages import Outage
+from chamberlain.core.reasons import UNCODED, Reason
+from chamberlain.core.sentences import NO_VALUES, Values, Word, phrase
 from chamberlain.core.text import one_line
 
 # Most faults in a response. Callers fix no more at once, and each costs processor time.
@@ -39,11 +46,20 @@ MOST_FAULTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault of a body: JSON Pointer, stable code and fix."""
+    """One fault of a body: JSON Pointer, stable code and fix.
+
+    `values` are the numbers and words of the sentence.
+    """
 
     pointer: str
     code: str
     detail: str
+    values: Values = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def build(cls, pointer: str, code: str, template: str, /, **values: Word) -> "Fault":
+        """Format the sentence from its values, so that they cannot differ."""
+        return cls(pointer, code, phrase(template, values), values)
 
 
 def first_faults(*groups: Iterable[Fault]) -> tuple[Fault, ...]:
@@ -59,7 +75,12 @@ class ChamberlainError(Exception):
 
 
 class Refusal(ChamberlainError):
-    """A rejected call, with a stable code and a sentence."""
+    """A rejected call, with a stable code and a sentence.
+
+    `values` are the numbers and words of the sentence, if the class gives them.
+    """
+
+    values: Values = NO_VALUES
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -84,6 +105,13 @@ class Forbidden(Refusal):
 
 class Malformed(Refusal):
     """A parameter, an id or the whole body is unreadable."""
+
+    @classmethod
+    def build(cls, code: str, template: str, /, **values: Word) -> "Malformed":
+        """Format the sentence from its values."""
+        malformed = cls(code, phrase(template, values))
+        malformed.values = values
+        return malformed
 
 
 class BodyInvalid(Refusal):
@@ -139,7 +167,7 @@ class Stale(Refusal):
 class Conflict(Refusal):
     """Another object or state conflicts.
 
-    `conflicting_id` names it if the caller may read it.
+    `conflicting_id` names it if the caller may read it. `faults` point to the property of the body that conflicts.
     """
 
     def __init__(
@@ -148,6 +176,21 @@ class Conflict(Refusal):
         super().__init__(code, detail)
         self.conflicting_id = conflicting_id
         self.after = after
+        self.faults: tuple[Fault, ...] = ()
+
+    @classmethod
+    def at(cls, fault: Fault) -> "Conflict":
+        """A property of the body conflicts."""
+        conflict = cls(fault.code, fault.detail)
+        conflict.faults = (fault,)
+        return conflict
+
+    @classmethod
+    def build(cls, code: str, template: str, /, **values: Word) -> "Conflict":
+        """Format the sentence from its values."""
+        conflict = cls(code, phrase(template, values))
+        conflict.values = values
+        return conflict
 
     @classmethod
     def in_progress(cls) -> "Conflict":
@@ -162,8 +205,9 @@ class LimitReached(Refusal):
     `limit` names it, `after` is the time until a retry can succeed.
     """
 
-    def __init__(self, code: str, detail: str, *, limit: str, after: timedelta) -> None:
-        super().__init__(code, detail)
+    def __init__(self, code: str, template: str, *, limit: str, after: timedelta, values: Values = NO_VALUES) -> None:
+        super().__init__(code, phrase(template, values))
+        self.values = values
         self.limit = limit
         self.after = after
 
@@ -194,16 +238,57 @@ class OutsideFault(ChamberlainError):
     """
 
 
+class Cause(StrEnum):
+    """Cause of a temporary failure.
+
+    `notYet`: an earlier write is not visible yet. `busy`: the directory asks to slow down. `away`: it does not answer.
+    """
+
+    NOT_YET = "notYet"
+    BUSY = "busy"
+    AWAY = "away"
+
+
 class TryAgain(OutsideFault):
     """A temporary failure.
 
-    A retry may succeed after `after`.
+    A retry may succeed after `after`. `because` has the code and values of the reason. A failure that is no attempt
+    counts against no end.
     """
 
-    def __init__(self, after: timedelta, reason: str) -> None:
-        self.reason = one_line(reason)
-        super().__init__(self.reason)
+    is_attempt: ClassVar[bool] = True
+
+    def __init__(self, after: timedelta, reason: str | Reason, cause: Cause = Cause.NOT_YET) -> None:
+        said = reason if isinstance(reason, Reason) else Reason.build(UNCODED, problem=one_line(reason))
+        super().__init__(said.sentence)
+        self.reason = said.sentence
+        self.because = said
         self.after = after
+        self.cause = cause
+
+
+class ConnectionBroken(TryAgain):
+    """The directory refuses the tenant's connection.
+
+    For example, a credential has lapsed. An administrator repairs it. No request is at fault.
+    """
+
+    is_attempt = False
+
+    def __init__(self, after: timedelta, reason: str | Reason) -> None:
+        super().__init__(after, reason, Cause.AWAY)
+
+
+class BudgetWait(TryAgain):
+    """A call waits for its turn in a budget of the service.
+
+    The directory was not asked. The turn is after `after`.
+    """
+
+    is_attempt = False
+
+    def __init__(self, after: timedelta) -> None:
+        super().__init__(after, Reason.build("budgetUsed"), Cause.BUSY)
 
 
 class Rejected(OutsideFault):

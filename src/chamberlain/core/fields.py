@@ -1,14 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
 """Field types of bodies and configuration files.
 
 Each carries the error code and the sentence that validation reports.
 """
 
+from collections.abc import Mapping
 from typing import Annotated
 from uuid import UUID
 
 from msgspec import Meta, Struct
 
 from chamberlain.core.ids import WRITTEN_ID
+from chamberlain.core.text import DIRECTIONS, INVISIBLE
 from chamberlain.core.validation import ID_SENTENCE
 
 
@@ -22,35 +25,54 @@ CONTROL = r"\u0000-\u001f\u007f-\u009f"
 
 
 _CONTROL_BUT_LINES = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f"
+_LAST_CONTROLS = r"\u007f-\u009f"
 
 
 _END = r"(?![\s\S])"
 
 
 _NOT_BLANK = r"(?=[\s\S]*\S)"
+_VISIBLE = rf"(?=[\s\S]*[^\s{INVISIBLE}])"
 
 
-_LINES_SENTENCE = "may not hold control characters other than line breaks and tabs"
+_LINES_SENTENCE = "may not hold control characters other than line breaks and tabs, nor bidirectional controls"
 
 
-def shaped(pattern: str, sentence: str, maximum: int | None = None, *, minimum: int | None = None) -> Meta:
+def shaped(
+    pattern: str,
+    sentence: str,
+    maximum: int | None = None,
+    *,
+    minimum: int | None = None,
+    extra: Mapping[str, object] | None = None,
+    description: str | None = None,
+) -> Meta:
     """Constrain a text to a pattern.
 
-    The pattern covers the whole text. The sentence follows the name of the field.
+    The pattern covers the whole text. The sentence follows the name of the field. `strict` is the pattern for texts
+    that are sent now. The plain pattern also accepts stored texts of earlier versions, which responses show.
     """
-    extra = {"code": "invalidText", "sentence": sentence}
-    return Meta(min_length=minimum, max_length=maximum, pattern=f"^{pattern}{_END}", extra=extra)
+    whole = f"^{pattern}{_END}"
+    strict = whole.replace(_NOT_BLANK, _VISIBLE).replace(_LAST_CONTROLS, f"{_LAST_CONTROLS}{DIRECTIONS}")
+    said = {"code": "invalidText", "sentence": sentence, **(extra or {})}
+    return Meta(
+        min_length=minimum,
+        max_length=maximum,
+        pattern=whole,
+        description=description,
+        extra=said if strict == whole else {**said, "strict": strict},
+    )
 
 
 def name(maximum: int) -> Meta:
     """Constrain a text to one line that is not blank."""
-    sentence = "must be one line of text, not blank and without control characters"
+    sentence = "must be one line of visible text, without control characters and bidirectional controls"
     return shaped(f"{_NOT_BLANK}[^{CONTROL}]*", sentence, maximum)
 
 
 def line(maximum: int, minimum: int | None = None) -> Meta:
     """Constrain a text to one line."""
-    sentence = "may not hold control characters, nor line breaks and tabs"
+    sentence = "may not hold control characters, bidirectional controls, line breaks and tabs"
     return shaped(f"[^{CONTROL}]*", sentence, maximum, minimum=minimum)
 
 
@@ -64,11 +86,11 @@ def weighed_lines(kibibytes: int) -> Meta:
 
     No text of that size has more characters than bytes.
     """
-    extra = {"code": "invalidText", "sentence": _LINES_SENTENCE, "bytes": kibibytes * 1024}
-    return Meta(
-        max_length=kibibytes * 1024,
-        pattern=f"^[^{_CONTROL_BUT_LINES}]*{_END}",
-        extra=extra,
+    return shaped(
+        f"[^{_CONTROL_BUT_LINES}]*",
+        _LINES_SENTENCE,
+        kibibytes * 1024,
+        extra={"bytes": kibibytes * 1024},
         description=f"At most {kibibytes} KiB in UTF-8.",
     )
 
@@ -79,11 +101,19 @@ Name = Annotated[str, name(256)]
 # Not an address: the service makes one from it.
 MailboxName = Annotated[
     str,
-    shaped(f"{_NOT_BLANK}[^@{CONTROL}]*", "must be one line of text, not blank, without @ and control characters", 64),
+    shaped(
+        f"{_NOT_BLANK}[^@{CONTROL}]*",
+        "must be one line of visible text, without @, control characters and bidirectional controls",
+        64,
+    ),
 ]
 
 
 Line = Annotated[str, line(256)]
+
+
+# Earlier versions stored empty texts, which they took for absent.
+NotEmpty = Meta(extra={"least": 1})
 
 
 Description = Annotated[str, lines(1024)]
@@ -129,4 +159,4 @@ LowerDomain = Annotated[
 
 
 # Properties of the service. Clients may send them back as read; they are ignored.
-ADDED_BY_THE_SERVICE = frozenset({"tenantId", "createdAt", "createdBy", "updatedAt"})
+ADDED_BY_THE_SERVICE = frozenset({"tenantId", "createdAt", "createdBy", "updatedAt", "warningReasons"})

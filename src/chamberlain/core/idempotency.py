@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Idempotency keys, and the calls that carry them."""
 
 from collections.abc import Mapping

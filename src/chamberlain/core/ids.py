@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Types of identifiers."""
 
 import re
@@ -16,6 +17,8 @@ EventId = NewType("EventId", UUID)
 NoticeId = NewType("NoticeId", UUID)
 DeliveryId = NewType("DeliveryId", UUID)
 AdoptionId = NewType("AdoptionId", UUID)
+ReleaseId = NewType("ReleaseId", UUID)
+ConnectionId = NewType("ConnectionId", UUID)
 
 # Client ids of the identity platform. Most are UUIDs; the standard requires a string only (RFC 6749, 2.2).
 ClientId = NewType("ClientId", str)

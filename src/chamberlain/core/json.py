@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parse JSON objects of calls and of stored rows.
 
 Of duplicate members the last one counts, as in other JSON libraries (RFC 8259 leaves it open).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Causes of database outages, and their mapping from errors.
 
 Imports nothing of Chamberlain, so that the service and the embedded products report the same causes. Callers may see

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paginate by key: each page starts after the last item read."""
 
 from collections.abc import Sequence
@@ -63,7 +64,7 @@ class NamedPage(Generic[Item]):
     next: NamePosition | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class FeedPosition:
     """Position in a feed, oldest first.
 

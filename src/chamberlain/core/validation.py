@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Validate values against types.
 
 Each fault has pointer, code and fix. The type alone decides; there is no second list of bounds. `X | None = None`
@@ -9,15 +10,18 @@ import difflib
 import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Generic, TypeVar, cast
 
 import msgspec
-from msgspec import NODEFAULT, inspect, json
+from msgspec import NODEFAULT, inspect, json, structs
 
 from chamberlain.core.errors import BodyInvalid, Fault, first_faults
 from chamberlain.core.ids import WRITTEN_ID
 from chamberlain.core.json import parse_object
+from chamberlain.core.sentences import Word
+from chamberlain.core.text import DIRECTIONS, has_hidden, is_blank
 
 
 def walk_types(form: inspect.Type) -> Iterator[inspect.Type]:
@@ -95,8 +99,9 @@ def duplicate_faults(values: Iterable[Hashable], pointer: str, *, member: str | 
         first = seen.setdefault(value, place)
         if first != place:
             here = join_pointer(pointer, place)
-            detail = f"The same is there already, at place {first}, counted from 0. Leave one of the two out."
-            yield Fault(here if member is None else join_pointer(here, member), "ruleInvalid", detail)
+            place_of_fault = here if member is None else join_pointer(here, member)
+            sentence = "The same is there already, at place {first}, counted from 0. Leave one of the two out."
+            yield Fault.build(place_of_fault, "ruleInvalid", sentence, first=first)
 
 
 def duplicate_word_faults(words: Iterable[str], pointer: str) -> Iterator[Fault]:
@@ -130,7 +135,7 @@ def list_faults(value: object, form: inspect.Type, pointer: str = "") -> Sequenc
     is the place of the value in the body. Sentences name places relative to the value.
     """
     faults = first_faults(_faults(value, form, "", {}))
-    return tuple(Fault(pointer + fault.pointer, fault.code, fault.detail) for fault in faults)
+    return tuple(replace(fault, pointer=pointer + fault.pointer) for fault in faults)
 
 
 def require_known(form: inspect.Type) -> None:
@@ -158,7 +163,7 @@ def _faults(value: object, form: inspect.Type, pointer: str, extra: Mapping[str,
         case inspect.UnionType():
             yield from _one_of(value, form.types, pointer)
         case _ if not _fits(value, form):
-            yield _wrong_type(value, (form,), pointer)
+            yield _wrong_type(value, _expected_of((form,)), pointer)
         case inspect.ListType() | inspect.VarTupleType():
             yield from _items(cast("list[object]", value), form, pointer)
         case inspect.DictType():
@@ -233,7 +238,7 @@ _EXPECTED: Mapping[type[inspect.Type], str] = {
 def _one_of(value: object, forms: Sequence[inspect.Type], pointer: str) -> Iterator[Fault]:
     fitting = next((form for form in forms if _fits(value, form)), None)
     if fitting is None:
-        yield _wrong_type(value, forms, pointer)
+        yield _wrong_type(value, _expected_of(forms), pointer)
     elif isinstance(fitting, inspect.StructType) and fitting.tag_field is not None:
         tagged = {form.tag: form for form in forms if isinstance(form, inspect.StructType)}
         yield from _tagged(cast("dict[str, object]", value), tagged, fitting.tag_field, pointer)
@@ -248,58 +253,78 @@ def _tagged(
     tag = value.get(name)
     place = join_pointer(pointer, name)
     if _is_nothing(tag):
-        yield Fault(place, "missingProperty", f"{name} is required: one of {', '.join(map(str, forms))}.")
+        sentence = "{property} is required: one of {choices}."
+        yield Fault.build(place, "missingProperty", sentence, property=name, choices=_words(forms))
     elif _kind(tag) != "a string":
-        yield Fault(place, "wrongType", f"{_called(place)} must be a string, and is {_kind(tag)}.")
+        yield _wrong_type(tag, ("a string",), place)
     elif tag not in forms:
-        yield Fault(place, "unknownValue", f"{_called(place)} must be one of {', '.join(map(str, forms))}.")
+        yield _unknown_value(place, forms)
     else:
         yield from _properties(value, forms[cast("str", tag)], pointer)
 
 
-def _wrong_type(value: object, forms: Sequence[inspect.Type], pointer: str) -> Fault:
-    expected = dict.fromkeys(_expected(form) for form in forms if not isinstance(form, inspect.NoneType))
-    return Fault(pointer, "wrongType", f"{_called(pointer)} must be {' or '.join(expected)}, and is {_kind(value)}.")
+def _wrong_type(value: object, expected: Iterable[str], pointer: str) -> Fault:
+    sentence = "{property} must be {expected}, and is {actual}."
+    wanted = " or ".join(dict.fromkeys(expected))
+    return Fault.build(pointer, "wrongType", sentence, property=_called(pointer), expected=wanted, actual=_kind(value))
+
+
+def _expected_of(forms: Sequence[inspect.Type]) -> Iterator[str]:
+    return (_expected(form) for form in forms if not isinstance(form, inspect.NoneType))
+
+
+def _unknown_value(pointer: str, known: Iterable[object]) -> Fault:
+    sentence = "{property} must be one of {choices}."
+    return Fault.build(pointer, "unknownValue", sentence, property=_called(pointer), choices=_words(known))
+
+
+def _words(known: Iterable[object]) -> tuple[str, ...]:
+    return tuple(map(str, known))
 
 
 def _text(value: str, form: inspect.StrType, pointer: str, extra: Mapping[str, object]) -> Iterator[Fault]:
     yield from _length(len(value), (form.min_length, form.max_length), pointer, "character")
     is_too_long = len(value) > max(form.max_length or len(value), _MOST_SEARCHED)
     if form.pattern is not None and not is_too_long and not re.search(form.pattern, value):
-        yield Fault(pointer, str(extra["code"]), f"{_called(pointer)} {extra['sentence']}.")
+        yield Fault.build(pointer, str(extra["code"]), f"{{property}} {extra['sentence']}.", property=_called(pointer))
     bytes_allowed = extra.get("bytes")
     # A text with more characters has a fault already.
     if isinstance(bytes_allowed, int) and len(value) <= bytes_allowed and exceeds_bytes(value, bytes_allowed):
-        detail = f"{_called(pointer)} may have at most {bytes_allowed // 1024} KiB of text in UTF-8."
-        yield Fault(pointer, "outOfBounds", detail)
+        sentence = "{property} may have at most {max} {unit} of text in UTF-8."
+        yield _out_of_bounds(pointer, sentence, max=bytes_allowed // 1024, unit="KiB")
 
 
 def _id(value: str, pointer: str) -> Iterator[Fault]:
     # The decoder accepts other forms as well.
     if WRITTEN_ID.fullmatch(value) is None:
-        yield Fault(pointer, "malformedId", f"{_called(pointer)} {ID_SENTENCE}.")
+        yield Fault.build(pointer, "malformedId", f"{{property}} {ID_SENTENCE}.", property=_called(pointer))
 
 
 def _length(size: int, bounds: tuple[int | None, int | None], pointer: str, unit: str) -> Iterator[Fault]:
     least, most = bounds
     if most is not None and size > most:
-        detail = f"{_called(pointer)} may have at most {_counted(most, unit)}, and has {size:,}."
-        yield Fault(pointer, "outOfBounds", detail)
+        sentence = "{property} may have at most {max:,} {unit}, and has {actual:,}."
+        yield _out_of_bounds(pointer, sentence, max=most, unit=_plural(most, unit), actual=size)
     if least is not None and size < least:
-        yield Fault(pointer, "outOfBounds", f"{_called(pointer)} must have at least {_counted(least, unit)}.")
+        sentence = "{property} must have at least {min:,} {unit}."
+        yield _out_of_bounds(pointer, sentence, min=least, unit=_plural(least, unit))
 
 
 def _number(value: int, form: inspect.IntType, pointer: str) -> Iterator[Fault]:
     if form.ge is not None and value < form.ge:
-        yield Fault(pointer, "outOfBounds", f"{_called(pointer)} must be at least {form.ge}.")
+        yield _out_of_bounds(pointer, "{property} must be at least {min}.", min=form.ge)
     if form.le is not None and value > form.le:
-        yield Fault(pointer, "outOfBounds", f"{_called(pointer)} must be at most {form.le}.")
+        yield _out_of_bounds(pointer, "{property} must be at most {max}.", max=form.le)
+
+
+def _out_of_bounds(pointer: str, sentence: str, **values: Word) -> Fault:
+    return Fault.build(pointer, "outOfBounds", sentence, property=_called(pointer), **values)
 
 
 def _choice(value: object, form: inspect.EnumType | inspect.LiteralType, pointer: str) -> Iterator[Fault]:
     known = [member.value for member in form.cls] if isinstance(form, inspect.EnumType) else list(form.values)
     if value not in known:
-        yield Fault(pointer, "unknownValue", f"{_called(pointer)} must be one of {', '.join(map(str, known))}.")
+        yield _unknown_value(pointer, known)
 
 
 def _items(value: list[object], form: inspect.ListType | inspect.VarTupleType, pointer: str) -> Iterator[Fault]:
@@ -317,18 +342,19 @@ def _entries(
     yield from _length(len(value), (form.min_length, form.max_length), pointer, "key")
     bytes_allowed = extra.get("bytes")
     if isinstance(bytes_allowed, int) and exceeds_bytes(value, bytes_allowed):
-        yield Fault(pointer, "outOfBounds", f"{_called(pointer)} may have at most {bytes_allowed // 1024} KiB of JSON.")
+        sentence = "{property} may have at most {max} {unit} of JSON."
+        yield _out_of_bounds(pointer, sentence, max=bytes_allowed // 1024, unit="KiB")
     if "ids" in extra:
         for key in duplicate_ids(value):
-            detail = f"{_called(pointer)} may name a user once only, in upper or in lower case. Keep one of them."
-            yield Fault(join_pointer(pointer, key), "sameUserTwice", detail)
+            sentence = "{property} may name a user once only, in upper or in lower case. Keep one of them."
+            yield Fault.build(join_pointer(pointer, key), "sameUserTwice", sentence, property=_called(pointer))
     key_passes, entry_passes = _quick_check(form.key_type), _quick_check(form.value_type)
     for key, entry in islice(value.items(), form.max_length):
         if key_passes(key) and entry_passes(entry):
             continue
         place = join_pointer(pointer, key)
         for fault in _faults(key, form.key_type, place, {}):
-            yield Fault(place, fault.code, f"As a key, {fault.detail}")
+            yield replace(fault, pointer=place, detail=f"As a key, {fault.detail}")
         yield from _faults(entry, form.value_type, place, {})
 
 
@@ -361,24 +387,24 @@ def _properties(value: dict[str, object], form: inspect.StructType, pointer: str
     names = [*(field.encode_name for field in form.fields), *filter(None, (form.tag_field,))]
     for place, unknown in enumerate(name for name in value if name not in names):
         # Comparing names is slow, and a body with many unknown ones has no typing errors.
-        advice = _advice(unknown, names if place < _MOST_COMPARED else [])
-        detail = f"There is no property {_shortened(unknown)}. {advice}"
-        yield Fault(join_pointer(pointer, unknown), "unknownProperty", detail)
+        yield _unknown_property(join_pointer(pointer, unknown), unknown, names if place < _MOST_COMPARED else [])
 
 
 def _property(value: dict[str, object], field: inspect.Field, pointer: str) -> Iterator[Fault]:
     place = join_pointer(pointer, field.encode_name)
     sent = value.get(field.encode_name, NODEFAULT)
     if field.required and _is_nothing(sent):
-        yield Fault(place, "missingProperty", f"{field.encode_name} is required.")
+        sentence = "{property} needs visible text." if isinstance(sent, str) else "{property} is required."
+        yield Fault.build(place, "missingProperty", sentence, property=field.encode_name)
     elif sent is None and not _has_default(field):
-        yield Fault(place, "nullNotAllowed", f"{field.encode_name} may be left out, but it may not be null.")
+        sentence = "{property} may be left out, but it may not be null."
+        yield Fault.build(place, "nullNotAllowed", sentence, property=field.encode_name)
     elif sent is not NODEFAULT and sent is not None:
         yield from _faults(sent, field.type, place, {})
 
 
 def _is_nothing(sent: object) -> bool:
-    return sent is NODEFAULT or sent is None or (isinstance(sent, str) and not sent.strip())
+    return sent is NODEFAULT or sent is None or (isinstance(sent, str) and is_blank(sent))
 
 
 def _has_default(field: inspect.Field) -> bool:
@@ -389,10 +415,15 @@ def _has_default(field: inspect.Field) -> bool:
     return field.default is not NODEFAULT or field.default_factory is not NODEFAULT
 
 
-def _advice(unknown: str, names: Sequence[str]) -> str:
+def _unknown_property(pointer: str, unknown: str, names: Sequence[str]) -> Fault:
     known = {name.lower(): name for name in names}
     near = difflib.get_close_matches(unknown.lower(), known, n=1) if len(unknown) <= _LONGEST_MISSPELLING else []
-    return f"Did you mean {known[near[0]]}?" if near else "Leave it out."
+    shown = _shortened(unknown)
+    if near:
+        sentence = "There is no property {property}. Did you mean {nearest}?"
+        return Fault.build(pointer, "unknownProperty", sentence, property=shown, nearest=known[near[0]])
+    sentence = "There is no property {property}. Leave it out."
+    return Fault.build(pointer, "unknownProperty", sentence, property=shown)
 
 
 def _called(pointer: str) -> str:
@@ -402,11 +433,11 @@ def _called(pointer: str) -> str:
 
 def _shortened(text: str) -> str:
     shown = text if len(text) <= _LONGEST_MISSPELLING else f"{text[:_LONGEST_MISSPELLING]}..."
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "\N{REPLACEMENT CHARACTER}", shown)
+    return re.sub(rf"[\x00-\x1f\x7f-\x9f{DIRECTIONS}]", "\N{REPLACEMENT CHARACTER}", shown)
 
 
-def _counted(count: int, unit: str) -> str:
-    return f"{count:,} {unit}" if count == 1 else f"{count:,} {unit}s"
+def _plural(count: int, unit: str) -> str:
+    return unit if count == 1 else f"{unit}s"
 
 
 Value = TypeVar("Value")
@@ -428,6 +459,8 @@ class Reader(Generic[Value]):
         self.types = (type_,)
         self._decode = msgspec.json.Decoder(type_).decode
         self._form = cast("inspect.StructType", inspect.type_info(type_))
+        self._strict_form = strict_form(self._form)
+        self._refuses_empty = any("least" in _extra(part) for part in walk_types(self._form))
         require_known(self._form)
         self._demands = _demands(self._form)
         self._decoder_suffices = _decoder_suffices(self._form, len(self._demands))
@@ -437,23 +470,84 @@ class Reader(Generic[Value]):
 
         Raises BodyInvalid with all faults, or Malformed if it is not a JSON object.
         """
-        if not self._decoder_suffices:
-            return self.read_value(parse_object(raw))
-        try:
-            body = self._decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return self.read_value(parse_object(raw))
-        for attribute, extra in self._demands:
-            if (value := getattr(body, attribute)) and violates(value, extra):
-                return self.read_value(parse_object(raw))
-        return body
+        needs_strict_form = _may_hide(raw) or (self._refuses_empty and b'""' in raw)
+        if self._decoder_suffices and not needs_strict_form and (body := self._decoded(raw)) is not None:
+            return body
+        return self.read_value(parse_object(raw))
 
     def read_value(self, value: object, pointer: str = "") -> Value:
         """Validate a decoded value at this place of the body."""
-        faults = list_faults(value, self._form, pointer)
+        return self._valid(value, self._strict_form, pointer)
+
+    def read_stored(self, raw: bytes) -> Value:
+        """Decode a stored body, or one of an object of the directory.
+
+        It may have invisible texts of earlier versions, which `read` refuses. Raises BodyInvalid.
+        """
+        if self._decoder_suffices and (body := self._decoded(raw)) is not None:
+            return body
+        return self._valid(parse_object(raw), self._form, "")
+
+    def _decoded(self, raw: bytes) -> Value | None:
+        """Decode a body that the decoder alone proves valid."""
+        try:
+            body = self._decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        for attribute, extra in self._demands:
+            if (value := getattr(body, attribute)) and violates(value, extra):
+                return None
+        return body
+
+    def _valid(self, value: object, form: inspect.StructType, pointer: str) -> Value:
+        faults = list_faults(value, form, pointer)
         if faults:
             raise BodyInvalid(faults)
         return msgspec.convert(_as_decoded(value), self.type)
+
+
+# Escapes of invisible characters, and of all characters beyond the Basic Multilingual Plane.
+_ESCAPED = re.compile(
+    rb"\\u(?:00ad|034f|061c|115f|1160|17b[45]|180[b-f]|20[0-6][0-9a-f]|2800|3164|fe0[0-9a-f]|feff|ffa0|fff[0-9a-b]|d[89ab])",
+    re.IGNORECASE,
+)
+
+
+def _may_hide(raw: bytes) -> bool:
+    """Return whether a body may have texts with invisible characters."""
+    if b"\\" in raw and _ESCAPED.search(raw) is not None:
+        return True
+    return not raw.isascii() and has_hidden(raw.decode(errors="replace"))
+
+
+def _extra(form: inspect.Type) -> Mapping[str, object]:
+    return (isinstance(form, inspect.Metadata) and form.extra) or {}
+
+
+def strict_form(form: inspect.StructType) -> inspect.StructType:
+    """Return the form with the strict patterns and lengths of texts."""
+    return cast("inspect.StructType", _with_strict_texts(form, {}))
+
+
+def _with_strict_texts(form: inspect.Type, extra: Mapping[str, object]) -> inspect.Type:
+    match form:
+        case inspect.Metadata():
+            return structs.replace(form, type=_with_strict_texts(form.type, {**extra, **(form.extra or {})}))
+        case inspect.StrType():
+            least = extra.get("least", form.min_length)
+            return structs.replace(form, pattern=extra.get("strict", form.pattern), min_length=least)
+        case inspect.UnionType():
+            return structs.replace(form, types=tuple(_with_strict_texts(each, {}) for each in form.types))
+        case inspect.ListType() | inspect.VarTupleType():
+            return structs.replace(form, item_type=_with_strict_texts(form.item_type, {}))
+        case inspect.DictType():
+            key, value = (_with_strict_texts(each, {}) for each in (form.key_type, form.value_type))
+            return structs.replace(form, key_type=key, value_type=value)
+        case inspect.StructType():
+            fields = [structs.replace(each, type=_with_strict_texts(each.type, {})) for each in form.fields]
+            return structs.replace(form, fields=tuple(fields))
+        case _:
+            return form
 
 
 def _as_decoded(value: object) -> object:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Value classes that every submission makes, and the type of JSON values."""
 
 from collections.abc import Callable

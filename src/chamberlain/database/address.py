@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Validate the address of an external database.
 
 Messages do not contain the password of the address.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batch concurrent calls: calls during one batch form the next one.
 
 The first call starts a flush at the end of the current tick of the event loop. So a single call does not wait, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read the database's clock, and repair the effects of jumps.
 
 Runs in the worker's role.

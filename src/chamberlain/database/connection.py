@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Connections to the database: leading host, pool and outages."""
 
 import logging

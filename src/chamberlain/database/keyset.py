@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQL of lists with the newest rows first, paginated by key."""
 
 from typing import Final

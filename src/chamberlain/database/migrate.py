@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run migrations and create functions.
 
 Migrations are plain SQL files that run once. A file is named `NNNN_name.pre.sql` (run before the new code starts),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LISTEN and NOTIFY: wake workers and watchers after a commit.
 
 NOTIFY in a writing transaction takes a lock of the whole cluster over its commit, which costs more than half of the
@@ -59,6 +60,7 @@ async def _until_gone(connection: Connection, look: timedelta) -> None:
 
 JOBS_CHANNEL = "chamberlain_jobs"
 REQUESTS_CHANNEL = "chamberlain_requests"
+CONNECTIONS_CHANNEL = "chamberlain_connections"
 INTERVAL = timedelta(milliseconds=5)
 # A worker that is woken all the time is busy anyway.
 LONGEST_INTERVAL = timedelta(milliseconds=20)
@@ -158,10 +160,14 @@ def next_interval(interval: timedelta, waiting: int) -> timedelta:
 
 
 class Watchers:
-    """Wakes the watchers of a request, or all for an empty notification."""
+    """Wakes the watchers of a request, or all for an empty notification.
+
+    Watchers of everything are woken by each notification.
+    """
 
     def __init__(self) -> None:
         self._watching: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._watching_all: set[asyncio.Event] = set()
 
     def __len__(self) -> int:
         """Return the number of watchers."""
@@ -182,8 +188,23 @@ class Watchers:
             if not self._watching[name]:
                 del self._watching[name]
 
+    @contextmanager
+    def watching_all(self) -> Iterator[asyncio.Event]:
+        """Return an event that is set when any request may change.
+
+        Clear it before you read.
+        """
+        changed = asyncio.Event()
+        self._watching_all.add(changed)
+        try:
+            yield changed
+        finally:
+            self._watching_all.discard(changed)
+
     def heard(self, payload: str) -> None:
         """Wake the watchers that a notification names. For `listen`."""
+        for changed in self._watching_all:
+            changed.set()
         names = payload.split(",") if payload else list(self._watching)
         for name in names:
             for changed in self._watching.get(name, ()):

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: now
 -- Read the database's clock.
 SELECT clock_timestamp()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Connections and transactions.
 
 Session state is set for one transaction only, so that a pooler works between the service and PostgreSQL.

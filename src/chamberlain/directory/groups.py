@@ -1,7 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups and teams in the directory: desired and observed state."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import IntEnum
 
 from chamberlain.core.ids import GroupId, RequestId, TenantId, UserId
@@ -46,11 +48,16 @@ class WantedGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupReference:
-    """Finds the group of a request in the directory, by its mark."""
+    """Finds the group of a request in the directory, by its mark.
+
+    `id` is its id in the directory, if it is known. Reads by id are the most consistent. An object with this id but
+    with another mark, or of another tenant, is not the object of the request.
+    """
 
     tenant_id: TenantId
     extension: str
     request_id: RequestId
+    id: GroupId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,7 @@ class ObservedGroup:
     """Observed state of a group.
 
     `channels` is None unless it is a team. `member_ship_type` is None if the directory does not report it.
+    `observed_at` is the time of this state, or None for the time of the read: the index of a directory may lag behind.
     """
 
     id: GroupId
@@ -71,6 +79,28 @@ class ObservedGroup:
     marks: Mapping[str, str]
     description: str | None = None
     member_ship_type: MemberShipType | None = None
+    observed_at: datetime | None = field(default=None, compare=False)
+
+
+def written_group(wanted: WantedGroup, group_id: GroupId) -> ObservedGroup:
+    """Return the group as it was written.
+
+    For a directory whose writes are not read back. The members of a dynamic group are not known.
+    """
+    is_dynamic = wanted.member_ship_type is MemberShipType.DYNAMIC
+    return ObservedGroup(
+        id=group_id,
+        display_name=wanted.display_name,
+        mail=wanted.mail,
+        mail_nickname=wanted.mail_nickname,
+        owners=frozenset(wanted.owners),
+        members=frozenset(() if is_dynamic else (*wanted.owners, *wanted.members)),
+        label_id=wanted.label_id,
+        channels=wanted.channels,
+        marks=wanted.marks,
+        description=wanted.description,
+        member_ship_type=wanted.member_ship_type,
+    )
 
 
 # The marks with their own step.
@@ -80,6 +110,11 @@ GUEST_MARKS = ("templateId", "policyId")
 def remaining(wanted: WantedGroup, observed: ObservedGroup | None, steps: Iterable[Step]) -> tuple[Step, ...]:
     """List the steps whose effect is not observed yet."""
     return tuple([step for step in steps if observed is None or not is_done(step, wanted, observed)])
+
+
+def _lowered(label: str | None) -> str | None:
+    """Ids of labels are compared without regard to letter case."""
+    return None if label is None else label.lower()
 
 
 def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:
@@ -93,7 +128,7 @@ def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:
         case Step.ADD_MEMBERS:
             return observed.members.issuperset(wanted.members)
         case Step.SET_LABEL:
-            return observed.label_id == wanted.label_id
+            return _lowered(observed.label_id) == _lowered(wanted.label_id)
         case Step.SET_PROPERTIES:
             is_same = (observed.display_name, observed.description) == (wanted.display_name, wanted.description)
             return is_same and observed.member_ship_type in {None, wanted.member_ship_type}
@@ -119,5 +154,6 @@ def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:
             | Step.SET_GUEST_ACCESS
             | Step.SET_GUEST_DOMAINS
             | Step.SET_SHARING_CAPABILITY
+            | Step.REPAIR_DRIFT
         ):
             raise ValueError(f"{step} is no step of a group.")

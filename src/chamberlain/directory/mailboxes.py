@@ -1,7 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mailboxes: order, desired state, observed state and steps."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
@@ -157,18 +159,24 @@ class WantedMailbox:
 
 @dataclass(frozen=True, slots=True)
 class MailboxReference:
-    """Finds the mailbox of a request in the directory, by its mark."""
+    """Finds the mailbox of a request in the directory, by its mark.
+
+    `id` is its id in the directory, if it is known. Reads by id are the most consistent. An object with this id but
+    with another mark, or of another tenant, is not the object of the request.
+    """
 
     tenant_id: TenantId
     extension: str
     request_id: RequestId
+    id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedMailbox:
     """Observed state of a mailbox, like WantedMailbox.
 
-    `auto_mapped` are the users with automatically mapped full access.
+    `auto_mapped` are the users with automatically mapped full access; None if the directory does not report them.
+    `observed_at` is as of a group.
     """
 
     id: UUID
@@ -185,9 +193,49 @@ class ObservedMailbox:
     capacity: int | None
     is_hidden: bool
     permissions: Mapping[UserId, PermissionLevel]
-    auto_mapped: frozenset[UserId]
+    auto_mapped: frozenset[UserId] | None
     owners: tuple[UserId, ...]
     marks: Mapping[str, str]
+    observed_at: datetime | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxSummary:
+    """A mailbox in a list: the values that filters of adoptions match."""
+
+    id: UUID
+    type: MailboxType
+    name: str
+    display_name: str
+    mail: str
+    marks: Mapping[str, str]
+
+
+def written_mailbox(wanted: WantedMailbox, mailbox_id: UUID) -> ObservedMailbox:
+    """Return the mailbox as it was written.
+
+    For a directory whose writes are not read back.
+    """
+    users = [user for user, level in wanted.permissions.items() if level is PermissionLevel.FULL_ACCESS]
+    return ObservedMailbox(
+        id=mailbox_id,
+        type=wanted.type,
+        name=wanted.name,
+        display_name=wanted.display_name,
+        mail=wanted.mail,
+        aliases=wanted.aliases,
+        address_fields=wanted.address_fields,
+        place=wanted.place,
+        books_automatically=wanted.books_automatically,
+        automatic_reply=wanted.automatic_reply,
+        quota_megabytes=wanted.quota_megabytes,
+        capacity=wanted.capacity,
+        is_hidden=wanted.is_hidden is True,
+        permissions=wanted.permissions,
+        auto_mapped=frozenset(users) if wanted.auto_mapping else frozenset(),
+        owners=wanted.owners,
+        marks=wanted.marks,
+    )
 
 
 # Groups of properties, each with optional values.
@@ -215,14 +263,24 @@ def plan_mailbox(wanted: WantedMailbox, *, people_checked: bool) -> tuple[Step, 
 def remaining_of_mailbox(
     wanted: WantedMailbox, observed: ObservedMailbox | None, steps: Iterable[Step]
 ) -> tuple[Step, ...]:
-    """List the steps whose effect is not observed yet."""
-    return tuple([step for step in steps if observed is None or not is_done(step, wanted, observed)])
+    """List the steps whose effect is not observed yet.
+
+    A step whose effect the directory does not report is one of them, because it may be missing after a crash.
+    """
+    if observed is None:
+        return tuple(steps)
+    return tuple([each for each in steps if not is_done(each, wanted, observed) or _is_hidden(each, wanted, observed)])
+
+
+def _is_hidden(step: Step, wanted: WantedMailbox, observed: ObservedMailbox) -> bool:
+    is_mapped = PermissionLevel.FULL_ACCESS in wanted.permissions.values()
+    return step is Step.SET_PERMISSIONS and observed.auto_mapped is None and is_mapped
 
 
 def is_done(step: Step, wanted: WantedMailbox, observed: ObservedMailbox) -> bool:
     """Return whether the effect of a step is observed.
 
-    A mailbox is created after the check of its people.
+    An effect that is not reported counts as observed. A mailbox is created after the check of its people.
     """
     return step is Step.CHECK_PEOPLE or EFFECTS[step].is_shown(wanted, observed)
 
@@ -230,13 +288,15 @@ def is_done(step: Step, wanted: WantedMailbox, observed: ObservedMailbox) -> boo
 def has_permissions(wanted: WantedMailbox, observed: ObservedMailbox) -> bool:
     """Return whether the desired permissions are observed exactly.
 
-    Entries of other users are not compared. Auto-mapping belongs to full access only.
+    Entries of other users are not compared. Auto-mapping belongs to full access only, and is not compared if the
+    directory does not report it.
     """
+    mapped = observed.auto_mapped
     users = [user for user, level in wanted.permissions.items() if level is PermissionLevel.FULL_ACCESS]
     return (
         wanted.permissions.items() <= observed.permissions.items()
         and wanted.revoked.isdisjoint(observed.permissions)
-        and all((user in observed.auto_mapped) is wanted.auto_mapping for user in users)
+        and (mapped is None or all((user in mapped) is wanted.auto_mapping for user in users))
     )
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """People of a directory, and questions about them."""
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +28,32 @@ class Person:
     def is_guest(self) -> bool:
         """Return whether the user is a guest from another organisation."""
         return self.properties.get("userType") == "Guest"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A sensitivity label of a tenant.
+
+    `description` is None if the directory has none.
+    """
+
+    id: str
+    display_name: str
+    description: str | None = None
+
+
+# Least letters of one word of a search for people, and most words that it compares.
+LEAST_LETTERS = 2
+MOST_WORDS = 5
+
+
+def typed_words(text: str) -> tuple[str, ...]:
+    """Split a typed text into the words of a search for people.
+
+    There are none if no word has two letters.
+    """
+    words = text.lower().split()[:MOST_WORDS]
+    return tuple(words) if any(len(word) >= LEAST_LETTERS for word in words) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +105,10 @@ NO_RELATIONS = Relations(None, {})
 class PeopleAnswer:
     """The answer to a question.
 
-    A user, label or group that is missing here does not exist. A missing address is free, a missing membership rule
-    valid; `rule_faults` has a sentence for each invalid rule. `owners` are users only, by name; of very many, the first
-    thousand.
+    A user, label or group that is missing here does not exist. Labels have the ids of the directory. A missing address
+    is free, a missing membership rule valid; `rule_faults` has a sentence for each invalid rule. `unchecked_rules` are
+    those that the directory cannot check, neither valid nor invalid. `owners` are users only, by name; of very many,
+    the first thousand.
     """
 
     people: Mapping[UserId, Person] = field(default_factory=dict)
@@ -91,6 +119,17 @@ class PeopleAnswer:
     known_groups: frozenset[GroupId] = frozenset()
     rule_faults: Mapping[str, str] = field(default_factory=dict)
     owners: Mapping[GroupId, tuple[NamedPerson, ...]] = field(default_factory=dict)
+    unchecked_rules: frozenset[str] = frozenset()
+
+
+def known_label(label: str, labels: frozenset[str]) -> str | None:
+    """Return the directory's id of a label.
+
+    None means that there is none. Ids are compared without regard to letter case.
+    """
+    if label in labels:
+        return label
+    return next((each for each in sorted(labels) if each.lower() == label.lower()), None)
 
 
 # Each with its JSON Pointer.
@@ -102,10 +141,12 @@ def unknown_people(users: PlacedUsers, groups: PlacedGroups, answer: PeopleAnswe
     """Report users and groups that the directory does not have."""
     for pointer, user in users:
         if user not in answer.people:
-            yield Fault(pointer, "userUnknown", f"{user} is no user of this tenant. Leave this id out.")
+            sentence = "{user} is no user of this tenant. Leave this id out."
+            yield Fault.build(pointer, "userUnknown", sentence, user=str(user))
     for pointer, group in groups:
         if group not in answer.known_groups:
-            yield Fault(pointer, "groupUnknown", f"{group} is no group of this tenant. Leave this id out.")
+            sentence = "{group} is no group of this tenant. Leave this id out."
+            yield Fault.build(pointer, "groupUnknown", sentence, group=str(group))
 
 
 @value(frozen=True, slots=True)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Properties that drift detection compares, and the treatment of each.
 
 The table has the defaults of a tenant. Properties that users of the directory may change are observed or ignored. Those
@@ -106,8 +107,8 @@ def treatment_faults(said: Treatments, pointer: str) -> Iterator[Fault]:
     """
     for name, treatment in said.items():
         if treatment is Treatment.MANAGED and not PROPERTIES[name].is_repairable:
-            detail = f"{name} cannot be put right, and can only be observed or ignored."
-            yield Fault(f"{pointer}/{name}", "unknownValue", detail)
+            sentence = "{property} cannot be put right, and can only be observed or ignored."
+            yield Fault.build(f"{pointer}/{name}", "unknownValue", sentence, property=name)
 
 
 def _managed(words: str) -> Manner:

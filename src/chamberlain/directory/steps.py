@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steps: idempotent changes of the directory."""
 
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ class Step(StrEnum):
     SET_GUEST_ACCESS = "setGuestAccess"
     SET_GUEST_DOMAINS = "setGuestDomains"
     SET_SHARING_CAPABILITY = "setSharingCapability"
+    REPAIR_DRIFT = "repairDrift"
 
 
 def title(step: Step) -> str:
@@ -63,4 +65,5 @@ TITLES: Mapping[Step, str] = {
     Step.SET_GUEST_ACCESS: "Set whether guests may be added, and by whom",
     Step.SET_GUEST_DOMAINS: "Set the domains that guests may come from",
     Step.SET_SHARING_CAPABILITY: "Set with whom the site may be shared",
+    Step.REPAIR_DRIFT: "Set the property to its desired value",
 }

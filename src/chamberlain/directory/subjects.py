@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups and sites with guest rules: desired and observed state."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -35,8 +36,22 @@ class PresentGuests(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class GuestRules:
-    """Rules for guests.
+class ObservedRules:
+    """Observed rules for guests.
+
+    Users and domains are None if the directory does not report them. They are never compared then.
+    """
+
+    allowed: bool
+    added_by: AddedBy | None
+    allowed_domains: tuple[str, ...] | None
+    blocked_domains: tuple[str, ...] | None
+    sharing: Sharing | None
+
+
+@dataclass(frozen=True, slots=True)
+class GuestRules(ObservedRules):
+    """Rules for guests, all of them known.
 
     Without allowed domains, all but the blocked ones are allowed. `sharing` is for sites. A group shows None there, and
     ignores a desired sharing.
@@ -129,7 +144,7 @@ class ObservedSubject:
 
     A site has its security group. `request_id`, `template_id` and `policy_id` are its marks. `rules` are its own
     settings, None under the tenant's default. `site` is None for a group. `guests` are direct owners or members, in the
-    order of their ids. `owners` is the number of users who own it.
+    order of their ids. `owners` is the number of users who own it, `guest_owners` are the guests among them.
     """
 
     tenant_id: TenantId
@@ -142,10 +157,31 @@ class ObservedSubject:
     request_id: RequestId | None
     template_id: TemplateId | None
     policy_id: PolicyId | None
-    rules: GuestRules | None
+    rules: ObservedRules | None
     site: ObservedSite | None
     guests: tuple[Guest, ...]
     owners: int
+    guest_owners: frozenset[UserId] = frozenset()
+    observed_at: datetime | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectSummary:
+    """Summary of a group or site, without guests, rules and site.
+
+    `type` is None if the list does not say it. `display_name` is that of the group, also for a site.
+    """
+
+    tenant_id: TenantId
+    id: GroupId
+    type: SubjectType | None
+    display_name: str
+    mail: str | None
+    is_team: bool
+    member_ship_type: MemberShipType
+    request_id: RequestId | None
+    template_id: TemplateId | None
+    policy_id: PolicyId | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +216,27 @@ def plan_guest_rules(subject_type: SubjectType, *, template_changes: bool) -> tu
 def remaining_of_subject(
     wanted: WantedGuestRules, observed: ObservedSubject | None, steps: Iterable[Step]
 ) -> tuple[Step, ...]:
-    """List the steps whose effect is not observed yet."""
-    return tuple([step for step in steps if observed is None or not is_done(step, wanted, observed)])
+    """List the steps whose effect is not observed yet.
+
+    A step whose effect the directory does not report is one of them, because it may be missing after a crash.
+    """
+    if observed is None:
+        return tuple(steps)
+    return tuple([each for each in steps if not is_done(each, wanted, observed) or _is_hidden(each, wanted, observed)])
+
+
+def _is_hidden(step: Step, wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
+    rules = observed.rules
+    if rules is None or wanted.rules is None:
+        return False
+    is_access = step is Step.SET_GUEST_ACCESS and rules.added_by is None
+    return is_access or (step is Step.SET_GUEST_DOMAINS and None in {rules.allowed_domains, rules.blocked_domains})
 
 
 def is_done(step: Step, wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
     """Return whether the effect of a step is observed.
 
-    Raises ValueError for a step of another noun.
+    An effect that is not reported counts as observed. Raises ValueError for a step of another noun.
     """
     if step not in EFFECTS:
         raise ValueError(f"{step} is no step of an assignment.")
@@ -201,6 +250,18 @@ def without(observed: ObservedSubject | None, gone: Collection[UserId]) -> Obser
     return replace(observed, guests=tuple([guest for guest in observed.guests if guest.id not in gone]))
 
 
+def guests_who_stay(observed: ObservedSubject, going: Collection[UserId]) -> Mapping[UserId, str]:
+    """Predict which guests the directory does not remove, with a code.
+
+    A membership rule keeps its members, and a group keeps its last owner.
+    """
+    there = [guest.id for guest in observed.guests if guest.id in going]
+    if observed.member_ship_type is MemberShipType.DYNAMIC:
+        return dict.fromkeys(there, "membersFollowRule")
+    owners = [guest_id for guest_id in there if guest_id in observed.guest_owners]
+    return {min(owners): "lastOwner"} if owners and len(owners) == observed.owners else {}
+
+
 def is_marked(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
     """Return whether it has exactly the assigned marks."""
     return (observed.template_id, observed.policy_id) == (wanted.template_id, wanted.policy_id)
@@ -209,12 +270,12 @@ def is_marked(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
 def has_access(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
     """Return whether the desired access of guests is observed."""
     gone = {guest.id for guest in observed.guests}.isdisjoint(wanted.remove_guests)
-    return gone and access_of(observed.rules) == access_of(wanted.rules)
+    return gone and _shows_access(observed.rules, wanted.rules)
 
 
 def has_domains(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
     """Return whether the desired domains of guests apply."""
-    return domains_of(observed.rules) == domains_of(wanted.rules)
+    return _shows_domains(observed.rules, wanted.rules)
 
 
 def has_sharing(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
@@ -228,16 +289,23 @@ def has_sharing(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:
     return observed.site.sharing == ((wanted.rules and wanted.rules.sharing) or default)
 
 
-def access_of(rules: GuestRules | None) -> object:
-    """Return the part of the rules for the access step."""
-    return None if rules is None else (rules.allowed, rules.added_by)
+def _shows_access(observed: ObservedRules | None, wanted: GuestRules | None) -> bool:
+    if observed is None or wanted is None:
+        return observed is wanted
+    return observed.allowed == wanted.allowed and observed.added_by in {None, wanted.added_by}
 
 
-def domains_of(rules: GuestRules | None) -> object:
-    """Return the part of the rules for the domains step, without order."""
-    if rules is None:
-        return None
-    return frozenset(map(normalised, rules.allowed_domains)), frozenset(map(normalised, rules.blocked_domains))
+def _shows_domains(observed: ObservedRules | None, wanted: GuestRules | None) -> bool:
+    if observed is None or wanted is None:
+        return observed is wanted
+    return _are_same(observed.allowed_domains, wanted.allowed_domains) and _are_same(
+        observed.blocked_domains, wanted.blocked_domains
+    )
+
+
+def _are_same(observed: Iterable[str] | None, wanted: Iterable[str]) -> bool:
+    """Compare domains without order, if the directory reports them."""
+    return observed is None or set(map(normalised, observed)) == set(map(normalised, wanted))
 
 
 EFFECTS: Mapping[Step, Callable[[WantedGuestRules, ObservedSubject], bool]] = {

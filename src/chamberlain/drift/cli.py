@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of drift checks."""
 
 from typing import Annotated
@@ -5,10 +6,11 @@ from typing import Annotated
 import typer
 
 from chamberlain.cli.calls import Area, Call, show
+from chamberlain.cli.help import CommandTable
 from chamberlain.cli.options import Key, calls
 from chamberlain_client import operations
 
-drift = typer.Typer()
+drift = CommandTable()
 
 
 @drift.callback()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compare the observed properties of the directory with the desired state.
 
 People are compared by their canonical ids. A property without a desired value never drifts.
@@ -12,7 +13,7 @@ from uuid import UUID
 
 from chamberlain.core.ids import UserId
 from chamberlain.core.values import Json
-from chamberlain.directory.groups import MemberShipType, ObservedGroup, WantedGroup
+from chamberlain.directory.groups import MemberShipType, ObservedGroup, WantedGroup, is_done
 from chamberlain.directory.mailboxes import ObservedMailbox, PermissionLevel, WantedMailbox
 from chamberlain.directory.properties import PROPERTIES, DriftProperty, Treatment, treatment_of
 from chamberlain.directory.steps import Step
@@ -132,7 +133,8 @@ def group_differences(wanted: WantedGroup, observed: ObservedGroup | None) -> It
         types = wanted.member_ship_type, observed.member_ship_type
         step = None if MemberShipType.DYNAMIC in types else described
         yield from _plain(DriftProperty.GROUP_MEMBER_SHIP_TYPE, *types, step)
-    yield from _plain(DriftProperty.GROUP_LABEL, wanted.label_id, observed.label_id, Step.SET_LABEL)
+    if not is_done(Step.SET_LABEL, wanted, observed):
+        yield from _plain(DriftProperty.GROUP_LABEL, wanted.label_id, observed.label_id, Step.SET_LABEL)
     yield from _missing(DriftProperty.GROUP_OWNERS, wanted.owners, observed.owners, Step.ADD_OWNERS)
     yield from _further(DriftProperty.GROUP_ADDITIONAL_OWNERS, wanted.owners, observed.owners)
     if wanted.member_ship_type is not MemberShipType.DYNAMIC:
@@ -153,8 +155,10 @@ def assignment_differences(wanted: WantedGuestRules, observed: ObservedSubject) 
     if wanted.rules is None:
         return
     for row in RULES:
-        shown = row.without if observed.rules is None else row.value(observed.rules)
-        yield from _exact(row.name, row.value(wanted.rules), shown, row.step)
+        if observed.rules is None:
+            yield from _exact(row.name, row.value(wanted.rules), row.without, row.step)
+        elif (shown := row.value(observed.rules)) is not None:
+            yield from _exact(row.name, row.value(wanted.rules), shown, row.step)
     site, step = observed.site, Step.SET_SHARING_CAPABILITY
     if site is not None:
         sharing = wanted.rules.sharing or site.default_sharing
@@ -162,15 +166,20 @@ def assignment_differences(wanted: WantedGuestRules, observed: ObservedSubject) 
 
 
 def wrongly_mapped(wanted: WantedMailbox, observed: ObservedMailbox) -> tuple[UserId, ...]:
-    """List users with the desired full access but the wrong automatic mapping."""
-    full = PermissionLevel.FULL_ACCESS
+    """List users with the desired full access but the wrong automatic mapping.
+
+    There are none if the directory does not report the mapping.
+    """
+    full, mapped = PermissionLevel.FULL_ACCESS, observed.auto_mapped
+    if mapped is None:
+        return ()
     return tuple(
         [
             user
             for user in sorted(wanted.permissions)
             if wanted.permissions[user] is full
             and observed.permissions.get(user) is full
-            and (user in observed.auto_mapped) is not wanted.auto_mapping
+            and (user in mapped) is not wanted.auto_mapping
         ]
     )
 

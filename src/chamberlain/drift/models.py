@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drift checks: managed objects, the position of a check and its schedule."""
 
 from collections.abc import Mapping, Sequence
@@ -6,14 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
-from chamberlain.auth.models import Editor
+from chamberlain.auth.models import Actor, Editor
 from chamberlain.changes.models import Change, Subject, change_by
-from chamberlain.core.ids import RequestId, TenantId, UserId
+from chamberlain.core.ids import RequestId, TenantId, TraceId, UserId
 from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
 from chamberlain.directory.subjects import ObservedSubject
 from chamberlain.guests.models import Assigned, FindingMailbox, FindingSubject
-from chamberlain.requests.models import RequestKind
+from chamberlain.requests.models import RequestKind, StepRecord
 from chamberlain.tenants.models import Tenant
 
 # Each in its turn, by the kind of request that makes them.
@@ -88,7 +89,7 @@ class ManagedGroup:
     @property
     def reference(self) -> GroupReference:
         """How the directory finds it."""
-        return GroupReference(self.wanted.tenant_id, self.wanted.extension, self.wanted.request_id)
+        return GroupReference(self.wanted.tenant_id, self.wanted.extension, self.wanted.request_id, self.subject.id)
 
     def without_removed(self, observed: ObservedGroup) -> "ManagedGroup":
         """Remove guests from the desired state whom a policy or template removed.
@@ -186,6 +187,48 @@ class DriftCheck:
     def at(self, position: Position | None, *, now: datetime) -> "DriftCheck":
         """Advance the check. Without a position it is finished."""
         return replace(self, position=position, finished_at=now if position is None else self.finished_at)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedObject:
+    """A managed object that changed in the directory.
+
+    `id` is the request of a group or mailbox, or an assigned group or site.
+    """
+
+    kind: str
+    id: UUID
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RepairDraft:
+    """A request that repairs a finding, to write.
+
+    `body` has the comment that was sent, if any.
+    """
+
+    request_id: RequestId
+    body: Mapping[str, str]
+    steps: tuple[StepRecord, ...]
+    editor: Editor
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RepairTask:
+    """A running request that repairs a finding.
+
+    Without `finding_id`, a later request repairs the finding.
+    """
+
+    request_id: RequestId
+    tenant_id: TenantId
+    finding_id: UUID | None
+    display_name: str
+    steps: tuple[StepRecord, ...]
+    created_by: Actor
+    trace_id: TraceId
 
 
 Observed = ObservedMailbox | ObservedGroup | ObservedSubject

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Single-value properties of mailboxes and guest rules.
 
 Each row has the desired value, the observed value and the step that repairs the drift.
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from chamberlain.directory.mailboxes import ObservedMailbox, Place, WantedMailbox
 from chamberlain.directory.properties import DriftProperty
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import GuestRules, normalised
+from chamberlain.directory.subjects import ObservedRules, normalised
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,11 @@ class MailboxRow:
 class RuleRow:
     """A property of guest rules.
 
-    `without` is its value for a group without rules.
+    The value is None if the directory does not report it. `without` is its value for a group without rules.
     """
 
     name: DriftProperty
-    value: Callable[[GuestRules], object]
+    value: Callable[[ObservedRules], object]
     step: Step
     without: object = None
 
@@ -153,18 +154,23 @@ MAILBOX: tuple[MailboxRow, ...] = (
     ),
 )
 
+
+def _sorted_domains(domains: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return None if domains is None else tuple(sorted(map(normalised, domains)))
+
+
 RULES: tuple[RuleRow, ...] = (
     RuleRow(DriftProperty.ASSIGNMENT_ALLOWED, lambda rules: rules.allowed, Step.SET_GUEST_ACCESS),
     RuleRow(DriftProperty.ASSIGNMENT_ADDED_BY, lambda rules: rules.added_by, Step.SET_GUEST_ACCESS),
     RuleRow(
         DriftProperty.ASSIGNMENT_ALLOWED_DOMAINS,
-        lambda rules: tuple(sorted(map(normalised, rules.allowed_domains))),
+        lambda rules: _sorted_domains(rules.allowed_domains),
         Step.SET_GUEST_DOMAINS,
         (),
     ),
     RuleRow(
         DriftProperty.ASSIGNMENT_BLOCKED_DOMAINS,
-        lambda rules: tuple(sorted(map(normalised, rules.blocked_domains))),
+        lambda rules: _sorted_domains(rules.blocked_domains),
         Step.SET_GUEST_DOMAINS,
         (),
     ),

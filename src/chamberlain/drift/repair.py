@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Repair drift: call the directory for the drifted properties only.
 
 A directory may apply the whole desired state in one call. So the repair of one property keeps the observed values of
@@ -26,7 +27,7 @@ from chamberlain.directory.mailboxes import (
 from chamberlain.directory.port import Directory, GroupWork, Guests, GuestWork, MailboxWork, Work
 from chamberlain.directory.properties import DriftProperty
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import GuestRules, ObservedSubject, WantedGuestRules
+from chamberlain.directory.subjects import GuestRules, ObservedRules, ObservedSubject, WantedGuestRules
 from chamberlain.drift.compare import (
     Difference,
     PlannedRepair,
@@ -176,16 +177,16 @@ def _place_repair(wanted: MailboxPlace, planned: AbstractSet[DriftProperty]) -> 
 
 
 def _rules_repair(
-    wanted: GuestRules | None, observed: GuestRules | None, planned: AbstractSet[DriftProperty]
+    wanted: GuestRules | None, observed: ObservedRules | None, planned: AbstractSet[DriftProperty]
 ) -> GuestRules | None:
     """Keep the observed value of rules that are not repaired.
 
-    One step sets several rules.
+    One step sets several rules. Those that the directory does not report are set as desired.
     """
     if wanted is None or observed is None:
         return wanted
-    kept = {name: getattr(observed, name) for name, each in _RULES.items() if each not in planned}
-    return replace(wanted, **kept)
+    shown = {name: getattr(observed, name) for name, each in _RULES.items() if each not in planned}
+    return replace(wanted, **{name: value for name, value in shown.items() if value is not None})
 
 
 async def _ensure(

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decide which drift is repaired or reported, and record the repairs."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -8,17 +9,27 @@ from typing import TypeAlias
 from uuid import UUID
 
 from chamberlain.auth.models import Actor, ActorType
-from chamberlain.changes.models import Change, Subject
-from chamberlain.core.errors import OutsideFault, Rejected
-from chamberlain.core.ids import TraceId
-from chamberlain.directory.properties import DriftProperty, Treatment, treatment_of
+from chamberlain.changes.models import Change, Subject, change_by
+from chamberlain.core.errors import Conflict, OutsideFault, Rejected
+from chamberlain.core.ids import RequestId, TraceId
+from chamberlain.core.values import Json
+from chamberlain.directory.properties import PROPERTIES, DriftProperty, Treatment, treatment_of
 from chamberlain.drift.compare import (
     Comparison,
     Difference,
     PlannedRepair,
 )
-from chamberlain.drift.models import Managed
-from chamberlain.guests.models import ClosedFinding, Finding, FindingKind, FindingSource
+from chamberlain.drift.models import Managed, RepairDraft
+from chamberlain.guests.findings.rules import audit_subject
+from chamberlain.guests.models import (
+    ClosedFinding,
+    Finding,
+    FindingKind,
+    FindingMailbox,
+    FindingRecord,
+    FindingSource,
+    FindingState,
+)
 from chamberlain.requests.models import RequestKind
 from chamberlain.tenants.models import Tenant
 
@@ -51,13 +62,18 @@ class PropertyState:
     """The stored state of a property.
 
     `is_accepted` is true if a user accepted the drift. `is_released` is true if a user accepted that repairs do not
-    hold, so
-    that they are retried.
+    hold, so that they are retried. `is_ignored` is true if a user ignored the observed value `ignored_value`.
     """
 
     record: RepairRecord | None = None
     is_accepted: bool = False
     is_released: bool = False
+    is_ignored: bool = False
+    ignored_value: Json = None
+
+    def allows(self, observed: Json) -> bool:
+        """Return whether a user accepted or ignored this value."""
+        return self.is_accepted or (self.is_ignored and self.ignored_value == observed)
 
 
 # The action of findings that are being repaired.
@@ -235,6 +251,21 @@ class Page:
             after=[after.get(comparison.id, comparison) for comparison in self.comparisons],
         )
 
+    def trusting_repairs(self, settles_after: Mapping[DriftProperty, timedelta]) -> "Page":
+        """Omit repaired differences that the directory may show for some time."""
+        made = {
+            each.place
+            for each in self.judged
+            if each.judgement.verdict is Verdict.REPAIR
+            and each.fault is None
+            and settles_after.get(each.difference.name, timedelta(0))
+        }
+        after = [
+            replace(one, differences=tuple([each for each in one.differences if (one.id, each.name.path) not in made]))
+            for one in self.after
+        ]
+        return replace(self, after=after)
+
     def without(self, gone: Collection[UUID]) -> "Page":
         """The page without these."""
         return replace(
@@ -276,7 +307,9 @@ def judge(
     difference: Difference, treatment: Treatment, state: PropertyState, *, repairs: bool, now: datetime
 ) -> Judgement:
     """Decide on a difference. `repairs` is true if the tenant repairs drift."""
-    if treatment is not Treatment.MANAGED or not repairs or not difference.steps or state.is_accepted:
+    if treatment is not Treatment.MANAGED or not repairs or not difference.steps:
+        return Judgement(Verdict.REPORT, None)
+    if state.allows(difference.observed):
         return Judgement(Verdict.REPORT, None)
     record = counted_record(difference.digest, state, now=now)
     if record is None:
@@ -344,6 +377,29 @@ def judge_all(
     ]
 
 
+def settled(
+    comparison: Comparison,
+    states: Mapping[Place, PropertyState],
+    settles_after: Mapping[DriftProperty, timedelta],
+    *,
+    now: datetime,
+) -> Comparison:
+    """Omit the differences in data that was written shortly before the observation.
+
+    The directory may still show the older data. Requests, assignments and repairs write.
+    """
+    observed = comparison.observed
+    seen_at = now if observed is None else observed.observed_at or now
+
+    def is_settled(difference: Difference) -> bool:
+        record = states.get((comparison.id, difference.name.path), NO_STATE).record
+        repaired_at = record.found_at if record is not None and record.repairs else comparison.managed.since
+        age = seen_at - max(comparison.managed.since, repaired_at)
+        return age >= settles_after.get(difference.name, timedelta(0))
+
+    return replace(comparison, differences=tuple(filter(is_settled, comparison.differences)))
+
+
 def compared_paths(phase: RequestKind) -> Sequence[str]:
     """The properties that are compared in a phase, as findings name them."""
     return [name.path for name in compared_properties(phase)]
@@ -354,8 +410,77 @@ def compared_properties(phase: RequestKind) -> Sequence[DriftProperty]:
     return [name for name in DriftProperty if name.startswith(PREFIXES[phase])]
 
 
-def change_of(repaired: ClosedFinding, trace_id: TraceId) -> Change:
-    """Build the audit entry of a repaired property."""
+def drift_property(record: FindingRecord) -> DriftProperty | None:
+    """Return the property of a finding of a drift check.
+
+    Other findings have none.
+    """
+    if record.kind not in {FindingKind.DRIFT, FindingKind.REPAIR_DOES_NOT_HOLD}:
+        return None
+    is_mailbox = isinstance(record.subject, FindingMailbox)
+    phases = (RequestKind.SHARED,) if is_mailbox else (RequestKind.GROUP, RequestKind.ASSIGNMENT)
+    return next((name for phase in phases for name in compared_properties(phase) if name.path == record.about), None)
+
+
+def phase_of(name: DriftProperty) -> RequestKind:
+    """Return a phase in which a property is compared."""
+    return next(phase for phase, prefix in PREFIXES.items() if name.startswith(prefix))
+
+
+def require_repairable(record: FindingRecord) -> DriftProperty:
+    """Return the property to repair.
+
+    Raises Conflict for a finding that is closed or that no repair changes.
+    """
+    name = drift_property(record)
+    if name is None:
+        detail = f"A finding of kind {record.kind} cannot be repaired. Only drift can."
+        raise Conflict("stateDoesNotAllow", detail)
+    if record.state in {FindingState.REPAIRED, FindingState.GONE}:
+        raise Conflict("stateDoesNotAllow", f"A finding that is {record.state} cannot be repaired.")
+    if not PROPERTIES[name].is_repairable:
+        words = PROPERTIES[name].words
+        detail = f"Chamberlain cannot repair {words}. Change it in the directory, or accept the finding."
+        raise Conflict("stateDoesNotAllow", detail)
+    return name
+
+
+def require_no_repair(running: RequestId | None) -> None:
+    """Raise Conflict if a request repairs the finding already."""
+    if running is not None:
+        detail = "A request repairs this finding already. Follow that request."
+        raise Conflict("stateDoesNotAllow", detail, conflicting_id=str(running))
+
+
+def repair_change(finding: FindingRecord, draft: RepairDraft) -> Change:
+    """Build the audit entry of a requested repair."""
+    return change_by(
+        draft.editor,
+        finding.subject.tenant_id,
+        "finding.repair",
+        audit_subject(finding),
+        before={"state": finding.state, "observed": finding.observed},
+        after={"wanted": finding.wanted, **draft.body},
+        request_id=draft.request_id,
+    )
+
+
+def forget_history(states: Mapping[Place, PropertyState]) -> Mapping[Place, PropertyState]:
+    """Return the states for a requested repair.
+
+    Earlier repairs and acceptances do not count. An announced repair stays announced.
+    """
+    return {
+        place: PropertyState(each.record and replace(each.record, repairs=0, has_given_up=False))
+        for place, each in states.items()
+    }
+
+
+def change_of(repaired: ClosedFinding, trace_id: TraceId, request_id: RequestId | None) -> Change:
+    """Build the audit entry of a repaired property.
+
+    `request_id` is the request that asked for it, if any.
+    """
     subject = repaired.subject
     return Change(
         tenant_id=subject.tenant_id,
@@ -365,7 +490,7 @@ def change_of(repaired: ClosedFinding, trace_id: TraceId) -> Change:
         subject=Subject(subject.type, subject.id, subject.display_name),
         before={repaired.about: repaired.observed},
         after={repaired.about: repaired.wanted},
-        request_id=None,
+        request_id=request_id,
         trace_id=trace_id,
     )
 

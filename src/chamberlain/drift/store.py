@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQL of drift checks: positions, jobs, managed objects and records of repairs."""
 
 from collections.abc import Collection, Mapping, Sequence
@@ -8,30 +9,36 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.core.ids import GroupId, MailboxId, RequestId, TenantId, TraceId, UserId
+from chamberlain.changes.records import actor_of
+from chamberlain.core.ids import GroupId, MailboxId, NoticeId, RequestId, TenantId, TraceId, UserId
+from chamberlain.core.values import Json
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.directory.models import MailAddress
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.drift.models import (
     Batch,
+    ChangedObject,
     DriftCheck,
     Managed,
     ManagedAssignment,
     ManagedGroup,
     ManagedMailbox,
     Position,
+    RepairDraft,
+    RepairTask,
 )
 from chamberlain.drift.rules import Place, PropertyState, RepairRecord
 from chamberlain.groups.rules import wanted_group
 from chamberlain.groups.wire import read_group_order
 from chamberlain.guests.assignments.records import to_assigned
-from chamberlain.guests.models import FindingKind, FindingMailbox, FindingSource, FindingSubject
+from chamberlain.guests.models import FindingKind, FindingMailbox, FindingRecord, FindingSource, FindingSubject
 from chamberlain.mailboxes.models import wanted_of
 from chamberlain.mailboxes.wire import read_mailbox_order
+from chamberlain.notifications.models import DRIFT_KINDS, DRIFT_REPORT
 from chamberlain.queries import load_queries
 from chamberlain.queue.models import JobKind
-from chamberlain.requests.finish import prefix_of_request, task_of
+from chamberlain.requests.finish import TAKE_UP, prefix_of_request, taken_steps, task_of
 from chamberlain.requests.models import RequestKind, RequestResult
 from chamberlain.templates.cache import Revisions
 
@@ -71,32 +78,41 @@ WITH standing AS MATERIALIZED (
 DELETE FROM chamberlain.drift_repair d USING gone g
 WHERE d.tenant_id = $1 AND d.subject_id = g.subject_id AND d.about = g.about
 """
-# $1 tenant, $2 kind, $3 and $4 the position, $5 number of rows. A mailbox whose request was removed after its time is
-# there.
-MAILBOXES: Final = f"""
+# A mailbox whose request was removed after its time is there.
+_MAILBOX: Final = f"""
 SELECT m.tenant_id, m.mailbox_id, m.request_id, m.kind, m.address, m.content, m.display_name, m.created_at AS at,
     m.request_id AS id, coalesce(q.updated_at, m.updated_at) AS since,
     {prefix_of_request("q", "m.created_at")} AS extension_prefix
 FROM chamberlain.mailbox m JOIN chamberlain.tenant t USING (tenant_id)
 LEFT JOIN chamberlain.request q ON q.tenant_id = m.tenant_id AND q.request_id = m.request_id
-WHERE m.tenant_id = $1 AND m.kind = $2 AND (m.created_at, m.request_id) > ($3, $4::uuid)
-AND coalesce(q.state, 'succeeded') = 'succeeded'
-ORDER BY m.created_at, m.request_id LIMIT $5
+WHERE m.tenant_id = $1 AND coalesce(q.state, 'succeeded') = 'succeeded'
 """  # noqa: S608 - text of ours alone.
+# $1 tenant, $2 kind, $3 and $4 the position, $5 number of rows.
+MAILBOXES: Final = f"""{_MAILBOX} AND m.kind = $2 AND (m.created_at, m.request_id) > ($3, $4::uuid)
+ORDER BY m.created_at, m.request_id LIMIT $5
+"""
+# $1 tenant, $2 requests.
+MAILBOXES_OF: Final = f"{_MAILBOX} AND m.request_id = ANY ($2) ORDER BY m.created_at, m.request_id"
 # The desired state is unknown if the body was erased with a user's data.
-GROUPS: Final = f"""
+_GROUP: Final = f"""
 SELECT r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
     r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_type, r.actor_id, r.actor_name,
     r.trace_id, r.created_at, {prefix_of_request("r", "r.created_at")} AS extension_prefix, r.result,
     r.updated_at AS since,
     r.created_at AS at, r.request_id AS id
 FROM chamberlain.request r JOIN chamberlain.tenant t USING (tenant_id)
-WHERE r.tenant_id = $1 AND r.kind = $2 AND (r.created_at, r.request_id) > ($3, $4::uuid) AND r.state = 'succeeded'
-AND r.body::text <> '{{}}'
-ORDER BY r.created_at, r.request_id LIMIT $5
+WHERE r.tenant_id = $1 AND r.state = 'succeeded' AND r.body::text <> '{{}}'
 """  # noqa: S608 - text of ours alone.
-# $1 tenant, $2 the position, $3 number of rows. Unfinished assignments are left out.
-ASSIGNMENTS: Final = f"""
+# $1 tenant, $2 kind, $3 and $4 the position, $5 number of rows.
+GROUPS: Final = f"""{_GROUP} AND r.kind = $2 AND (r.created_at, r.request_id) > ($3, $4::uuid)
+ORDER BY r.created_at, r.request_id LIMIT $5
+"""
+# $1 tenant, $2 requests.
+GROUPS_OF: Final = f"""{_GROUP} AND r.request_id = ANY ($2) AND r.kind IN ('group', 'team')
+ORDER BY r.created_at, r.request_id
+"""
+# Unfinished assignments are left out.
+_ASSIGNMENT: Final = f"""
 SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.generation, s.template_id, s.policy_id, s.assigned_at,
     s.assigned_at AS at, s.subject_id AS id,
     {prefix_of_request("r", "s.assigned_at")} AS extension_prefix, chamberlain.clean(v.content) AS template
@@ -105,9 +121,12 @@ LEFT JOIN chamberlain.request r ON r.tenant_id = s.tenant_id AND r.request_id = 
 LEFT JOIN chamberlain.template g ON g.tenant_id = s.tenant_id AND g.template_id = s.template_id
 LEFT JOIN chamberlain.template_revision v
     ON v.tenant_id = g.tenant_id AND v.template_id = g.template_id AND v.revision = g.revision
-WHERE s.tenant_id = $1 AND s.subject_id > $2 AND s.is_assigned AND coalesce(r.state, 'succeeded') = 'succeeded'
-ORDER BY s.subject_id LIMIT $3
+WHERE s.tenant_id = $1 AND s.is_assigned AND coalesce(r.state, 'succeeded') = 'succeeded'
 """  # noqa: S608 - text of ours alone.
+# $1 tenant, $2 the position, $3 number of rows.
+ASSIGNMENTS: Final = f"{_ASSIGNMENT} AND s.subject_id > $2 ORDER BY s.subject_id LIMIT $3"
+# $1 tenant, $2 groups and sites.
+ASSIGNMENTS_OF: Final = f"{_ASSIGNMENT} AND s.subject_id = ANY ($2) ORDER BY s.subject_id"
 _GUEST_KINDS = (
     FindingKind.GUEST_AGAINST_RULE,
     FindingKind.GUEST_EXPIRED,
@@ -115,6 +134,8 @@ _GUEST_KINDS = (
     FindingKind.REVIEW_DUE,
 )
 _GROUP_KINDS = frozenset({RequestKind.GROUP, RequestKind.TEAM})
+_encode = msgspec.json.Encoder().encode
+_decode_value = msgspec.json.Decoder().decode
 _decode_result = msgspec.json.Decoder(RequestResult).decode
 
 
@@ -162,6 +183,85 @@ async def request_check(tx: Transaction, trace_id: TraceId, *, at: datetime) -> 
     return _check(row)
 
 
+async def queue_report(tx: Transaction, tenant_id: TenantId, notice_id: NoticeId, trace_id: TraceId) -> None:
+    """Queue the report of newly opened findings.
+
+    There is at most one a day, and none without findings.
+    """
+    kinds = list(DRIFT_KINDS)
+    values = (tenant_id, JobKind.DRIFT_REPORT, notice_id, trace_id, DRIFT_REPORT, kinds)
+    await tx.execute(SQL["queue_report"], *values)
+
+
+async def read_changed(tx: Transaction, tenant_id: TenantId, *, limit: int) -> Sequence[ChangedObject]:
+    """Read the objects that changed in the directory, oldest first."""
+    rows = await tx.fetch(SQL["read_changed"], tenant_id, limit)
+    return [ChangedObject(row["kind"], row["object_id"], row["changed_at"]) for row in rows]
+
+
+async def delete_changed(tx: Transaction, tenant_id: TenantId, changed: Sequence[ChangedObject]) -> None:
+    """Delete compared objects. Objects that changed meanwhile stay."""
+    if changed:
+        kinds, ids = [each.kind for each in changed], [each.id for each in changed]
+        await tx.execute(SQL["delete_changed"], tenant_id, kinds, ids, [each.changed_at for each in changed])
+
+
+async def delete_all_changed(tx: Transaction, tenant_id: TenantId) -> None:
+    """Delete the changed objects of a deleted tenant."""
+    await tx.execute(SQL["delete_all_changed"], tenant_id)
+
+
+async def accepts_repairs(tx: Transaction) -> bool:
+    """Return whether all processes can read requests that repair."""
+    return await tx.fetch_row(SQL["accepts_repairs"]) is not None
+
+
+async def running_repair(tx: Transaction, finding: FindingRecord) -> RequestId | None:
+    """Return the unfinished request that repairs a finding."""
+    row = await tx.fetch_row(SQL["running_repair"], tx.tenant_id, finding.repair_request_id)
+    return None if row is None else RequestId(row["request_id"])
+
+
+async def request_repair(tx: Transaction, finding: FindingRecord, draft: RepairDraft) -> None:
+    """Write a request that repairs a locked finding, and queue its job."""
+    editor = draft.editor
+    await tx.execute(
+        SQL["request_repair"],
+        draft.request_id,
+        tx.tenant_id,
+        finding.subject.display_name,
+        _encode(draft.body).decode(),
+        _encode(draft.steps).decode(),
+        editor.client_id,
+        editor.actor.type,
+        editor.actor.id,
+        editor.actor.display_name,
+        editor.trace_id,
+        draft.at,
+        RequestKind.REPAIR,
+        finding.id,
+        JobKind.FINDING_REPAIR,
+    )
+
+
+async def claim_repairs(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[RepairTask]:
+    """Mark claimed requests as running, and announce their repairs.
+
+    Cancelled ones are left out.
+    """
+    rows = await tx.fetch(TAKE_UP, request_ids)
+    taken = [row["request_id"] for row in rows]
+    found = {row["repair_request_id"]: row["finding_id"] for row in await tx.fetch(SQL["announce_repairs"], taken)}
+    return [_repair_task(row, found.get(row["request_id"])) for row in rows]
+
+
+async def withdraw_repairs(tx: Transaction, tasks: Sequence[RepairTask]) -> None:
+    """Withdraw the announcements of repairs that failed."""
+    if tasks:
+        tenant_ids, finding_ids = [each.tenant_id for each in tasks], [each.finding_id for each in tasks]
+        await tx.execute(SQL["withdraw_repairs"], tenant_ids, finding_ids)
+
+
 async def lock_states(
     tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[UUID], abouts: Collection[str]
 ) -> Mapping[Place, PropertyState]:
@@ -178,18 +278,22 @@ async def read_states(
         (row["subject_id"], row["about"]): _record(row)
         for row in await tx.fetch(SQL["read_repairs"], tenant_id, subject_ids, list(abouts))
     }
-    accepted = {
-        (row["subject_id"], FindingKind(row["kind"]), row["about"])
-        for row in await tx.fetch(ACCEPTED, tenant_id, subject_ids, FindingSource.DRIFT, list(abouts))
-    }
-    places = records.keys() | {(subject_id, about) for subject_id, _, about in accepted}
+    accepted, ignored, released = set[Place](), dict[Place, Json](), set[Place]()
+    for row in await tx.fetch(ACCEPTED, tenant_id, subject_ids, FindingSource.DRIFT, list(abouts)):
+        place = row["subject_id"], row["about"]
+        if row["ignored_observed"] is None:
+            (accepted if row["kind"] == FindingKind.DRIFT else released).add(place)
+        elif row["kind"] == FindingKind.DRIFT:
+            ignored[place] = _decode_value(row["ignored_observed"])
     return {
-        (subject_id, about): PropertyState(
-            record=records.get((subject_id, about)),
-            is_accepted=(subject_id, FindingKind.DRIFT, about) in accepted,
-            is_released=(subject_id, FindingKind.REPAIR_DOES_NOT_HOLD, about) in accepted,
+        place: PropertyState(
+            record=records.get(place),
+            is_accepted=place in accepted,
+            is_released=place in released,
+            is_ignored=place in ignored,
+            ignored_value=ignored.get(place),
         )
-        for subject_id, about in places
+        for place in records.keys() | accepted | ignored.keys() | released
     }
 
 
@@ -226,12 +330,40 @@ async def read_batch(
     tx: Transaction, revisions: Revisions, tenant_id: TenantId, position: Position, *, limit: int
 ) -> Batch:
     """Paginate the objects of a phase."""
-    phase, found = position.phase, dict[UUID, tuple[Managed, Position]]()
+    phase = position.phase
     if phase is RequestKind.ASSIGNMENT:
         rows = await tx.fetch(ASSIGNMENTS, tenant_id, position.id, limit)
     else:
         statement = GROUPS if phase in _GROUP_KINDS else MAILBOXES
         rows = await tx.fetch(statement, tenant_id, phase, position.at, position.id, limit)
+    return await _batch(tx, revisions, tenant_id, phase, rows, limit=limit)
+
+
+async def read_objects(
+    tx: Transaction, revisions: Revisions, tenant_id: TenantId, phase: RequestKind, ids: Collection[UUID]
+) -> Sequence[Managed]:
+    """Read the objects of these requests.
+
+    In the phase of assignments, the ids are those of groups and sites. Objects that are not managed are left out.
+    """
+    if not ids:
+        return ()
+    statement = ASSIGNMENTS_OF if phase is RequestKind.ASSIGNMENT else MAILBOXES_OF
+    rows = await tx.fetch(GROUPS_OF if phase in _GROUP_KINDS else statement, tenant_id, list(ids))
+    batch = await _batch(tx, revisions, tenant_id, phase, rows, limit=len(rows) + 1)
+    return batch.objects
+
+
+async def _batch(
+    tx: Transaction,
+    revisions: Revisions,
+    tenant_id: TenantId,
+    phase: RequestKind,
+    rows: Sequence[Record],
+    *,
+    limit: int,
+) -> Batch:
+    found = dict[UUID, tuple[Managed, Position]]()
     for row in rows:
         managed = await _managed(tx, revisions, phase, row)
         # A group that was adopted again has two requests. The last one counts, in its own position.
@@ -273,6 +405,20 @@ async def _managed(tx: Transaction, revisions: Revisions, phase: RequestKind, ro
             return await _group(tx, revisions, row)
         case RequestKind.ASSIGNMENT:
             return _assignment(row)
+        case RequestKind.REPAIR:
+            raise ValueError("A request that repairs has no object of its own.")
+
+
+def _repair_task(row: Record, finding_id: UUID | None) -> RepairTask:
+    return RepairTask(
+        request_id=RequestId(row["request_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        finding_id=finding_id,
+        display_name=row["display_name"],
+        steps=taken_steps(row),
+        created_by=actor_of(row),
+        trace_id=TraceId(row["trace_id"]),
+    )
 
 
 def _position(phase: RequestKind, row: Record) -> Position:
@@ -321,7 +467,7 @@ def _mailbox(row: Record) -> ManagedMailbox:
 
 
 async def _group(tx: Transaction, revisions: Revisions, row: Record) -> ManagedGroup:
-    task = task_of(row, is_new=False)
+    task = task_of(row, steps=(), is_new=False)
     template = await revisions.group_template(tx, task)
     group_id = GroupId(_decode_result(row["result"]).id)
     return ManagedGroup(

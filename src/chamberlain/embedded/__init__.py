@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Separate products that make the service work on a laptop.
 
 They are a database, a directory, an identity platform and sample data. Each is independent of the service and of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Queue deliveries in the transaction of their event."""
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: hooks
 -- List the active webhooks of these templates.
 SELECT t.tenant_id, t.template_id, chamberlain.clean(r.content) #>> '{webhook,url}' AS url
@@ -48,6 +49,39 @@ WHERE d.tenant_id = $1 AND d.delivery_id = w.subject
 -- Read a page of events. $1 tenant, $2 the position to start after, $3 number of events.
 SELECT e.event_id, e.type, e.at, e.request_id, e.tenant_id, e.data, e.position FROM chamberlain.event e
 WHERE e.tenant_id = $1 AND e.position > $2 ORDER BY e.position, e.sequence LIMIT $3
+
+-- name: page_of_type
+-- Read a page of the events of a type. $4 type, else as above.
+SELECT e.event_id, e.type, e.at, e.request_id, e.tenant_id, e.data, e.position FROM chamberlain.event e
+WHERE e.tenant_id = $1 AND e.type = $4 AND e.position > $2 ORDER BY e.position, e.sequence LIMIT $3
+
+-- name: page_of_request
+-- Read a page of the events of a request, all or those of a type. $4 request, $5 type, else as above. A request has few
+-- events: all are read (OFFSET 0) and sorted.
+SELECT e.event_id, e.type, e.at, e.request_id, e.tenant_id, e.data, e.position FROM (
+    SELECT event_id, type, at, request_id, tenant_id, data, position, sequence FROM chamberlain.event
+    WHERE tenant_id = $1 AND request_id = $4 OFFSET 0
+) e
+WHERE e.position > $2 AND ($5::text IS NULL OR e.type = $5) ORDER BY e.position, e.sequence LIMIT $3
+
+-- name: tip
+-- Find the last position of a tenant, and whether it has events without a position.
+SELECT (SELECT max(e.position) FROM chamberlain.event e WHERE e.tenant_id = $1) AS newest,
+    EXISTS (SELECT FROM chamberlain.event e WHERE e.tenant_id = $1 AND e.position IS NULL) AS is_unplaced
+
+-- name: count_after
+-- Count the events of a tenant after position $2, at most $3.
+SELECT count(*) AS number FROM (
+    SELECT FROM chamberlain.event e WHERE e.tenant_id = $1 AND e.position > $2 ORDER BY e.position LIMIT $3
+) next
+
+-- name: note_reader
+-- Store the read of a tenant's events, once a day. A tenant that is being changed is skipped.
+UPDATE chamberlain.tenant SET events_read_at = now() WHERE tenant_id = (
+    SELECT t.tenant_id FROM chamberlain.tenant t
+    WHERE t.tenant_id = $1 AND coalesce(t.events_read_at < now() - interval '1 day', true)
+    FOR NO KEY UPDATE SKIP LOCKED
+)
 
 -- name: place
 -- Find the next events of the tenant in commit order.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Speed tricks that make code harder to read, beside plain code.
 
 A trick is kept if it saves at least 5 % of the processor time of a request. bench/house/fastpath.py measures each.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hand over complete bodies at once, and responses with one write.
 
 The plain code is the messages of ASGI: one task switch for a body, and one system call each for head and body.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keep used connections warm for the next caller.
 
 It is in front of the driver's pool. The driver takes a connection back by a task and some turns of the event loop, and

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups and teams: request them, and create them in the directory."""

@@ -1,13 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that request groups and teams."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import typer
-
-from chamberlain.cli.arguments import body_of, id_of_name, metadata_of, user_ids
+from chamberlain.cli.arguments import body_of, metadata_of
 from chamberlain.cli.calls import Area, Call, Service
-from chamberlain.cli.errors import Misused
+from chamberlain.cli.help import CommandTable
+from chamberlain.cli.names import template_id, user_ids
 from chamberlain.cli.options import (
     PATIENCE,
     Body,
@@ -51,31 +51,30 @@ class GroupOptions:
 
 # Numbers of the API.
 _MEMBERSHIPS = {"private": 0, "public": 1, "dynamic": 2}
+_SUMMARY = ("group.displayName", "group.mail", "group.id", "requestId")
 
 
 def submit_group(call: Call, kind: str, options: GroupOptions) -> None:
     """Request a group or team, and show the result."""
-    if options.membership is not None and options.membership not in _MEMBERSHIPS:
-        raise Misused(f"--membership {options.membership} is invalid. Use one of {', '.join(_MEMBERSHIPS)}.")
     metadata = metadata_of(options.metadata or ())
 
     def make_body(service: Service) -> Mapping[str, object]:
         return body_of(options.body, {**_properties(service, kind, options), "metadata": metadata})
 
     manner = Manner(options.dry_run, options.idempotency_key, options.wait, options.timeout)
-    submit(call, Area.COLLAB, operations.CREATE_GROUP, make_body, manner=manner, finished=_with_group)
+    submit(call, Area.COLLAB, operations.CREATE_GROUP, make_body, manner=manner, finished=_with_group, summary=_SUMMARY)
 
 
 def _properties(service: Service, kind: str, options: GroupOptions) -> dict[str, object]:
-    offered = (operations.LIST_OFFERED_GROUP_TEMPLATES,)
+    offered = (operations.LIST_OFFERED_GROUP_TEMPLATES, operations.LIST_OFFERED_MAILBOX_TEMPLATES)
     template = options.template
     return {
         "displayName": options.display_name,
-        "templateId": template and id_of_name(service, template, offered, "template", (kind,)),
+        "templateId": template and template_id(service, template, (kind,), offered),
         "description": options.description,
         "memberShipType": options.membership and _MEMBERSHIPS[options.membership],
-        "owners": user_ids(service, options.owner or ()),
-        "members": user_ids(service, options.member or ()),
+        "owners": user_ids(service, options.owner or (), option="--owner"),
+        "members": user_ids(service, options.member or (), option="--member"),
         "labelId": options.label,
     }
 
@@ -86,7 +85,7 @@ def _with_group(_: Service, answer: Record, request: Record) -> Record:
     return {**answer, "group": group}
 
 
-teams = typer.Typer()
+teams = CommandTable()
 
 
 @teams.command("create")

@@ -1,18 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dry runs of groups and teams."""
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from chamberlain.core.errors import Fault
+from chamberlain.core.errors import Fault, LimitReached
+from chamberlain.core.reasons import Reason
 from chamberlain.directory.groups import MemberShipType, WantedGroup
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
+from chamberlain.groups.capabilities import capability_warnings
 from chamberlain.groups.models import GroupNames, Numbers
-from chamberlain.groups.rules import Situation, address_taken, names_of, plan_group, wanted_in
+from chamberlain.groups.rules import Situation, address_taken, has_substitute, names_of, plan_group, wanted_in
 from chamberlain.requests.approvals import LevelDryRun, levels_of, missing_approvers, named
 from chamberlain.templates.models import TemplateHead
 from chamberlain.templates.rules import NINES
+from chamberlain.tenants.models import limit_conflicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class GroupDryRun:
     approvals: tuple[LevelDryRun, ...]
     steps: tuple[Step, ...]
     conflicts: tuple[Fault, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Reason, ...]
 
 
 def plan_dry_run(
@@ -43,15 +47,16 @@ def plan_dry_run(
     answer: PeopleAnswer | None,
     approvers: PeopleAnswer | None,
     reserved: AbstractSet[str],
+    full_limit: LimitReached | None = None,
 ) -> GroupDryRun:
     """Plan a group or team without writing.
 
     `properties` are those in the names. `answer` and `approvers` are None if the directory did not answer. `reserved`
-    addresses belong to other requests.
+    addresses belong to other requests. `full_limit` is the exhausted limit of the tenant.
     """
     taken = reserved if answer is None else reserved | answer.taken_addresses
-    if has_number(situation, names, properties):
-        # An address with a number is unknown until the number is drawn.
+    if has_substitute(situation.order, situation.template, names) or has_number(situation, names, properties):
+        # An address with drawn digits is unknown until they are drawn.
         taken = frozenset()
     # The second address has digits of the request id, so it is never taken.
     free = names.addresses[1:] if names.addresses[0].mail in taken else names.addresses
@@ -67,7 +72,7 @@ def plan_dry_run(
         member_count=None if wanted.member_ship_type is MemberShipType.DYNAMIC else len(wanted.members),
         approvals=levels,
         steps=plan_group(wanted, people_checked=answer is not None),
-        conflicts=() if free else (_conflict(names, reserved),),
+        conflicts=(*(() if free else (_conflict(names, reserved),)), *limit_conflicts(full_limit)),
         warnings=tuple(_warnings(situation, names, wanted, levels, is_checked=answer is not None)),
     )
 
@@ -82,7 +87,7 @@ def has_number(situation: Situation, names: GroupNames, properties: Mapping[str,
     others = names_of(
         situation.order,
         situation.compiled,
-        request_id=None,
+        request_id=situation.request_id,
         domain=situation.tenant.default_domain,
         properties=properties,
         numbers=Numbers(NINES, NINES),
@@ -91,8 +96,8 @@ def has_number(situation: Situation, names: GroupNames, properties: Mapping[str,
 
 
 def _conflict(names: GroupNames, reserved: AbstractSet[str]) -> Fault:
-    conflict = address_taken(names, is_reserved=names.addresses[0].mail in reserved)
-    return Fault("/displayName", conflict.code, conflict.detail)
+    (fault,) = address_taken(names, is_reserved=names.addresses[0].mail in reserved).faults
+    return fault
 
 
 def _warnings(
@@ -102,12 +107,14 @@ def _warnings(
     levels: tuple[LevelDryRun, ...],
     *,
     is_checked: bool,
-) -> Iterator[str]:
+) -> Iterator[Reason]:
     if situation.compiled.needs_numbers:
-        yield "The number in the name is drawn when the request is sent. Zeros replace it here."
+        yield Reason.build("nameNumberDrawn")
+    if has_substitute(situation.order, situation.template, names):
+        yield Reason.build("addressFromRequest")
     if wanted.mail != names.addresses[0].mail:
-        first = names.addresses[0].mail
-        yield f"{first} is taken, so the first eight digits of the requestId follow. Zeros replace them here."
+        yield Reason.build("addressDigitsFollow", address=names.addresses[0].mail)
+    yield from capability_warnings(situation.template, situation.capabilities)
     if not is_checked:
-        yield "The directory does not answer at present. People were not checked; the request checks them first."
+        yield Reason.build("peopleNotChecked")
     yield from missing_approvers(levels)

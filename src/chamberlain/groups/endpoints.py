@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Endpoint of groups and teams: create."""
 
 from msgspec import json
@@ -9,10 +10,10 @@ from chamberlain.groups.wire import (
     GROUP,
     AcceptedGroup,
     CreatedGroup,
+    DryRunGroup,
     Group,
     GroupBody,
-    RehearsedGroup,
-    rehearsed_group,
+    dry_run_group,
     to_group_order,
 )
 from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
@@ -23,10 +24,10 @@ from chamberlain.requests.wire import DRY_RUN
 
 
 async def create(groups: GroupService, call: Call[GroupBody]) -> Answer:
-    """Queue a request for a group or team, or rehearse it."""
+    """Queue a request for a group or team, or preview it."""
     if call.query.get(DRY_RUN.name) == "true":
-        rehearsal = await groups.dry_run(call.caller, to_group_order(call.body))
-        return Answer(200, _encode(rehearsed_group(rehearsal)))
+        dry_run = await groups.dry_run(call.caller, to_group_order(call.body))
+        return Answer(200, _encode(dry_run_group(dry_run)))
     accepted = await groups.request(call.caller, to_group_order(call.body), submission_of(call))
     patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
     # A replay gets the first answer. Approvals take too long to wait for.
@@ -68,7 +69,7 @@ _encode = json.Encoder().encode
 ABOUT_CREATE = About(
     id="createGroup",
     tag="Groups and teams",
-    summary="Ask for a group or team",
+    summary="Request a group or team",
     description="The template decides whether it becomes a group or a team. The answer is sent when the request is "
     "queued durably; follow it at `Operation-Location`, or look for the group in the directory by its requestId. "
     'In the body `null` means "not sent".',
@@ -77,11 +78,11 @@ ABOUT_CREATE = About(
 PREFER = Parameter(
     "Prefer",
     {"type": "string", "examples": ["wait=10"]},
-    "`wait=N` (RFC 7240): answer when the group is there, if that is within N seconds, at most 30.",
+    "`wait=N` (RFC 7240): answer when the group exists, if that is within N seconds, at most 30.",
 )
 CREATED = Success(
     201,
-    "It is there. Asked for by `Prefer: wait=N`.",
+    "The group exists. Only with `Prefer: wait=N`.",
     CreatedGroup,
     headers={
         "Location": "Address of the group in the directory.",
@@ -121,10 +122,10 @@ QUEUED = Success(
         }
     },
 )
-REHEARSED = Success(
+PREVIEWED = Success(
     200,
     "The result of a dry run. Nothing was written and no number was used.",
-    RehearsedGroup,
+    DryRunGroup,
     example=EXAMPLE,
 )
 CREATE_CODES = (
@@ -135,7 +136,7 @@ CREATE_CODES = (
 # fmt: off
 ENDPOINTS = EndpointTable(GroupService, (
     Endpoint("POST", "/collab/v1/groups/", create, Operation.CREATE_GROUP, ABOUT_CREATE,
-             (REHEARSED, CREATED, QUEUED), shape=GROUP, parameters=(DRY_RUN,),
+             (PREVIEWED, CREATED, QUEUED), shape=GROUP, parameters=(DRY_RUN,),
              headers=(PREFER,), codes=CREATE_CODES),
 ))
 # fmt: on

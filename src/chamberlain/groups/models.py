@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Orders and names of groups and teams."""
 
 from collections.abc import Mapping

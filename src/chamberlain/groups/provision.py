@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provision groups and teams in the directory.
 
 Groups that are created get the guest rules of their template.
@@ -12,18 +13,18 @@ from uuid import UUID
 from chamberlain.auth.models import Editor
 from chamberlain.changes.models import Event
 from chamberlain.core.errors import TryAgain
-from chamberlain.core.ids import EventId, PolicyId, TemplateId
+from chamberlain.core.ids import EventId, GroupId, PolicyId, TemplateId
+from chamberlain.core.reasons import Reason
 from chamberlain.database.transactions import Transaction
-from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup, remaining
+from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup, remaining, written_group
 from chamberlain.directory.models import MailAddress
 from chamberlain.directory.port import GroupOutcome, GroupWork, Work
 from chamberlain.directory.steps import Step
+from chamberlain.groups.capabilities import people_and_label_faults, team_license_missing
 from chamberlain.groups.models import GroupNames, GroupOrder
 from chamberlain.groups.rules import (
-    faults_in_directory,
     group_created,
     people_question,
-    team_license_missing,
     wanted_group,
 )
 from chamberlain.groups.wire import read_group_order
@@ -53,7 +54,7 @@ GroupRun = Run[GroupPlan, ObservedGroup]
 
 @dataclass(frozen=True, slots=True)
 class ReadyGroup:
-    """A created group, with the guest rules of its template."""
+    """A created group, with the guest rules of its template, or None."""
 
     wanted: WantedGroup
     group: ObservedGroup
@@ -69,15 +70,21 @@ class GuestRuleDraft(Protocol):
     """
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return the warnings, as sentences."""
+    def warnings(self) -> tuple[Reason, ...]:
+        """Return the warnings."""
 
 
 class GuestRuleAssigner(Protocol):
-    """Assign guest rules to created groups, in the transaction that records them."""
+    """List created groups, and assign their guest rules.
+
+    Both happen in the transaction that completes the requests.
+    """
 
     async def draft(self, tx: Transaction, groups: Sequence[ReadyGroup]) -> Sequence[GuestRuleDraft]:
-        """Decide for each group. The decision stays valid until the transaction ends."""
+        """List the groups, and decide for each one.
+
+        The decision stays valid until the transaction ends.
+        """
 
     async def write(self, tx: Transaction, drafts: Sequence[GuestRuleDraft]) -> None:
         """Write drafts. Raises Overtaken if another transaction holds their rows."""
@@ -87,9 +94,7 @@ class GuestRuleAssigner(Protocol):
 class GroupProvisioner(Provisioner[GroupPlan, WantedGroup, ObservedGroup]):
     """Provision a batch of claimed jobs, each with its own outcome."""
 
-    not_shown: ClassVar = TryAgain(
-        timedelta(seconds=5), "The directory says that the group is made, and does not show it."
-    )
+    not_shown: ClassVar = TryAgain(timedelta(seconds=5), Reason.build("groupMadeNotShown"))
 
     revisions: Revisions
     guest_rules: GuestRuleAssigner
@@ -103,20 +108,19 @@ class GroupProvisioner(Provisioner[GroupPlan, WantedGroup, ObservedGroup]):
         """Prepare the validation of the people."""
         order, template, caller = plan.order, plan.template, plan.task.caller
         names = GroupNames(plan.wanted.display_name, ())
+        capabilities = await self.directory.capabilities(plan.task.tenant_id)
         return PeopleCheck(
             people_question(order, template, names, caller=caller),
             lambda answer: (
                 template_not_allowed(template.audience, caller, answer.member_of)
-                or team_license_missing(template, answer.people.get(caller))
+                or team_license_missing(template, answer.people.get(caller), capabilities)
             ),
-            lambda answer: faults_in_directory(order, template, answer, caller=caller),
+            lambda answer: people_and_label_faults(order, template, answer, capabilities, caller=caller),
         )
 
     async def observe(self, plans: Sequence[GroupPlan]) -> Sequence[ObservedGroup | None]:
         """Observe the group of each plan by its mark. Raises TryAgain."""
-        return await self.directory.observe(
-            [GroupReference(plan.task.tenant_id, plan.wanted.extension, plan.task.request_id) for plan in plans]
-        )
+        return await self.directory.observe([_reference(plan) for plan in plans])
 
     def work(self, plan: GroupPlan, observed: ObservedGroup | None) -> GroupWork:
         """Return the desired state and its remaining steps."""
@@ -125,6 +129,10 @@ class GroupProvisioner(Provisioner[GroupPlan, WantedGroup, ObservedGroup]):
     async def ensure(self, works: Sequence[GroupWork]) -> Sequence[GroupOutcome]:
         """Apply works in the directory. Raises TryAgain."""
         return await self.directory.ensure(works)
+
+    def written(self, plan: GroupPlan, object_id: UUID) -> ObservedGroup:
+        """Return the group as it was written."""
+        return written_group(plan.wanted, GroupId(object_id))
 
     def result(self, plan: GroupPlan, observed: ObservedGroup) -> RequestResult:
         """Return the result of a request that succeeded."""
@@ -148,7 +156,7 @@ class GroupProvisioner(Provisioner[GroupPlan, WantedGroup, ObservedGroup]):
     async def record(self, claim: Claim, runs: Sequence[GroupRun]) -> None:
         """Write the results of a claim in one transaction.
 
-        Groups that are ready get guest rules. The step is recorded with the end of the request.
+        Groups that are ready are listed and get guest rules. The step is recorded with the end of the request.
         """
         now = self.now()
         ready = {run.plan.task.request_id: group for run in runs if (group := _ready_group(run)) is not None}
@@ -158,6 +166,12 @@ class GroupProvisioner(Provisioner[GroupPlan, WantedGroup, ObservedGroup]):
             changed = set(await settle(tx, claim, [self.settled(run, now) for run in assigned], now=now))
             await self.guest_rules.write(tx, [draft for request_id, draft in drafts.items() if request_id in changed])
         self.notifier.tell(changed)
+
+
+def _reference(plan: GroupPlan) -> GroupReference:
+    task = plan.task
+    made = None if task.made is None else GroupId(task.made)
+    return GroupReference(task.tenant_id, plan.wanted.extension, task.request_id, made)
 
 
 def _plan(task: Task, template: GroupTemplate) -> GroupPlan:
@@ -175,10 +189,9 @@ def _plan(task: Task, template: GroupTemplate) -> GroupPlan:
 
 
 def _ready_group(run: GroupRun) -> ReadyGroup | None:
-    """Return a created group whose template assigns guest rules."""
+    """Return the group of a request that succeeded."""
     task, template, group = run.plan.task, run.plan.template, run.observed
-    has_rules = template.guest_template_id is not None or template.guest_policy_id is not None
-    if group is None or run.progress.state is not RequestState.SUCCEEDED or not has_rules:
+    if group is None or run.progress.state is not RequestState.SUCCEEDED:
         return None
     editor = Editor(task.created_by, task.client_id, task.trace_id, None)
     return ReadyGroup(run.plan.wanted, group, template.guest_template_id, template.guest_policy_id, editor)
@@ -188,8 +201,9 @@ def _assigned(run: GroupRun, draft: GuestRuleDraft | None) -> GroupRun:
     """Add the warnings of guest rules to the run."""
     if draft is None or not draft.warnings:
         return run
-    progress = warn(run.progress, Step.ASSIGN_GUEST_RULES, " ".join(draft.warnings))
-    return replace(run, progress=progress, warnings=draft.warnings)
+    reason = draft.warnings[0] if len(draft.warnings) == 1 else Reason.build("guestRulesUnusable")
+    progress = warn(run.progress, Step.ASSIGN_GUEST_RULES, reason)
+    return replace(run, progress=progress, warnings=(*run.warnings, *draft.warnings))
 
 
 JOBS = JobTable(GroupProvisioner, {JobKind.GROUP_PROVISION: GroupProvisioner.provision})

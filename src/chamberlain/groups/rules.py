@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules of groups: names, desired state, steps, validation, drafts and events."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -7,12 +9,14 @@ from datetime import datetime
 
 from chamberlain.auth.models import Caller
 from chamberlain.changes.models import Event, EventType, actor_document, shorten_name
-from chamberlain.core.errors import Conflict, Fault, Forbidden, first_faults
+from chamberlain.core.errors import Conflict, Fault, first_faults
 from chamberlain.core.idempotency import Submission
 from chamberlain.core.ids import EventId, RequestId, TemplateId, UserId
+from chamberlain.core.reasons import Reason
 from chamberlain.core.values import value
+from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.groups import GUEST_MARKS, MemberShipType, ObservedGroup, WantedGroup
-from chamberlain.directory.models import MailAddress, PeopleAnswer, PeopleQuestion, Person
+from chamberlain.directory.models import MailAddress, PeopleAnswer, PeopleQuestion, known_label
 from chamberlain.directory.steps import Step
 from chamberlain.groups.models import NO_NUMBERS, GroupNames, GroupOrder, Numbers
 from chamberlain.requests.approvals import approvers_question
@@ -26,8 +30,12 @@ from chamberlain.templates.rules import (
     audience_groups,
     expand,
     field_faults,
+    local_part,
+    local_part_by_rule,
+    mail_nickname,
     named_users,
-    nickname_candidates,
+    second_nickname,
+    substitute_name,
     unknown_user_faults,
 )
 from chamberlain.tenants.models import Tenant
@@ -37,7 +45,7 @@ from chamberlain.tenants.models import Tenant
 class Situation:
     """The caller, the order, and the template and tenant for validation.
 
-    With `ask_addresses` the write asks the directory for taken addresses.
+    With `ask_addresses` the write asks the directory for taken addresses. `capabilities` are those of the directory.
     """
 
     caller: Caller
@@ -47,6 +55,7 @@ class Situation:
     tenant: Tenant
     compiled: CompiledGroupTemplate
     ask_addresses: bool
+    capabilities: Capabilities
 
     @property
     def template(self) -> GroupTemplate:
@@ -89,6 +98,7 @@ def draft_of(
     answer: PeopleAnswer | None,
     *,
     moment: Moment | None,
+    warnings: tuple[Reason, ...] = (),
 ) -> Draft:
     """Draft the request.
 
@@ -102,6 +112,7 @@ def draft_of(
         display_name=names.display_name,
         addresses=names.addresses,
         steps=plan_order(situation.order, situation.template, situation.user, people_checked=answer is not None),
+        warnings=warnings,
     )
 
 
@@ -109,21 +120,50 @@ def names_of(
     order: GroupOrder,
     template: CompiledGroupTemplate,
     *,
-    request_id: RequestId | None,
+    request_id: RequestId,
     domain: str,
     properties: Mapping[str, str],
     numbers: Numbers = NO_NUMBERS,
 ) -> GroupNames:
-    """Expand the naming rules of the template.
+    """Expand the naming rules of the template, with the best address.
 
-    `properties` are those of the caller that the rules need. Without a `request_id`, only the best address is returned.
+    `properties` are those of the caller that the rules need. The digits of an address without usable characters come
+    from the `request_id`.
     """
-    given, metadata, by_rule = order.display_name, order.metadata or {}, None
+    given, metadata = order.display_name, order.metadata or {}
     display_name = expand(template.display_name, given, metadata, properties, number=numbers.display_name)
-    if template.mail_nickname is not None:
-        by_rule = expand(template.mail_nickname, given, metadata, properties, number=numbers.mail_nickname)
-    nicknames = nickname_candidates(display_name, by_rule=by_rule, request_id=request_id)
-    return GroupNames(display_name, tuple([MailAddress(name, f"{name}@{domain}") for name in nicknames]))
+    substitute = substitute_name(template.template.head.kind, request_id)
+    if template.mail_nickname is None:
+        nickname = mail_nickname(display_name, substitute=substitute)
+    else:
+        nickname = local_part_by_rule(
+            template.mail_nickname,
+            given,
+            metadata,
+            properties,
+            number=numbers.mail_nickname,
+            substitute=substitute,
+        )
+    return GroupNames(display_name, (MailAddress(nickname, f"{nickname}@{domain}"),))
+
+
+def with_second_address(names: GroupNames, template: GroupTemplate, request_id: RequestId) -> GroupNames:
+    """Add the address for a taken one.
+
+    A naming rule for the mail nickname gives one address only.
+    """
+    if template.mail_nickname_rule is not None:
+        return names
+    (best,) = names.addresses
+    nickname = second_nickname(best.mail_nickname, request_id)
+    second = MailAddress(nickname, f"{nickname}@{best.mail.rpartition('@')[2]}")
+    return GroupNames(names.display_name, (best, second))
+
+
+def has_substitute(order: GroupOrder, template: GroupTemplate, names: GroupNames) -> bool:
+    """Return whether digits of the requestId replace the name in the address."""
+    named = names.display_name if template.mail_nickname_rule is None else order.display_name
+    return local_part(named) is None
 
 
 def free_addresses(names: GroupNames, answer: PeopleAnswer) -> tuple[MailAddress, ...]:
@@ -139,9 +179,13 @@ def address_taken(names: GroupNames, *, is_reserved: bool) -> Conflict:
     """
     mail = names.addresses[0].mail
     if is_reserved:
-        return Conflict("addressTaken", f"The address {mail} is taken. Choose another display name.")
-    holder = f"Something in the directory has the address {mail}, perhaps what a cancelled request has left there."
-    return Conflict("addressTaken", f"{holder} Choose another display name, or have that removed there.")
+        sentence = "The address {address} is taken. Choose another display name."
+    else:
+        sentence = (
+            "Something in the directory has the address {address}, perhaps what a cancelled request has left there. "
+            "Choose another display name, or have that removed there."
+        )
+    return Conflict.at(Fault.build("/displayName", "addressTaken", sentence, address=mail))
 
 
 def wanted_group(
@@ -174,7 +218,7 @@ def wanted_group(
         label_id=label_of(order, template),
         channels=template.channels if template.head.kind is TemplateKind.TEAM else None,
         extension=f"{prefix}_group",
-        marks=marks_of(template, request_id),
+        marks=marks_of(order, template, request_id),
     )
 
 
@@ -200,12 +244,20 @@ def label_of(order: GroupOrder, template: GroupTemplate) -> str | None:
     return template.label_id if order.label_id is None else order.label_id
 
 
-def marks_of(template: GroupTemplate, request_id: RequestId) -> Mapping[str, str]:
+# Microsoft Graph limits a text of a schema extension to so many characters.
+METADATA_MARK_LENGTH = 256
+
+
+def marks_of(order: GroupOrder, template: GroupTemplate, request_id: RequestId) -> Mapping[str, str]:
     """Return the marks of the group.
 
-    They are its request, guest template and guest policy.
+    They are its request, metadata, guest template and guest policy. Metadata that is too long has no mark.
     """
     marks = {"requestId": str(request_id)}
+    if order.metadata:
+        metadata = json.dumps(order.metadata, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        if len(metadata) <= METADATA_MARK_LENGTH:
+            marks["metadata"] = metadata
     if template.guest_template_id is not None:
         marks["templateId"] = str(template.guest_template_id)
     if template.guest_policy_id is not None:
@@ -266,17 +318,6 @@ def _steps(
     return tuple(steps)
 
 
-def team_license_missing(template: GroupTemplate, caller: Person | None) -> Forbidden | None:
-    """Return the error if the caller has no license for teams.
-
-    An unknown caller (None) has none.
-    """
-    if template.head.kind is not TemplateKind.TEAM or (caller is not None and caller.has_team_license):
-        return None
-    detail = "A team needs a license for team collaboration, and you have none. Ask an administrator for one."
-    return Forbidden("teamLicenseRequired", detail)
-
-
 def faults_of(
     order: GroupOrder, template: GroupTemplate, names: GroupNames, answer: PeopleAnswer, *, caller: UserId
 ) -> tuple[Fault, ...]:
@@ -311,46 +352,47 @@ def faults_in_directory(
 
 
 def name_faults(names: GroupNames) -> Iterator[Fault]:
-    """Validate that the names are neither empty nor too long."""
+    """Validate that the names are not too long."""
     length = len(names.display_name)
     if length > DISPLAY_NAME_LENGTH:
-        made = f"The template makes a display name of {length} characters; {DISPLAY_NAME_LENGTH} are allowed."
-        yield Fault("/displayName", "nameTooLong", f"{made} Choose a shorter one.")
-    if not names.addresses:
-        detail = "No mail address can be made from this. Use at least one letter from a to z or a digit."
-        yield Fault("/displayName", "noAddress", detail)
+        sentence = "The template makes a display name of {actual} characters; {max} are allowed. Choose a shorter one."
+        yield Fault.build("/displayName", "nameTooLong", sentence, actual=length, max=DISPLAY_NAME_LENGTH)
     for address in names.addresses:
         length = len(address.mail_nickname)
         if length > LOCAL_PART_LENGTH:
-            made = f"The template makes a mail nickname of {length} characters; {LOCAL_PART_LENGTH} are allowed."
-            yield Fault("/displayName", "nameTooLong", f"{made} Choose a shorter display name.")
+            sentence = (
+                "The template makes a mail nickname of {actual} characters; {max} are allowed. "
+                "Choose a shorter display name."
+            )
+            yield Fault.build("/displayName", "nameTooLong", sentence, actual=length, max=LOCAL_PART_LENGTH)
 
 
 def member_ship_faults(order: GroupOrder, template: GroupTemplate) -> Iterator[Fault]:
     """Validate the membership type, and the members of a dynamic group."""
     sent = order.member_ship_type
     if sent is not None and sent != template.member_ship_type and not template.member_ship_type_changeable:
-        detail = f"The template fixes memberShipType to {template.member_ship_type}. Leave it out."
-        yield Fault("/memberShipType", "memberShipTypeFixed", detail)
+        sentence = "The template fixes memberShipType to {memberShipType}. Leave it out."
+        fixed = int(template.member_ship_type)
+        yield Fault.build("/memberShipType", "memberShipTypeFixed", sentence, memberShipType=fixed)
     if not is_dynamic(order, template):
         return
     if template.membership_rule is None:
         pointer = "/templateId" if sent is None else "/memberShipType"
-        detail = (
+        sentence = (
             "The template has no membership rule, so no group of it can be dynamic. Send 0 or 1 or another template."
         )
-        yield Fault(pointer, "dynamicRuleMissing", detail)
+        yield Fault.build(pointer, "dynamicRuleMissing", sentence)
     if order.members:
-        detail = "The members of a dynamic group follow the template's rule. Leave members out."
-        yield Fault("/members", "membersOfDynamicGroup", detail)
+        sentence = "The members of a dynamic group follow the template's rule. Leave members out."
+        yield Fault.build("/members", "membersOfDynamicGroup", sentence)
 
 
 def owner_faults(order: GroupOrder, template: GroupTemplate, caller: UserId) -> Iterator[Fault]:
     """Validate the number of owners. The caller always counts as one."""
     least = template.minimum_owners
     if least > 1 and (count := len(owners_of(order, template, caller))) < least:
-        detail = f"The template asks for {least} owners or more, you included; there would be {count}. Add to owners."
-        yield Fault("/owners", "tooFewOwners", detail)
+        sentence = "The template asks for {min} owners or more, you included; there would be {actual}. Add to owners."
+        yield Fault.build("/owners", "tooFewOwners", sentence, min=least, actual=count)
 
 
 def people_faults(
@@ -359,33 +401,45 @@ def people_faults(
     """Yield an error for each place with an unknown owner or member."""
     if caller not in known:
         # The caller would be the first owner but is not in the body, so the pointer is the whole body.
-        yield Fault("", "userUnknown", "You are no user of this tenant's directory, and would be an owner.")
+        yield Fault.build("", "userUnknown", "You are no user of this tenant's directory, and would be an owner.")
     yield from unknown_users("/owners", order.owners, known)
     yield from unknown_users("/members", order.members, known)
     members = () if is_dynamic(order, template) else template.members
     for user in dict.fromkeys((*template.owners, *members)):
         if user not in known:
-            detail = f"The template names {user}, who is no user of this tenant. Ask an administrator to fix it."
-            yield Fault("/templateId", "userUnknown", detail)
+            sentence = "The template names {user}, who is no user of this tenant. Ask an administrator to fix it."
+            yield Fault.build("/templateId", "userUnknown", sentence, user=str(user))
 
 
 def unknown_users(pointer: str, users: tuple[UserId, ...], known: AbstractSet[UserId]) -> Iterator[Fault]:
     """Yield an error for each unknown user."""
     for index, user in enumerate(users):
         if user not in known:
-            yield Fault(f"{pointer}/{index}", "userUnknown", f"{user} is no user of this tenant. Leave this id out.")
+            sentence = "{user} is no user of this tenant. Leave this id out."
+            yield Fault.build(f"{pointer}/{index}", "userUnknown", sentence, user=str(user))
+
+
+def with_known_label(order: GroupOrder, answer: PeopleAnswer | None) -> GroupOrder:
+    """Return the order with the directory's id of its label.
+
+    `answer` is None if the directory did not answer.
+    """
+    if order.label_id is None or answer is None or order.label_id in answer.labels:
+        return order
+    return replace(order, label_id=known_label(order.label_id, answer.labels))
 
 
 def label_faults(order: GroupOrder, template: GroupTemplate, answer: PeopleAnswer) -> Iterator[Fault]:
     """Validate that the label of the order or the template exists."""
     label = label_of(order, template)
-    if label is None or label in answer.labels:
+    if label is None or known_label(label, answer.labels) is not None:
         return
     if order.label_id is None:
-        detail = f"The template sets the label {label}, which does not exist. Ask an administrator to fix it."
-        yield Fault("/templateId", "labelUnknown", detail)
+        sentence = "The template sets the label {label}, which does not exist. Ask an administrator to fix it."
+        yield Fault.build("/templateId", "labelUnknown", sentence, label=str(label))
     else:
-        yield Fault("/labelId", "labelUnknown", "This tenant has no such label. Leave it out, or send a known one.")
+        sentence = "This tenant has no such label. Leave it out, or send a known one."
+        yield Fault.build("/labelId", "labelUnknown", sentence)
 
 
 def caller_question(template: CompiledGroupTemplate, caller: UserId) -> PeopleQuestion:

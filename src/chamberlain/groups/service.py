@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """Request groups and teams: validate everything, queue the request durably, then answer.
 
 A dry run takes the same way without writing.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -14,8 +15,15 @@ from chamberlain.core.errors import Conflict, Fault, Forbidden, NotPossible, Try
 from chamberlain.core.idempotency import Submission
 from chamberlain.core.ids import EventId, RequestId, UserId
 from chamberlain.database.transactions import Database
+from chamberlain.directory.capabilities import Capable
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
+from chamberlain.groups.capabilities import (
+    capability_faults,
+    capability_warnings,
+    people_and_label_faults,
+    team_license_missing,
+)
 from chamberlain.groups.dry_run import GroupDryRun, plan_dry_run
 from chamberlain.groups.models import NO_NUMBERS, GroupNames, GroupOrder, Numbers
 from chamberlain.groups.rules import (
@@ -23,25 +31,29 @@ from chamberlain.groups.rules import (
     address_taken,
     caller_question,
     draft_of,
-    faults_in_directory,
     faults_without_directory,
     free_addresses,
     names_of,
     people_question,
-    team_license_missing,
     unknown_users,
+    with_known_label,
+    with_second_address,
 )
+from chamberlain.groups.wire import write_group_order
 from chamberlain.requests import records as request_records
 from chamberlain.requests.approvals import NO_REQUEST, approvers_question
 from chamberlain.requests.models import Accepted, AddressTaken, Draft, NameTaken, Replayed, RequestResult, Written
 from chamberlain.requests.timeline import Timelines, await_result
 from chamberlain.requests.visibility import visible_owner
+from chamberlain.templates import records as template_records
 from chamberlain.templates import submission as template_submission
 from chamberlain.templates.cache import Catalog
+from chamberlain.templates.capabilities import restricts_guests
 from chamberlain.templates.drafts import Moment
-from chamberlain.templates.models import GroupTemplate, TemplateKind
+from chamberlain.templates.models import GuestTemplate, TemplateKind
 from chamberlain.templates.rules import template_fault, template_not_allowed
 from chamberlain.templates.submission import Basis, Submitter, again
+from chamberlain.tenants import records as tenant_records
 
 KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
 
@@ -50,11 +62,12 @@ KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
 class GroupService:
     """Request groups and teams, and wait for them.
 
-    `new_id` returns random ids, `now` the time of the database.
+    `capable` states the capabilities of the directory, `new_id` returns random ids, `now` the time of the database.
     """
 
     database: Database
     people: People
+    capable: Capable
     authorization: Authorization
     catalog: Catalog
     submitter: Submitter
@@ -82,8 +95,8 @@ class GroupService:
     async def dry_run(self, caller: Caller, order: GroupOrder) -> GroupDryRun:
         """Validate and plan a group or team without writing.
 
-        Uses up no number of a naming rule. An address that is taken is reported as a conflict. Raises NotPossible,
-        Forbidden and Unavailable.
+        Uses up no number of a naming rule. A taken address and an exhausted limit are reported as conflicts. Raises
+        NotPossible, Forbidden and Unavailable.
         """
         entry = await self.catalog.current(caller.tenant_id, order.template_id)
         situation = await self._situation(caller, order, Basis(entry, ask_addresses=False), NO_REQUEST)
@@ -94,12 +107,19 @@ class GroupService:
             reserved = frozenset(
                 [mail for mail in mails if await request_records.find_by_address(tx, mail) is not None]
             )
+            full_limit = await tenant_records.find_full_limit(tx, caller.tenant_id)
         approvers = None
         if (rule := situation.template.approval) is not None:
             question = approvers_question(rule.levels, tenant_id=caller.tenant_id, requester=situation.user)
             approvers = await self._look_up(question)
         return plan_dry_run(
-            situation, names, properties=properties, answer=answer, approvers=approvers, reserved=reserved
+            situation,
+            names,
+            properties=properties,
+            answer=answer,
+            approvers=approvers,
+            reserved=reserved,
+            full_limit=full_limit,
         )
 
     async def _accept(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
@@ -120,12 +140,15 @@ class GroupService:
         free = names.addresses if answer is None else free_addresses(names, answer)
         if not free:
             raise await self._address_taken(caller, names)
+        if (known := with_known_label(order, answer)) is not order:
+            submission = replace(submission, body=write_group_order(known))
         return draft_of(
             situation,
             submission,
             names if free == names.addresses else GroupNames(names.display_name, free),
             answer,
             moment=None if situation.approval is None else Moment(EventId(self.new_id()), self.now()),
+            warnings=capability_warnings(situation.template, situation.capabilities),
         )
 
     async def _situation(self, caller: Caller, order: GroupOrder, basis: Basis, request_id: RequestId) -> Situation:
@@ -133,7 +156,16 @@ class GroupService:
         fault = template_fault(entry.head, KINDS)
         if fault is not None or entry.group is None:
             raise NotPossible([*filter(None, (fault,)), *await self._faults_of_people(caller, order)])
-        return Situation(caller, _user(caller), order, request_id, entry.tenant, entry.group, basis.ask_addresses)
+        return Situation(
+            caller,
+            _user(caller),
+            order,
+            request_id,
+            entry.tenant,
+            entry.group,
+            ask_addresses=basis.ask_addresses,
+            capabilities=await self.capable.capabilities(caller.tenant_id),
+        )
 
     async def _names(self, situation: Situation) -> tuple[GroupNames, PeopleAnswer | None]:
         """Validate everything, and return names and the directory's answer."""
@@ -161,21 +193,35 @@ class GroupService:
         names = names_of(
             order,
             situation.compiled,
-            # The write takes only the best address unless the directory was asked for both.
-            request_id=None if situation.ask_addresses else situation.request_id,
+            request_id=situation.request_id,
             domain=situation.tenant.default_domain,
             properties=properties,
             numbers=numbers,
         )
-        asked = GroupNames(names.display_name, ()) if situation.ask_addresses else names
+        if situation.ask_addresses:
+            # The write takes only the best address unless the directory was asked for both.
+            asked = GroupNames(names.display_name, ())
+        else:
+            asked = names = with_second_address(names, template, situation.request_id)
         answer = await self._look_up(people_question(order, template, asked, caller=user))
+        capabilities = situation.capabilities
         faults = faults_without_directory(order, template, names, caller=user)
+        guests = await self._guest_template(situation)
+        faults += capability_faults(order, template, names, capabilities, guests=guests)
         if answer is not None:
-            _require_permitted(template, user, answer)
-            faults += faults_in_directory(order, template, answer, caller=user)
+            _require_permitted(situation, answer)
+            faults += people_and_label_faults(order, template, answer, capabilities, caller=user)
         if faults:
             raise NotPossible(faults)
         return names, answer
+
+    async def _guest_template(self, situation: Situation) -> GuestTemplate | None:
+        """Read the guest template of a restricted directory."""
+        template_id = situation.template.guest_template_id
+        if template_id is None or not restricts_guests(situation.capabilities):
+            return None
+        async with self.database.transaction(situation.tenant.id) as tx:
+            return await template_records.find_guest(tx, template_id)
 
     async def _look_up(self, question: PeopleQuestion) -> PeopleAnswer | None:
         try:
@@ -223,9 +269,10 @@ def _user(caller: Caller) -> UserId:
     return caller.user_id
 
 
-def _require_permitted(template: GroupTemplate, user: UserId, answer: PeopleAnswer) -> None:
+def _require_permitted(situation: Situation, answer: PeopleAnswer) -> None:
+    template, user = situation.template, situation.user
     refusal = template_not_allowed(template.audience, user, answer.member_of) or team_license_missing(
-        template, answer.people.get(user)
+        template, answer.people.get(user), situation.capabilities
     )
     if refusal is not None:
         raise refusal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON of group requests, answers and dry runs.
 
 The body is stored with the request.
@@ -16,14 +17,17 @@ from chamberlain.directory.steps import title
 from chamberlain.groups.dry_run import GroupDryRun
 from chamberlain.groups.models import GroupOrder
 from chamberlain.requests.wire import (
-    RehearsalConflict,
-    RehearsedLevel,
-    RehearsedPerson,
-    RehearsedStep,
-    RehearsedTemplate,
+    DryRunConflict,
+    DryRunLevel,
+    DryRunPerson,
+    DryRunStep,
+    DryRunTemplate,
+    RequestWarning,
     _conflict,
     _level,
     _person,
+    warning_reasons,
+    warning_texts,
 )
 from chamberlain.templates.models import TemplateKind
 
@@ -62,7 +66,7 @@ def to_group_order(body: GroupBody) -> GroupOrder:
 
 def read_group_order(body: bytes) -> GroupOrder:
     """Parse the order in a stored body."""
-    return to_group_order(GROUP.read(body))
+    return to_group_order(GROUP.read_stored(body))
 
 
 def write_group_order(order: GroupOrder) -> bytes:
@@ -113,7 +117,7 @@ class CreatedGroup(Struct, rename="camel", frozen=True):
     group: Group
 
 
-class RehearsedGroup(Struct, rename="camel", frozen=True):
+class DryRunGroup(Struct, rename="camel", frozen=True):
     """The result of a dry run.
 
     Zeros replace a number or digits of a requestId; `warnings` say so.
@@ -121,39 +125,41 @@ class RehearsedGroup(Struct, rename="camel", frozen=True):
 
     dry_run: bool
     kind: TemplateKind
-    template: RehearsedTemplate
+    template: DryRunTemplate
     template_source: Annotated[str, Meta(description="`request`: the template is the one that was sent")]
     display_name: str
     mail_nickname: str
     address: str
     member_ship_type: Annotated[MemberShipType, Meta(description="0 private, 1 public, 2 dynamic")]
-    owners: tuple[RehearsedPerson, ...]
+    owners: tuple[DryRunPerson, ...]
     member_count: Annotated[int | None, Meta(description="null where a rule decides who is a member")]
     approval_required: bool
-    approvals: tuple[RehearsedLevel, ...]
-    steps: tuple[RehearsedStep, ...]
-    conflicts: tuple[RehearsalConflict, ...]
+    approvals: tuple[DryRunLevel, ...]
+    steps: tuple[DryRunStep, ...]
+    conflicts: tuple[DryRunConflict, ...]
     warnings: tuple[str, ...]
+    warning_reasons: tuple[RequestWarning, ...]
 
 
-def rehearsed_group(rehearsal: GroupDryRun) -> RehearsedGroup:
+def dry_run_group(dry_run: GroupDryRun) -> DryRunGroup:
     """Encode a dry run."""
-    return RehearsedGroup(
+    return DryRunGroup(
         dry_run=True,
-        kind=rehearsal.template.kind,
-        template=RehearsedTemplate(rehearsal.template.id, rehearsal.template.name),
+        kind=dry_run.template.kind,
+        template=DryRunTemplate(dry_run.template.id, dry_run.template.name),
         template_source="request",
-        display_name=rehearsal.display_name,
-        mail_nickname=rehearsal.mail_nickname,
-        address=rehearsal.address,
-        member_ship_type=rehearsal.member_ship_type,
-        owners=tuple(map(_person, rehearsal.owners)),
-        member_count=rehearsal.member_count,
-        approval_required=bool(rehearsal.approvals),
-        approvals=tuple(map(_level, rehearsal.approvals)),
-        steps=tuple([RehearsedStep(step, title(step)) for step in rehearsal.steps]),
-        conflicts=tuple(map(_conflict, rehearsal.conflicts)),
-        warnings=rehearsal.warnings,
+        display_name=dry_run.display_name,
+        mail_nickname=dry_run.mail_nickname,
+        address=dry_run.address,
+        member_ship_type=dry_run.member_ship_type,
+        owners=tuple(map(_person, dry_run.owners)),
+        member_count=dry_run.member_count,
+        approval_required=bool(dry_run.approvals),
+        approvals=tuple(map(_level, dry_run.approvals)),
+        steps=tuple([DryRunStep(step, title(step)) for step in dry_run.steps]),
+        conflicts=tuple(map(_conflict, dry_run.conflicts)),
+        warnings=warning_texts(dry_run.warnings),
+        warning_reasons=warning_reasons(dry_run.warnings),
     )
 
 
@@ -183,4 +189,5 @@ EXAMPLE = {
     ],
     "conflicts": [],
     "warnings": [],
+    "warningReasons": [],
 }

@@ -1,25 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of managed groups and sites: list, show and assign guest rules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from chamberlain.cli.arguments import id_of_managed, id_of_name
 from chamberlain.cli.calls import Area, Call, Service, show, show_list
 from chamberlain.cli.errors import ExitCode, Misused, ended
+from chamberlain.cli.help import CommandTable
+from chamberlain.cli.names import POLICIES, id_of, managed, request_id_of, template_id
 from chamberlain.cli.options import (
+    IMPORT_PATIENCE,
     PATIENCE,
     All,
     Assigned,
+    CsvFile,
+    DryRun,
     GuestPolicy,
     GuestTemplate,
     IfMatch,
+    JournalFile,
     Limit,
+    MetadataFilter,
     NoPolicy,
     NoTemplate,
     Query,
+    Report,
+    RowTemplate,
     Timeout,
     Wait,
     calls,
@@ -46,6 +55,13 @@ class ManagedListOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupListOptions(ManagedListOptions):
+    """Filters of the list of groups."""
+
+    metadata: MetadataFilter = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentOptions:
     """Options of an assignment.
 
@@ -57,10 +73,12 @@ class AssignmentOptions:
     if_match: IfMatch = None
     no_template: NoTemplate = False
     no_policy: NoPolicy = False
+    dry_run: DryRun = False
     wait: Wait = False
     timeout: Timeout = PATIENCE
 
 
+NO_FILTERS: Mapping[str, str | None] = {}
 # This UUID clears a field (docs/reference/groups-and-sites.md).
 _NONE = "00000000-0000-0000-0000-000000000000"
 
@@ -74,27 +92,34 @@ class Managed:
     read: Operation
     change: Operation
 
-    def id_of(self, service: Service, written: str) -> str:
+    def id_of(self, service: Service, written: str, *, option: str | None = None) -> str:
         """Find the id of a group or site.
 
         It is given by id, name or address.
         """
-        return id_of_managed(service, written, self.list, self.noun)
+        return id_of(service, written, managed(self.noun, self.list), option=option)
 
 
 GROUP = Managed("group", operations.LIST_MANAGED_GROUPS, operations.READ_MANAGED_GROUP, operations.ASSIGN_TO_GROUP)
 SITE = Managed("site", operations.LIST_MANAGED_SITES, operations.READ_MANAGED_SITE, operations.ASSIGN_TO_SITE)
 
 
-def list_managed(call: Call, operation: Operation, options: ManagedListOptions, columns: Sequence[Column]) -> None:
-    """List groups or sites with their assignments."""
+def list_managed(
+    call: Call,
+    managed: Managed,
+    options: ManagedListOptions,
+    columns: Sequence[Column],
+    more: Mapping[str, str | None] = NO_FILTERS,
+) -> None:
+    """List groups or sites with their assignments. `more` are further filters."""
     with call.service(Area.ADMIN) as service:
         rules = {"templateId": _template(service, options.template), "policyId": _policy(service, options.policy)}
-    filters = {"assigned": options.assigned, "q": options.query, **rules}
+    filters = {"assigned": options.assigned, "q": options.query, **rules, **more}
     before = (Column("ID", "id"), Column("NAME", "displayName"))
     behind = (Column("TEMPLATE", "template.name"), Column("POLICY", "policy.name"))
     at_most = most(options.limit, everything=options.everything)
-    show_list(call, Area.ADMIN, operation, filters=filters, columns=(*before, *columns, *behind), most=at_most)
+    whole, noun = (*before, *columns, *behind), f"{managed.noun}s"
+    show_list(call, Area.ADMIN, managed.list, filters=filters, columns=whole, most=at_most, noun=noun)
 
 
 def show_managed(call: Call, written: str, managed: Managed) -> None:
@@ -120,17 +145,27 @@ def assign(call: Call, written: str, options: AssignmentOptions, managed: Manage
     """Change the assignment, show the record, and optionally wait for the effects."""
     with call.service(Area.ADMIN) as service:
         id_ = managed.id_of(service, written)
+        if options.dry_run:
+            _show_dry_run(call, service, id_, options, managed)
+            return
         before = service.read(managed.read, id_)
         record = service.change(managed.change, id_, body=_body(service, options), if_match=options.if_match)
         request_id = record["assignmentRequestId"]
         if request_id == before["assignmentRequestId"]:
-            say("It was assigned so already.")
+            say("It was already assigned.")
         elif options.wait:
             wait_for(call, str(request_id), options.timeout)
             record = service.read(managed.read, id_)
         show(call, record)
     if not options.wait and request_id != before["assignmentRequestId"]:
         hint_at(request_id)
+
+
+def _show_dry_run(call: Call, service: Service, id_: str, options: AssignmentOptions, managed: Managed) -> None:
+    body = _body(service, options)
+    dry_run = service.change(managed.change, id_, body=body, if_match=options.if_match, dry_run=True)
+    show(call, dry_run)
+    say("Nothing was done." if dry_run["effects"] else "It is already assigned. Nothing would be done.")
 
 
 def _body(service: Service, wanted: AssignmentOptions) -> Record:
@@ -145,15 +180,15 @@ def _body(service: Service, wanted: AssignmentOptions) -> Record:
 
 
 def _template(service: Service, written: str | None) -> str | None:
-    lists = (operations.LIST_COLLAB_TEMPLATES,)
-    return written and id_of_name(service, written, lists, "template", ("guest",))
+    lists = (operations.LIST_COLLAB_TEMPLATES, operations.LIST_MAILBOX_TEMPLATES)
+    return written and template_id(service, written, ("guest",), lists)
 
 
 def _policy(service: Service, written: str | None) -> str | None:
-    return written and id_of_name(service, written, (operations.LIST_POLICIES,), "policy")
+    return written and id_of(service, written, POLICIES, option="--policy")
 
 
-groups = typer.Typer()
+groups = CommandTable()
 
 
 @groups.command("create")
@@ -166,11 +201,22 @@ def create_group(call: Call, *, options: GroupOptions) -> None:
 
 @groups.command("list")
 @calls
-@takes_options(ManagedListOptions)
-def list_groups(call: Call, *, options: ManagedListOptions) -> None:
+@takes_options(GroupListOptions)
+def list_groups(call: Call, *, options: GroupListOptions) -> None:
     """List the groups of the directory with their guest rules. For administrators."""
 
-    list_managed(call, GROUP.list, options, (Column("MAIL", "mail"), Column("TEAM", "isTeam")))
+    columns = (Column("MAIL", "mail", wide=True), Column("TEAM", "isTeam"))
+    list_managed(call, GROUP, options, columns, _metadata(options.metadata))
+
+
+def _metadata(written: str | None) -> Mapping[str, str | None]:
+    """Parse a key of metadata, with `=` and a value or alone."""
+    if written is None:
+        return NO_FILTERS
+    key, sign, value = written.partition("=")
+    if not key:
+        raise Misused(f"--metadata {written} is invalid. Write KEY or KEY=VALUE.")
+    return {"metadataKey": key, "metadataValue": value if sign else None}
 
 
 @groups.command("show")
@@ -181,7 +227,7 @@ def show_group(
         str | None, typer.Argument(metavar="GROUP", help="Group, by name, mail address or id. For administrators.")
     ] = None,
     request: Annotated[
-        str | None, typer.Option(metavar="ID", help="Show the directory object of this request.")
+        str | None, typer.Option(metavar="REQUEST", help="Show the directory object of this request.")
     ] = None,
     extension_prefix: Annotated[
         str, typer.Option(metavar="NAME", help="With --request: prefix of the tenant's extension attributes.")
@@ -197,7 +243,7 @@ def show_group(
     if group is not None:
         show_managed(call, group, GROUP)
     elif request is not None:
-        show_group_of_request(call, request, extension_prefix)
+        show_group_of_request(call, request_id_of(call, request, option="--request"), extension_prefix)
 
 
 @groups.command("assign")
@@ -213,7 +259,65 @@ def assign_to_group(
     assign(call, group, options, GROUP)
 
 
-sites = typer.Typer()
+@groups.command("import")
+@calls
+def import_groups(
+    call: Call,
+    file: CsvFile,
+    *,
+    template: RowTemplate = None,
+    dry_run: DryRun = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all groups exist.")] = False,
+    timeout: Timeout = IMPORT_PATIENCE,
+    report: Report = None,
+    journal: JournalFile = None,
+) -> None:
+    """Request the groups and teams of a CSV file.
+
+    Repeat the command to resume.
+    """
+    from chamberlain.cli.import_.results import ImportOptions
+    from chamberlain.groups.import_.cli import import_file
+
+    import_file(
+        call,
+        ImportOptions(file, template, dry_run=dry_run, wait=wait, timeout=timeout, report=report, journal=journal),
+    )
+
+
+assignments = CommandTable()
+
+
+@assignments.callback()
+def assignments_group() -> None:
+    """Assign guest rules to many groups and sites."""
+
+
+@assignments.command("import")
+@calls
+def import_assignments(
+    call: Call,
+    file: CsvFile,
+    *,
+    dry_run: DryRun = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all assignments have their effects.")] = False,
+    timeout: Timeout = IMPORT_PATIENCE,
+    report: Report = None,
+    journal: JournalFile = None,
+) -> None:
+    """Assign the guest rules of a CSV file.
+
+    Repeat the command to resume.
+    """
+    from chamberlain.cli.import_.results import ImportOptions
+    from chamberlain.guests.import_.cli import import_file
+
+    import_file(
+        call, ImportOptions(file, None, dry_run=dry_run, wait=wait, timeout=timeout, report=report, journal=journal)
+    )
+
+
+sites = CommandTable()
 
 Site = Annotated[str, typer.Argument(metavar="SITE", help="Site, by name, address, or id of its security group.")]
 
@@ -224,7 +328,7 @@ Site = Annotated[str, typer.Argument(metavar="SITE", help="Site, by name, addres
 def list_sites(call: Call, *, options: ManagedListOptions) -> None:
     """List managed sites with their guest rules. For administrators."""
 
-    list_managed(call, SITE.list, options, (Column("SITE", "siteUrl"), Column("SHARING", "sharingCapability")))
+    list_managed(call, SITE, options, (Column("SITE", "siteUrl", wide=True), Column("SHARING", "sharingCapability")))
 
 
 @sites.command("show")

@@ -1,4 +1,5 @@
-"""SQL of findings: save, close, lock and accept them."""
+# SPDX-License-Identifier: Apache-2.0
+"""SQL of findings: save, close, lock, accept and ignore them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -9,7 +10,7 @@ import msgspec
 
 from chamberlain.auth.models import Actor
 from chamberlain.changes.records import encode_actor
-from chamberlain.core.ids import GroupId, MailboxId, PolicyId, TenantId
+from chamberlain.core.ids import GroupId, MailboxId, PolicyId, RequestId, TenantId
 from chamberlain.core.values import Json
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.subjects import SubjectType
@@ -128,6 +129,17 @@ async def close_all(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[
         await tx.execute(SQL["close_all"], tenant_id, subject_ids, at)
 
 
+async def opened_since(
+    tx: Transaction, tenant_id: TenantId, kinds: Collection[FindingKind], since: datetime | None, *, limit: int
+) -> tuple[Sequence[FindingRecord], int]:
+    """Read the open findings that were opened after a time.
+
+    Returns the first ones by subject, and their whole number.
+    """
+    rows = await tx.fetch(SQL["opened_since"], tenant_id, list(kinds), since, limit)
+    return [to_finding(row) for row in rows], rows[0]["number"] if rows else 0
+
+
 async def find(tx: Transaction, tenant_id: TenantId, finding_id: UUID) -> FindingRecord | None:
     """Find a finding."""
     row = await tx.fetch_row(SQL["find"], tenant_id, finding_id)
@@ -153,7 +165,7 @@ def to_finding(row: Record) -> FindingRecord:
     return FindingRecord(
         id=row["finding_id"],
         kind=FindingKind(row["kind"]),
-        state=FindingState(row["state"]),
+        state=_state(row),
         subject=to_subject(row),
         property=row["property"],
         wanted=_value(row["wanted"]),
@@ -166,6 +178,8 @@ def to_finding(row: Record) -> FindingRecord:
         last_seen_at=row["last_seen_at"],
         about=row["about"],
         acceptance=_acceptance(row),
+        repair_request_id=None if row["repair_request_id"] is None else RequestId(row["repair_request_id"]),
+        request_id=None if row["request_id"] is None else RequestId(row["request_id"]),
     )
 
 
@@ -189,9 +203,22 @@ async def lock_accepted(
     return {place: frozenset(abouts) for place, abouts in kept.items()}
 
 
+async def find_current(tx: Transaction, tenant_id: TenantId, subject_id: GroupId) -> Mapping[FindingKey, FindingState]:
+    """Read the open and accepted findings about a group or site."""
+    return {
+        FindingKey(tenant_id, subject_id, FindingKind(row["kind"]), row["about"]): FindingState(row["state"])
+        for row in await tx.fetch(SQL["current"], tenant_id, subject_id)
+    }
+
+
 async def is_applied(tx: Transaction, record: FindingRecord) -> bool:
     """Return whether a worker is applying the subject's assignment, or will soon."""
     return await tx.fetch_row(SQL["is_applied"], record.subject.tenant_id, record.subject.id) is not None
+
+
+async def name_editor(tx: Transaction, actor: Actor) -> None:
+    """Name the user who closes findings in this transaction, for their events."""
+    await tx.execute(SQL["name_editor"], encode_actor(actor))
 
 
 async def save_acceptance(tx: Transaction, record: FindingRecord) -> None:
@@ -202,7 +229,18 @@ async def save_acceptance(tx: Transaction, record: FindingRecord) -> None:
         if acceptance is None
         else (acceptance.accepted_at, encode_actor(acceptance.by), acceptance.reason, acceptance.until)
     )
-    await tx.execute(SQL["save_acceptance"], record.subject.tenant_id, record.id, record.state, *values)
+    is_ignored = record.state is FindingState.IGNORED
+    state = FindingState.ACCEPTED if is_ignored else record.state
+    ignored = encode_observed(record.observed) if is_ignored else None
+    await tx.execute(SQL["save_acceptance"], record.subject.tenant_id, record.id, state, *values, ignored)
+
+
+def encode_observed(observed: Json) -> str:
+    """Encode an observed value as it is stored.
+
+    Equal values have equal texts.
+    """
+    return _encode(observed).decode()
 
 
 def _row(finding_id: UUID, found: Finding) -> tuple[object, ...]:
@@ -218,13 +256,22 @@ def _row(finding_id: UUID, found: Finding) -> tuple[object, ...]:
         found.about,
         found.property,
         _encode(found.wanted).decode(),
-        _encode(found.observed).decode(),
+        encode_observed(found.observed),
         found.detail,
         found.action,
         found.action_at,
         found.policy_id,
         found.request_id,
     )
+
+
+def _state(row: Record) -> FindingState:
+    """Read the state.
+
+    An ignored finding is stored as accepted, with the ignored value.
+    """
+    state = FindingState(row["state"])
+    return FindingState.IGNORED if state is FindingState.ACCEPTED and row["ignored_observed"] is not None else state
 
 
 def _value(text: str | None) -> Json:

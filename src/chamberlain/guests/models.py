@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Findings and assignments: values that all guest folders share."""
 
 from collections.abc import Collection, Iterator, Sequence
@@ -39,12 +40,14 @@ class FindingKind(StrEnum):
 class FindingState(StrEnum):
     """The state of a finding.
 
-    It is open, repaired by the service, accepted by a user, or no longer true.
+    It is open, repaired by the service, accepted by a user, ignored until its observed value changes, or no longer
+    true.
     """
 
     OPEN = "open"
     REPAIRED = "repaired"
     ACCEPTED = "accepted"
+    IGNORED = "ignored"
     GONE = "gone"
 
 
@@ -151,7 +154,10 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class FindingRecord:
-    """A stored finding. A closed finding keeps its acceptance."""
+    """A stored finding. A closed finding keeps its acceptance.
+
+    `repair_request_id` is the last request that repairs it, `request_id` the one that it depends on.
+    """
 
     id: UUID
     kind: FindingKind
@@ -168,6 +174,8 @@ class FindingRecord:
     last_seen_at: datetime
     about: str = ""
     acceptance: Acceptance | None = None
+    repair_request_id: RequestId | None = None
+    request_id: RequestId | None = None
 
 
 @dataclass(frozen=True, slots=True)

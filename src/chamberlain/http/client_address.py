@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Find the client address behind trusted proxies."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The connections of a process: limits, and timeouts of slow clients.
 
 One task checks them every second, so a call needs no timer.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Encrypt list positions as cursors, for one caller and list each."""
 
 import base64

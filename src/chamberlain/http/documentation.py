@@ -1,184 +1,484 @@
-"""Render the OpenAPI document as one page of HTML.
+# SPDX-License-Identifier: Apache-2.0
+"""Render the OpenAPI document as pages of HTML.
 
-The page has no scripts and sends no requests to other hosts.
+There is an overview, one page for each noun, and one of all errors.
 """
 
-import asyncio
-import gzip
-import re
-from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
+from fnmatch import fnmatchcase
 from html import escape
-from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from msgspec import json
 
-from chamberlain.http.responses import Answer, Headers
+from chamberlain.http.html import BRAND, block, code, items, page, prose, prose_inline, table
+from chamberlain.http.samples import body_of, samples_of, value_of, variables_of
 
 # Content types of responses other than problems.
 _SHOWN = ("application/json", "application/x-ndjson", "text/event-stream")
 _PROBLEM = "application/problem+json"
+_SCHEMAS = "#/components/schemas/"
 # A JSON value as the OpenAPI document has it.
 Json = Mapping[str, Any]
 
-STYLE = files("chamberlain.http").joinpath("documentation.css").read_text("utf-8")
-_STYLE_DIGEST = b64encode(sha256(STYLE.encode()).digest()).decode("ascii")
-CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        f"style-src 'sha256-{_STYLE_DIGEST}'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
-)
-
-
-def render(document: Json) -> bytes:
-    """Render a document."""
-    info, components = document["info"], document["components"]
-    operations = [
-        _Operation(path, method, operation)
-        for path, item in document["paths"].items()
-        for method, operation in item.items()
-    ]
-    tags = "".join(_tag(tag["name"], operations, components) for tag in document["tags"])
-    schemas = "".join(_schema_section(name, schema) for name, schema in components["schemas"].items())
-    bases = " or ".join(_code(server["url"]) for server in document["servers"])
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(info["title"])} API</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<header>
-<h1>{escape(info["title"])} API <small>{escape(info["version"])}</small></h1>
-{_prose(info["description"])}
-<p>Base address: {bases}. As JSON: <a href="/openapi.json">openapi.json</a>.</p>
-<nav>{_list(operation.link for operation in operations)}</nav>
-</header>
-<main>
-{tags}
-<section id="problems"><h2>Codes of problems</h2>{_problems(components["examples"])}</section>
-<section id="schemas"><h2>Schemas</h2>{schemas}</section>
-</main>
-</body>
-</html>
-""".encode()
-
 
 @dataclass(frozen=True, slots=True)
+class Noun:
+    """A page of operations, whose paths match one of these patterns."""
+
+    slug: str
+    title: str
+    patterns: tuple[str, ...]
+    lead: str
+
+
+# fmt: off
+# An operation belongs to the first noun that its path matches.
+NOUNS: Final = (
+    Noun("groups", "Groups and teams", ("/collab/v1/*",),
+         "Request groups and teams by the templates that you may use."),
+    Noun("mailboxes", "Mailboxes", ("/mail/v1/*",),
+         "Request and read shared mailboxes, rooms and equipment."),
+    Noun("requests", "Requests", ("/requests/v1/*",),
+         "Follow a request, decide on it, cancel it or retry it."),
+    Noun("webhooks", "Webhooks", ("*/webhook/*", "/admin/v1/deliveries/*"),
+         "Test the webhooks of templates, rotate their secrets, and send deliveries again."),
+    Noun("templates", "Templates", ("/admin/*/templates/*",),
+         "Define which groups, teams, mailboxes and guest rules users can get."),
+    Noun("guest-rules", "Guest rules", ("/admin/collab/v1/*",),
+         "Assign guest templates and guest policies to groups and sites."),
+    Noun("findings", "Findings and drift", ("/admin/v1/findings/*", "/admin/v1/drift/*"),
+         "Decide on guests that break a rule, and on changes that others made in the directory."),
+    Noun("adoptions", "Adoptions and releases", ("/admin/v1/adoptions/*", "/admin/v1/releases/*"),
+         "Manage objects that already exist, and give objects back to the directory."),
+    Noun("events", "Events and audit trail", ("/admin/v1/events/*", "/admin/v1/audit/*"),
+         "Follow events as they happen, and read who changed what."),
+    Noun("tenant", "Tenant and configuration", ("/admin/v1/tenant/*", "/admin/v1/configuration/*"),
+         "Change the settings of the tenant, and apply configuration documents."),
+    Noun("operation", "Health and operation", ("*",),
+         "Read the health, held jobs, figures and the use of permissions."),
+)
+# fmt: on
+ERRORS: Final = "errors"
+# The pages below /docs.
+SLUGS: Final = (*(noun.slug for noun in NOUNS), ERRORS)
+
+
+def render(document: Json, slug: str = "") -> bytes:
+    """Render one page, by default the overview."""
+    reference = _Reference(document)
+    if slug == ERRORS:
+        return _frame(reference, slug, "Errors", _errors(reference))
+    for noun in NOUNS:
+        if noun.slug == slug:
+            return _frame(reference, slug, noun.title, _noun(reference, noun))
+    return _frame(reference, slug, "Chamberlain API", _overview(reference))
+
+
 class _Operation:
-    path: str
-    method: str
-    about: Json
+    """An operation of the document with its noun."""
+
+    def __init__(self, path: str, method: str, about: Json) -> None:
+        self.path, self.method, self.about = path, method, about
+        self.id: str = about["operationId"]
+        self.noun = next(noun for noun in NOUNS if any(fnmatchcase(path, each) for each in noun.patterns))
 
     @property
-    def name(self) -> str:
-        return f'<span class="method">{self.method.upper()}</span> {_code(self.path)}'
+    def verb(self) -> str:
+        return f'<span class="method {self.method}">{self.method.upper()}</span>'
+
+
+class _Reference:
+    """The document, with its operations by noun."""
+
+    def __init__(self, document: Json) -> None:
+        self.document = document
+        self.schemas: Json = document["components"]["schemas"]
+        self.base_url: str = document["servers"][0]["url"]
+        self.operations = [
+            _Operation(path, method, about)
+            for path, item in document["paths"].items()
+            for method, about in item.items()
+        ]
 
     @property
-    def link(self) -> str:
-        return f'<a href="#{self.about["operationId"]}">{self.name}</a> {escape(self.about["summary"])}'
+    def permission_prefix(self) -> str:
+        """The beginning of all names of permissions, without the last slash."""
+        create = next(each for each in self.operations if each.id == "createGroup")
+        name: str = create.about["security"][0]["delegated"][0]
+        return name.removesuffix("/collab/App.ReadWrite.All")
+
+    def of(self, noun: Noun) -> Sequence[_Operation]:
+        return [each for each in self.operations if each.noun is noun]
 
 
-def _tag(name: str, operations: Sequence[_Operation], components: Json) -> str:
-    sections = (_section(operation, components) for operation in operations if name in operation.about["tags"])
-    return f"<h2>{escape(name)}</h2>{''.join(sections)}"
+def _frame(reference: _Reference, slug: str, title: str, main: str) -> bytes:
+    """Return a page with the side bar."""
+    version = escape(reference.document["info"]["version"])
+    head = '<script src="/assets/documentation.js" defer></script>\n'
+    full = title if not slug else f"{title} - Chamberlain API"
+    return page(
+        full,
+        f"""<body class="docs">
+<a class="skip" href="#main">Skip to the content</a>
+<header class="bar">{BRAND}<span class="soft">API {version}</span>
+<button type="button" class="quiet menu" aria-expanded="false" aria-controls="side" hidden>Menu</button></header>
+<div class="side" id="side">
+<div class="search" role="search" hidden><label class="hidden" for="search">Search operations</label>
+<input id="search" type="search" placeholder="Search operations" autocomplete="off">
+<p class="soft" id="found" role="status"></p></div>
+<nav aria-label="Pages">{_navigation(reference, slug)}</nav>
+</div>
+<main id="main" tabindex="-1">
+{main}
+</main>
+</body>""",
+        head=head,
+    )
 
 
-def _section(operation: _Operation, components: Json) -> str:
+def _navigation(reference: _Reference, slug: str) -> str:
+    def link(address: str, name: str, *, is_current: bool) -> str:
+        return f'<a class="page" href="{address}"{_CURRENT if is_current else ""}>{name}</a>'
+
+    pages = (
+        link("/docs", "Overview", is_current=not slug)
+        + link("/docs#token", "Get a token", is_current=False)
+        + link("/docs/errors", "Errors", is_current=slug == ERRORS)
+    )
+    return pages + "".join(_nav_noun(reference, noun, is_current=noun.slug == slug) for noun in NOUNS)
+
+
+_CURRENT = ' aria-current="page"'
+
+
+def _nav_noun(reference: _Reference, noun: Noun, *, is_current: bool) -> str:
+    links = items(
+        f'<a href="/docs/{noun.slug}#{each.id}" data-words="{escape(each.id)} {escape(each.path)}">'
+        f"{escape(each.about['summary'])}{each.verb}</a>"
+        for each in reference.of(noun)
+    )
+    state = " open" if is_current else ""
+    current = ' class="current"' if is_current else ""
+    return f"<details{state}><summary{current}>{escape(noun.title)}</summary>{links}</details>"
+
+
+def _overview(reference: _Reference) -> str:
+    info = reference.document["info"]
+    nouns = "".join(
+        f'<a class="card" href="/docs/{noun.slug}"><b>{escape(noun.title)}</b><span>{escape(noun.lead)}</span></a>'
+        for noun in NOUNS
+    )
+    headers = items(
+        f"<p>{code(each['name'])}</p>{prose(each['description'])}"
+        for each in reference.document["components"]["parameters"].values()
+    )
+    return f"""<h1>{escape(info["title"])}</h1>
+<p class="lead">Request groups, teams and mailboxes, decide on requests, and administer templates and guest rules.
+The <a href="/openapi.json">OpenAPI document</a> describes the same for programs.</p>
+{_token(reference)}
+{_first_call(reference)}
+<section><h2>Operations</h2><div class="cards">{nouns}</div></section>
+<section class="text" id="conventions"><h2>Conventions</h2>
+<p>The base address is {" or ".join(code(server["url"]) for server in reference.document["servers"])}.</p>
+<p>Permissions begin with {code(f"{reference.permission_prefix}/")}, which these pages leave out.</p>
+{prose(info["description"])}
+<h3>Headers of all calls</h3><div class="fields">{headers}</div></section>"""
+
+
+def _token(reference: _Reference) -> str:
+    """Explain how to get a token, before anything else."""
+    scope = f"{reference.permission_prefix}/.default"
+    user = f"export TOKEN=$(chamberlain token --user ada@estate.example \\\n  --scope {scope})"
+    application = f"export TOKEN=$(chamberlain token --client automation \\\n  --scope {scope})"
+    schemes = reference.document["components"]["securitySchemes"]
+    addresses = {
+        _ADDRESSES[key]: value
+        for scheme in schemes.values()
+        for flow in scheme.get("flows", {}).values()
+        for key, value in flow.items()
+        if key in _ADDRESSES
+    }
+    provider = table(("Endpoint", "Address"), ((name, code(address)) for name, address in addresses.items()))
+    return f"""<section class="text" id="token"><h2>Get a token</h2>
+<p>Every call needs a bearer token, except those of the health. On the machine of the service, with the sample data,
+one command gets a token that is valid for 60 minutes:</p>
+{_tabs("token", {"For a user": user, "For an application": application})}
+<p>In a clone of the project, the command is <code>.venv/bin/chamberlain</code>. Ada is an administrator of the sample
+data. Her token works for all samples of these pages.</p>
+<p>With your own OpenID provider, use authorization code or device code for a user, and client credentials for an
+application. {"This service has an identity platform of its own, for evaluation and tests:" if provider else ""}</p>
+{provider}</section>"""
+
+
+_ADDRESSES = {
+    "authorizationUrl": "Authorization",
+    "deviceAuthorizationUrl": "Device code",
+    "tokenUrl": "Token",
+}
+
+
+def _first_call(reference: _Reference) -> str:
+    first = next(each for each in reference.operations if each.id == "createGroup")
+    samples = samples_of(first.about, first.method, first.path, reference.base_url)
+    return f"""<section class="text"><h2>Make the first call</h2>
+<p>Request a group. The answer comes when the request is stored. The
+<a href="/docs/{first.noun.slug}#{first.id}">page of the operation</a> describes it, and sends it from the browser.</p>
+{_tabs("first", samples)}</section>"""
+
+
+def _errors(reference: _Reference) -> str:
+    rows = "".join(
+        f'<tr id="{name}"><td>{one["value"]["status"]}</td><td>{code(name)}</td><td>{escape(one["summary"])}</td></tr>'
+        for name, one in reference.document["components"]["examples"].items()
+    )
+    example = reference.document["components"]["examples"]["invalidBody"]["value"]
+    head = '<th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th>'
+    return f"""<h1>Errors</h1>
+<p class="lead">An error is a problem document (RFC 9457). Programs decide by <code>code</code>, which is stable. The
+sentence in <code>detail</code> says how to fix the error.</p>
+<section class="text">{block(_pretty(example), "A problem document")}</section>
+<section class="text"><h2>Codes</h2>
+<table class="codes"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></section>
+{_objects(reference, ["Problem"])}"""
+
+
+def _noun(reference: _Reference, noun: Noun) -> str:
+    operations = reference.of(noun)
+    sections = "".join(_section(reference, each) for each in operations)
+    names = sorted({name for each in operations for name in _references(_described(each.about))})
+    lead = f'<h1>{escape(noun.title)}</h1><p class="lead">{escape(noun.lead)}</p>'
+    return f"{lead}{sections}{_objects(reference, names)}"
+
+
+def _described(about: Json) -> Json:
+    """Leave the problems out, whose schema has a page of its own."""
+    responses = {status: one for status, one in about["responses"].items() if _PROBLEM not in one.get("content", {})}
+    return {**about, "responses": responses}
+
+
+def _section(reference: _Reference, operation: _Operation) -> str:
     about = operation.about
-    parts = [
-        f'<section id="{about["operationId"]}"><h3>{operation.name}</h3>',
-        _prose(f"{about['summary']}.\n\n{about['description']}"),
-        _parameters([_resolved(parameter, components) for parameter in about["parameters"]]),
-        _body(about.get("requestBody")),
-        _responses(about["responses"], components),
-        "</section>",
+    samples = samples_of(about, operation.method, operation.path, reference.base_url)
+    missing = [name for name in ("Command line", "Python") if name not in samples]
+    note = f'<p class="soft note">{_WITHOUT[tuple(missing)]}</p>' if missing else ""
+    return f"""<section class="operation" id="{operation.id}">
+<div class="about"><h2>{escape(about["summary"])}</h2>
+<p class="route">{operation.verb}{code(operation.path)}</p>
+{prose(about["description"].replace(f"{reference.permission_prefix}/", ""))}
+{_parameters(about)}{_body(reference, about)}{_responses(about)}{_problems(about)}</div>
+<div class="use">{_tabs(operation.id, samples)}{_variables(samples)}{note}{_example(about)}{_try(operation)}</div>
+</section>"""
+
+
+def _variables(samples: Mapping[str, str]) -> str:
+    """Explain the variables of samples, such as REQUEST_ID."""
+    return "".join(
+        f'<p class="soft note">Set {code(name)} first, to the {_named(name)}.</p>' for name in variables_of(samples)
+    )
+
+
+def _named(variable: str) -> str:
+    noun, _, id_ = variable.lower().partition("_")
+    return f"id of the {noun}" if id_ else f"{noun} of the plan"
+
+
+_WITHOUT = {
+    ("Command line",): "The command line has no command for this operation.",
+    ("Python",): "The SDK has no method for this operation.",
+    ("Command line", "Python"): "Command line and SDK do not call this operation.",
+}
+
+
+def _tabs(name: str, samples: Mapping[str, str]) -> str:
+    """Return samples of which one is shown.
+
+    Radio buttons choose it, so that it works without scripts.
+    """
+    choices = "".join(
+        f'<label><input type="radio" name="sample-{name}" value="{index}"{" checked" if index == 0 else ""}>'
+        f"<span>{escape(language)}</span></label>"
+        for index, language in enumerate(samples)
+    )
+    blocks = "".join(
+        f'<div class="sample" data-choice="{index}">{block(text, f"{language}: {name}")}</div>'
+        for index, (language, text) in enumerate(samples.items())
+    )
+    legend = '<legend class="hidden">Sample</legend>'
+    return f'<fieldset class="samples">{legend}<div class="tabs">{choices}</div>{blocks}</fieldset>'
+
+
+def _parameters(about: Json) -> str:
+    """List the parameters of this operation.
+
+    The overview has those of all calls.
+    """
+    rows = [
+        _field(one["name"], f"{_PLACES[one['in']]}, {_type(one['schema'])}", one.get("description", ""), one)
+        for one in about["parameters"]
+        if "$ref" not in one
     ]
-    return "".join(parts)
+    return f"<h3>Parameters</h3>{_fields(rows)}" if rows else ""
 
 
-def _parameters(parameters: Sequence[Json]) -> str:
-    rows = ((_code(one["name"]), one["in"], _prose(one.get("description", ""))) for one in parameters)
-    return _table(("Parameter", "In", "Meaning"), rows)
+_PLACES = {"path": "in the path", "query": "in the query", "header": "header"}
 
 
-def _body(body: Json | None) -> str:
-    if body is None:
+def _body(reference: _Reference, about: Json) -> str:
+    contents = list(about.get("requestBody", {"content": {}})["content"].values())
+    if not contents:
         return ""
-    return "".join(f"<h4>Body</h4>{_content(content)}" for content in body["content"].values())
+    schema, note = contents[0]["schema"], about["requestBody"].get("description", "")
+    name = schema.get("$ref", "").removeprefix(_SCHEMAS)
+    listed = _properties(reference.schemas[name]) if name else f"<p>{_type(schema)}</p>"
+    return f"<h3>Body</h3>{prose(note)}{listed}"
+
+
+def _responses(about: Json) -> str:
+    rows = [
+        f"<p><b>{status}</b> {prose_inline(one['description'])} {_contents(one)}</p>{_headers(one)}"
+        for status, one in sorted(about["responses"].items())
+        if _PROBLEM not in one.get("content", {})
+    ]
+    return f"<h3>Answers</h3>{_fields(rows)}"
+
+
+def _contents(response: Json) -> str:
+    return "".join(_content(one) for kind, one in response.get("content", {}).items() if kind in _SHOWN)
 
 
 def _content(content: Json) -> str:
     if "x-events" in content:
-        return _list(f"Data of {_code(name)}: {_type(data)}" for name, data in content["x-events"].items())
+        return "Events: " + ", ".join(f"{code(name)} with {_type(data)}" for name, data in content["x-events"].items())
     if "x-line" in content:
-        return f"<p>Each line of JSON: {_type(content['x-line'])}</p>"
-    example = f"<pre><code>{_pretty(content['example'])}</code></pre>" if "example" in content else ""
-    return f"<p>{_type(content['schema'])}</p>{example}"
+        return f"As lines of JSON: {_type(content['x-line'])}."
+    return _type(content["schema"])
 
 
-def _responses(responses: Json, components: Json) -> str:
-    rows = []
-    for status, response in sorted(responses.items()):
-        headers = (
-            f"{_code(name)}: {_prose_inline(_resolved(header, components)['description'])}"
-            for name, header in response.get("headers", {}).items()
-            if status.startswith("2")
-        )
-        # Examples of problems are omitted, because the links of their codes lead to one table.
-        contents = (_content(one) for kind, one in response.get("content", {}).items() if kind in _SHOWN)
-        meaning = _codes(response) or _prose(response["description"])
-        rows.append((status, f"{meaning}{_list(headers)}{''.join(contents)}"))
-    return f"<h4>Answers</h4>{_table(('Status', 'Meaning'), rows)}"
+def _headers(response: Json) -> str:
+    return items(
+        f"{code(name)}: {prose_inline(header['description'])}"
+        for name, header in response.get("headers", {}).items()
+        if "$ref" not in header
+    )
 
 
-def _codes(response: Json) -> str:
-    """Link the codes of problems.
+def _problems(about: Json) -> str:
+    """List the codes by status.
 
-    One table has their meanings, which keeps the page small.
+    One page has their meanings, which keeps this one small.
     """
-    codes = response.get("content", {}).get(_PROBLEM, {}).get("examples", {})
-    return ", ".join(f'<a href="#{code}">{_code(code)}</a>' for code in codes)
+    rows = [
+        f"<b>{status}</b> {', '.join(map(_error, content['examples']))}"
+        for status, response in sorted(about["responses"].items())
+        if (content := response.get("content", {}).get(_PROBLEM)) is not None
+    ]
+    return f"<details><summary>Errors</summary>{items(rows)}</details>"
 
 
-def _problems(examples: Json) -> str:
-    rows = (
-        f'<tr id="{code}"><td>{one["value"]["status"]}</td><td>{_code(code)}</td><td>{escape(one["summary"])}</td></tr>'
-        for code, one in examples.items()
+def _error(name: str) -> str:
+    return f'<a href="/docs/errors#{name}">{code(name)}</a>'
+
+
+def _example(about: Json) -> str:
+    """Show the answer to the sample."""
+    for status, response in sorted(about["responses"].items(), reverse=True):
+        example = response.get("content", {}).get("application/json", {}).get("example")
+        if example is not None and status.startswith("2"):
+            label = f"Answer {status} of {about['operationId']}"
+            return f"<details><summary>Answer {status}</summary>{block(_pretty(example), label)}</details>"
+    return ""
+
+
+def _try(operation: _Operation) -> str:
+    """Return the form that sends a call. Its script shows it."""
+    about = operation.about
+    inputs = _input(operation, "Token", 'type="password" data-token') if about["security"] else ""
+    for one in about["parameters"]:
+        if "$ref" not in one:
+            value = escape(value_of(about, one["name"]))
+            inputs += _input(operation, one["name"], f'type="text" value="{value}" data-{one["in"]}="{one["name"]}"')
+    if "requestBody" in about:
+        inputs += _text_area(operation, body_of(about) or "")
+    warning = "" if operation.method == "get" else '<p class="soft">It changes the data of this service.</p>'
+    return f"""<details class="try" hidden><summary>Try it</summary>
+<form data-method="{operation.method.upper()}" data-path="{escape(operation.path)}">{inputs}{warning}
+<p class="buttons"><button type="submit">Send</button><button type="button" class="quiet" hidden>Stop</button></p>
+<div role="status"></div>
+<pre tabindex="0" role="region" aria-label="Answer to the call of {operation.id}" hidden><code></code></pre>
+</form></details>"""
+
+
+def _input(operation: _Operation, name: str, attributes: str) -> str:
+    id_ = f"{operation.id}-{name}"
+    label = f'<label for="{id_}">{escape(name)}</label>'
+    return f'<p>{label}<input id="{id_}" autocomplete="off" spellcheck="false" {attributes}></p>'
+
+
+def _text_area(operation: _Operation, body: str) -> str:
+    id_ = f"{operation.id}-body"
+    rows = min(14, body.count("\n") + 2)
+    area = f'<textarea id="{id_}" data-body rows="{rows}" spellcheck="false">{escape(body)}</textarea>'
+    return f'<p><label for="{id_}">Body</label>{area}</p>'
+
+
+def _objects(reference: _Reference, names: Iterable[str]) -> str:
+    """Describe schemas and all that they refer to."""
+    found, ahead = set[str](), list(names)
+    while ahead:
+        name = ahead.pop()
+        if name not in found:
+            found.add(name)
+            ahead += _references(reference.schemas[name])
+    sections = "".join(
+        f'<details id="schema-{name}"><summary>{name}</summary>{prose(reference.schemas[name].get("description", ""))}'
+        f"{_properties(reference.schemas[name])}</details>"
+        for name in sorted(found)
     )
-    head = "<thead><tr><th>Status</th><th>Code</th><th>Meaning</th></tr></thead>"
-    return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
+    return f'<section class="text objects" id="objects"><h2>Objects</h2>{sections}</section>' if sections else ""
 
 
-def _schema_section(name: str, schema: Json) -> str:
+def _references(part: object) -> Iterable[str]:
+    if isinstance(part, Mapping):
+        if isinstance(target := part.get("$ref"), str) and target.startswith(_SCHEMAS):
+            yield target.removeprefix(_SCHEMAS)
+        part = list(part.values())
+    if isinstance(part, list):
+        for each in part:
+            yield from _references(each)
+
+
+def _properties(schema: Json) -> str:
+    if "properties" not in schema:
+        return f"<p>{_type(schema)}</p>"
     required = schema.get("required", ())
-    rows = (
-        (_code(key), _type(value), "required" if key in required else "", _prose(value.get("description", "")))
-        for key, value in schema.get("properties", {}).items()
-    )
-    table = _table(("Property", "Type", "", "Meaning"), rows) if "properties" in schema else f"<p>{_type(schema)}</p>"
-    words = _prose(schema.get("description", ""))
-    return f'<section id="schema-{escape(name)}"><h3>{escape(name)}</h3>{words}{table}</section>'
+    rows = [
+        _field(name, _type(one), one.get("description", ""), {"required": name in required})
+        for name, one in schema["properties"].items()
+    ]
+    return _fields(rows)
+
+
+def _field(name: str, type_: str, description: str, one: Json) -> str:
+    required = ' <span class="required">required</span>' if one.get("required") else ""
+    return f'<p>{code(name)} <span class="soft">{type_}</span>{required}</p>{prose(description)}'
+
+
+def _fields(rows: Iterable[str]) -> str:
+    return f'<div class="fields">{items(rows)}</div>'
 
 
 def _type(schema: Json) -> str:
     """Describe a schema briefly."""
     if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return f'<a href="#schema-{escape(name)}">{escape(name)}</a>'
-    if "anyOf" in schema:
-        return " or ".join(_type(one) for one in schema["anyOf"])
+        name = schema["$ref"].removeprefix(_SCHEMAS)
+        return f'<a href="#schema-{name}">{name}</a>'
+    for alternatives in ("anyOf", "oneOf"):
+        if alternatives in schema:
+            return " or ".join(_type(one) for one in schema[alternatives])
     if "enum" in schema:
-        return "one of " + ", ".join(_code(str(value)) for value in schema["enum"])
+        return "one of " + ", ".join(code(str(value)) for value in schema["enum"])
     words = [schema.get("format", schema.get("type", "any value"))]
     if "items" in schema:
         words.append(f"of {_type(schema['items'])}")
@@ -199,136 +499,5 @@ _BOUNDS = {
 }
 
 
-def _resolved(value: Json, components: Json) -> Json:
-    if "$ref" not in value:
-        return value
-    _, kind, name = value["$ref"].rsplit("/", 2)
-    found: Json = components[kind][name]
-    return found
-
-
-def _prose(text: str) -> str:
-    """Render the small markup of the document.
-
-    It has paragraphs, lists and code.
-    """
-    return "".join(map(_paragraph, filter(None, text.split("\n\n"))))
-
-
-def _paragraph(text: str) -> str:
-    if text.startswith("- "):
-        return _list(map(_prose_inline, text.removeprefix("- ").split("\n- ")))
-    return f"<p>{_prose_inline(text)}</p>"
-
-
-def _prose_inline(text: str) -> str:
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text, quote=False))
-
-
-def _list(items: Iterable[str]) -> str:
-    lines = "".join(f"<li>{item}</li>" for item in items)
-    return f"<ul>{lines}</ul>" if lines else ""
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Render a table of HTML cells."""
-    lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    titles = "".join(f"<th>{title}</th>" for title in head)
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table>" if lines else ""
-
-
-def _code(text: str) -> str:
-    return f"<code>{escape(text)}</code>"
-
-
 def _pretty(value: object) -> str:
-    return escape(json.format(json.encode(value), indent=2).decode(), quote=False)
-
-
-# Clients list a few codings. A longer header is not parsed, and the document is sent uncompressed.
-_LONGEST_HEADER = 1024
-_HEADERS: Headers = (
-    (b"vary", b"accept-encoding"),
-    # Caches must revalidate: the document changes with the version and the settings.
-    (b"cache-control", b"no-cache"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """The document in one coding, with its responses."""
-
-    etag: bytes
-    whole: Answer
-    unchanged: Answer
-
-
-class Published:
-    """A document that is built on its first request, and cached.
-
-    A thread builds both forms. Most processes never send it, and building it takes 30 ms, for which the event loop must
-    not stop.
-    """
-
-    def __init__(self, build: Callable[[], bytes], content_type: bytes, headers: Headers = ()) -> None:
-        self._build = build
-        self._content_type = content_type
-        self._headers = headers
-        self._forms: tuple[_Form, ...] = ()
-        self._building = asyncio.Lock()
-
-    async def answer(self, headers: Sequence[tuple[bytes, bytes]]) -> Answer:
-        """Choose the form by the headers of a call.
-
-        Returns 304 if the client has that form.
-        """
-        if not self._forms:
-            async with self._building:
-                # Another call may have built it.
-                self._forms = self._forms or await asyncio.to_thread(self._make)
-        plain, compressed = self._forms
-        form = compressed if accepts_gzip(_value(headers, b"accept-encoding")) else plain
-        return form.unchanged if _names(_value(headers, b"if-none-match"), form.etag) else form.whole
-
-    def _make(self) -> tuple[_Form, ...]:
-        body = self._build()
-        digest = sha256(body).hexdigest()[:32].encode("ascii")
-        # Without the time, all processes send the same bytes.
-        compressed = gzip.compress(body, compresslevel=9, mtime=0)
-        return (
-            self._form(body, b'"%b"' % digest, ()),
-            self._form(compressed, b'"%b-gzip"' % digest, ((b"content-encoding", b"gzip"),)),
-        )
-
-    def _form(self, body: bytes, etag: bytes, coding: Headers) -> _Form:
-        headers = ((b"etag", etag), *_HEADERS)
-        whole = Answer(200, body, (*headers, *coding, *self._headers), self._content_type)
-        return _Form(etag, whole, Answer(304, b"", headers))
-
-
-def accepts_gzip(value: str) -> bool:
-    """Whether an Accept-Encoding header allows gzip (RFC 9110, 12.5.3)."""
-    if len(value) > _LONGEST_HEADER:
-        return False
-    qualities = dict(map(_coding, value.lower().split(",")))
-    return qualities.get("gzip", qualities.get("x-gzip", qualities.get("*", 0.0))) > 0
-
-
-def _coding(text: str) -> tuple[str, float]:
-    name, *parameters = (part.strip() for part in text.split(";"))
-    quality = next((each[2:] for each in parameters if each.startswith("q=")), "1")
-    try:
-        return name, float(quality)
-    except ValueError:
-        return name, 0.0
-
-
-def _value(headers: Sequence[tuple[bytes, bytes]], wanted: bytes) -> str:
-    """Join the lines of one header (RFC 9110, 5.3)."""
-    return ",".join(value.decode("latin-1") for name, value in headers if name == wanted)
-
-
-def _names(if_none_match: str, etag: bytes) -> bool:
-    """Whether If-None-Match names the ETag. The comparison is weak (RFC 9110, 13.1.2)."""
-    tags = {tag.strip().removeprefix("W/") for tag in if_none_match[:_LONGEST_HEADER].split(",")}
-    return "*" in tags or etag.decode("ascii") in tags
+    return json.format(json.encode(value), indent=2).decode()

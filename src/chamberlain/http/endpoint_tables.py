@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Declare endpoints in tables: method, path, handler, permission and description."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -8,7 +9,7 @@ from msgspec import Struct
 
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.validation import Reader
-from chamberlain.http.request import Call, Parameter
+from chamberlain.http.request import JSON, YAML, Call, Parameter
 from chamberlain.http.responses import Answer, Stream
 
 Service = TypeVar("Service")
@@ -61,6 +62,7 @@ class Endpoint(Generic[Service, Body]):
     The handler gets the service of its noun. `operation` None means that no token is needed. `shape` None means no
     body; a missing optional body counts as `{}`. All path parameters are ids. `headers` are those that only this
     endpoint reads. `codes` are the errors of the service; the pipeline's errors follow from the rest of the row.
+    `yaml_shape` reads a body in YAML, which few endpoints accept.
     """
 
     method: str
@@ -74,6 +76,12 @@ class Endpoint(Generic[Service, Body]):
     headers: tuple[Parameter, ...] = ()
     codes: tuple[str, ...] = ()
     body_is_optional: bool = False
+    yaml_shape: Reader[Body] | None = None
+
+    @property
+    def media_types(self) -> tuple[bytes, ...]:
+        """Return the accepted media types of the body."""
+        return (JSON,) if self.yaml_shape is None else (JSON, YAML)
 
 
 # Rows differ in service and body. The type checker checks each row.

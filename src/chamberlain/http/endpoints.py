@@ -1,15 +1,21 @@
-"""Public endpoints: health, the OpenAPI document, its page, and problems."""
+# SPDX-License-Identifier: Apache-2.0
+"""Public endpoints: landing page, health, the OpenAPI document, its pages, and problems."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 from msgspec import Struct, json
 
-from chamberlain.http.documentation import CONTENT_SECURITY_POLICY, Published, render
+from chamberlain.design import FAVICON, ICON
+from chamberlain.http import html
+from chamberlain.http.documentation import SLUGS, render
 from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
+from chamberlain.http.landing import ServiceDescription, ServiceHealth, health, welcome
 from chamberlain.http.problems import TITLES
+from chamberlain.http.published import Published
 from chamberlain.http.request import Call, HttpContext
-from chamberlain.http.responses import JSON, Answer
+from chamberlain.http.responses import JSON, Answer, Headers
 from chamberlain.http.schemas import with_shared_parts
 
 
@@ -48,8 +54,40 @@ async def ready(_: HttpContext, call: Call[None]) -> Answer:
 
 _HEADERS = ((b"cache-control", b"no-store"),)
 
+ABOUT_SERVICE = About(
+    "readService",
+    "Operation",
+    "The service in short",
+    "Browsers, which accept `text/html`, get the landing page instead.",
+)
+ABOUT_HEALTH = About(
+    "readHealth",
+    "Operation",
+    "The health in one word",
+    "For monitors. `/health/ready` has the checks and the causes.",
+)
 ABOUT_LIVE = About("readLiveness", "Operation", "Whether the process answers")
 ABOUT_READY = About("readReadiness", "Operation", "Whether the service can process requests")
+SERVICE = (
+    Success(
+        200,
+        "The version, the health and the addresses of the descriptions.",
+        ServiceDescription,
+        example={
+            "name": "Chamberlain",
+            "version": "0.1.0",
+            "status": "ok",
+            "documentationUrl": "http://127.0.0.1:8365/docs",
+            "openApiUrl": "http://127.0.0.1:8365/openapi.json",
+            "healthUrl": "http://127.0.0.1:8365/health",
+            "signInUrl": "https://localhost:8366/identity/device",
+        },
+    ),
+)
+HEALTH = (
+    Success(200, "The service is ready. It is `degraded` if a check fails.", ServiceHealth, example={"status": "ok"}),
+    Success(503, "The service is not ready.", ServiceHealth),
+)
 LIVE = (Success(200, "The process answers.", Health, example={"status": "live", "checks": []}),)
 READY = (
     Success(
@@ -66,49 +104,61 @@ READY = (
 
 # fmt: off
 ENDPOINTS = EndpointTable(HttpContext, (
+    Endpoint("GET", "/", welcome, None, ABOUT_SERVICE, SERVICE),
+    Endpoint("GET", "/health", health, None, ABOUT_HEALTH, HEALTH),
     Endpoint("GET", "/health/live", live, None, ABOUT_LIVE, LIVE),
     Endpoint("GET", "/health/ready", ready, None, ABOUT_READY, READY),
 ))
 # fmt: on
 
 
-_ABOUT = About("", "", "")
-
-
 def endpoints(describe: Callable[[], Mapping[str, Any]]) -> EndpointTable[HttpContext]:
-    """Return the endpoints of the OpenAPI document, which does not include them."""
-    document = Published(lambda: json.encode(with_shared_parts(describe())), JSON)
-    page = Published(lambda: render(describe()), b"text/html; charset=utf-8", _PAGE_HEADERS)
+    """Return the endpoints of documents and files.
+
+    The OpenAPI document does not include them.
+    """
     return EndpointTable(
         HttpContext,
         (
-            Endpoint("GET", "/openapi.json", _publish(document), None, _ABOUT, ()),
-            Endpoint("GET", "/docs", _publish(page), None, _ABOUT, ()),
-            *(Endpoint("GET", f"/problems/{code}", _always(_see(code)), None, _ABOUT, ()) for code in TITLES),
+            _publish("/openapi.json", lambda: json.encode(with_shared_parts(describe())), JSON),
+            _publish("/docs", lambda: render(describe()), html.HTML, html.SCRIPTED_HEADERS),
+            *(
+                _publish(f"/docs/{slug}", partial(_render, describe, slug), html.HTML, html.SCRIPTED_HEADERS)
+                for slug in SLUGS
+            ),
+            _publish("/favicon.ico", lambda: FAVICON, b"image/x-icon", html.SAFE_HEADERS),
+            _publish("/assets/icon.svg", lambda: ICON, b"image/svg+xml", html.SAFE_HEADERS),
+            _publish("/assets/pages.css", lambda: html.STYLE, b"text/css; charset=utf-8", html.SAFE_HEADERS),
+            _publish(
+                "/assets/documentation.js", lambda: html.SCRIPT, b"text/javascript; charset=utf-8", html.SAFE_HEADERS
+            ),
+            *(_see(code) for code in TITLES),
         ),
     )
 
 
-def _see(code: str) -> Answer:
-    return Answer(303, b"", ((b"location", f"/docs#{code}".encode("ascii")),), b"text/plain")
+def _render(describe: Callable[[], Mapping[str, Any]], slug: str) -> bytes:
+    return render(describe(), slug)
 
 
-def _publish(document: Published) -> Callable[[HttpContext, Call[None]], Awaitable[Answer]]:
+_ABOUT = About("", "", "")
+
+
+def _publish(
+    path: str, build: Callable[[], bytes], content_type: bytes, headers: Headers = ()
+) -> Endpoint[HttpContext, None]:
+    document = Published(build, content_type, headers)
+
     async def handler(_: HttpContext, call: Call[None]) -> Answer:
         return await document.answer(call.listed_headers)
 
-    return handler
+    return Endpoint("GET", path, handler, None, _ABOUT, ())
 
 
-def _always(answer: Answer) -> Callable[[HttpContext, Call[None]], Awaitable[Answer]]:
+def _see(code: str) -> Endpoint[HttpContext, None]:
+    answer = Answer(303, b"", ((b"location", f"/docs/errors#{code}".encode("ascii")),), b"text/plain")
+
     async def handler(_: HttpContext, __: Call[None]) -> Answer:
         return answer
 
-    return handler
-
-
-_PAGE_HEADERS = (
-    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode("ascii")),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-)
+    return Endpoint("GET", f"/problems/{code}", handler, None, _ABOUT, ())

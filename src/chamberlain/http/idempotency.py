@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Claim idempotency keys, and store and replay their responses."""
 
 from collections.abc import Awaitable, Callable

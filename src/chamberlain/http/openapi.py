@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generate the OpenAPI document from the table of endpoints."""
 
 import re
@@ -24,8 +25,10 @@ TAGS = (
     "Mailbox templates",
     "Groups and sites",
     "Adoption",
+    "Connections",
     "Templates of groups, teams and guests",
     "Tenant",
+    "Configuration",
     "Guest policies",
 )
 _PROBLEM = "application/problem+json"
@@ -46,7 +49,8 @@ def describe(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "Chamberlain",
+            # Client generators derive a package name from it. "Chamberlain" gives the name of the SDK.
+            "title": "Chamberlain API",
             "version": __version__,
             "description": _DESCRIPTION.format(size=LIMIT // 1024, seconds=http.body_timeout_seconds),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
@@ -76,6 +80,8 @@ def codes_of(endpoint: AnyEndpoint) -> tuple[str, ...]:
     codes = ["unknownParameter", "hostUnknown", "headTooLarge", BUG]
     if endpoint.shape is not None:
         codes += ["notJson", "notAnObject", "invalidBody", "bodyTooLarge", "notJsonContent"]
+    if endpoint.yaml_shape is not None:
+        codes.append("notYaml")
     if endpoint.parameters or endpoint.headers or endpoint.method == "POST":
         codes.append("invalidParameter")
     if "{" in endpoint.path:
@@ -129,7 +135,12 @@ def _operation(endpoint: AnyEndpoint, http: HttpContext) -> Json:
         content: Json = {"schema": _schema(*endpoint.shape.types)}
         if about.example is not None:
             content["example"] = about.example
-        operation["requestBody"] = {"required": not endpoint.body_is_optional, "content": {"application/json": content}}
+        # Client generators drop operations with media types that they do not know.
+        first, *others = [each.decode("ascii") for each in endpoint.media_types]
+        body: Json = {"required": not endpoint.body_is_optional, "content": {first: content}}
+        if others:
+            body["description"] = f"Also accepted, with the same content: `{'`, `'.join(others)}`."
+        operation["requestBody"] = body
     return operation
 
 
@@ -220,6 +231,7 @@ def _parameter(parameter: Parameter, place: str) -> Json:
         "name": parameter.name,
         "in": place,
         "description": parameter.description,
+        **({"required": True} if parameter.required else {}),
         "schema": dict(parameter.schema),
     }
 
@@ -242,37 +254,53 @@ def _permission_words(endpoint: AnyEndpoint, http: HttpContext) -> str:
     return "Permissions:\n\n" + "\n".join(lines)
 
 
-def _names(endpoint: AnyEndpoint, http: HttpContext) -> Iterable[str]:
-    """Return the permissions of users and of applications, of which one suffices."""
+def _names(endpoint: AnyEndpoint, type_: ActorType, http: HttpContext) -> Sequence[str]:
+    """Return the permissions of callers of a type, of which one suffices."""
     if endpoint.operation is None:
         return ()
-    found = (permission_names(endpoint.operation, type_, http.prefixes) for type_ in _CALLERS)
-    return dict.fromkeys(name for names in found for name in names or ())
+    return permission_names(endpoint.operation, type_, http.prefixes) or ()
 
 
 def _security(endpoint: AnyEndpoint, http: HttpContext) -> Sequence[Json]:
-    schemes = _security_schemes((), http)
-    return [{scheme: [name]} for name in _names(endpoint, http) for scheme in schemes]
+    """Return the alternatives of an operation: a scheme with one permission each."""
+    return [{scheme: [name]} for scheme, type_ in _SCHEMES.items() for name in _names(endpoint, type_, http)]
 
 
 def _security_schemes(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
-    bearer = {
-        "type": "http",
-        "scheme": "bearer",
-        "bearerFormat": "JWT",
-        "description": "A token of the tenant's issuer.",
+    if http.oauth_url is None:
+        bearer: Json = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
+        return {name: {**bearer, "description": _TOKENS[name]} for name in _SCHEMES}
+    scopes = {
+        scheme: dict.fromkeys((name for endpoint in endpoints for name in _names(endpoint, type_, http)), "")
+        for scheme, type_ in _SCHEMES.items()
     }
-    schemes: Json = {"bearer": bearer}
-    if http.token_url is not None:
-        scopes = {name: "" for endpoint in endpoints for name in _names(endpoint, http)}
-        flows: Json = {"clientCredentials": {"tokenUrl": http.token_url, "scopes": scopes}}
-        if http.authorize_url is not None:
-            flows["authorizationCode"] = {"authorizationUrl": http.authorize_url, **flows["clientCredentials"]}
-        schemes["oauth2"] = {"type": "oauth2", "flows": flows}
-    return schemes
+    token = {"tokenUrl": f"{http.oauth_url}/token"}
+    flows: Mapping[str, Json] = {
+        "delegated": {
+            "authorizationCode": {"authorizationUrl": f"{http.oauth_url}/authorize", **token},
+            # A standard member since OpenAPI 3.2, under the name `deviceAuthorization`. Version 3.1 has no such flow.
+            "x-deviceAuthorization": {"deviceAuthorizationUrl": f"{http.oauth_url}/devicecode", **token},
+        },
+        "application": {"clientCredentials": token},
+    }
+    return {
+        scheme: {
+            "type": "oauth2",
+            "description": _TOKENS[scheme],
+            "flows": {flow: {**urls, "scopes": scopes[scheme]} for flow, urls in flows[scheme].items()},
+        }
+        for scheme in _SCHEMES
+    }
 
 
-_CALLERS = (ActorType.USER, ActorType.APPLICATION)
+# The security schemes, by the type of the caller.
+_SCHEMES = {"delegated": ActorType.USER, "application": ActorType.APPLICATION}
+_TOKENS = {
+    "delegated": "A token of the tenant's issuer on behalf of a user, by authorization code or device code. "
+    "The permissions are scopes.",
+    "application": "A token of the tenant's issuer for an application, by client credentials. "
+    "The permissions are application roles. With the scope `{audience}/.default`, the token has all that it holds.",
+}
 _EVERYWHERE: Json = {name: {"$ref": f"#/components/headers/{name}"} for name in ("request-id", "client-request-id")}
 _HEADERS: Json = _described(
     {

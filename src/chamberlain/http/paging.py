@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paginate lists: page size, cursor and next cursor.
 
 A cursor is encrypted for its tenant, caller, path and filters.
@@ -11,14 +12,21 @@ from chamberlain.http.request import Call, Parameter
 LIMIT = Parameter(
     "limit",
     {"type": "integer", "minimum": 1, "maximum": 200, "default": 50},
-    "The most items of a page.",
+    "The maximum number of items of a page.",
 )
 CURSOR = Parameter(
     "cursor",
     {"type": "string"},
     "`nextCursor` of the previous page. It belongs to this caller, list and filters; only `limit` may change.",
 )
+# Where a stream of a feed starts without a position.
+START = Parameter(
+    "start",
+    {"type": "string", "enum": ["oldest", "now"], "default": "oldest"},
+    "The first event without `Last-Event-ID`: the oldest one that is kept, or the next one that happens.",
+)
 PARAMETERS = (LIMIT, CURSOR)
+_NO_FILTERS = frozenset({LIMIT.name, CURSOR.name, START.name})
 
 
 def page_wanted(call: Call[None]) -> PageWanted:
@@ -55,10 +63,24 @@ def feed_cursor(call: Call[None], after: FeedPosition) -> str:
     return call.http.cursors.seal(after, _place(call))
 
 
-def _place(call: Call[None]) -> str:
+def stream_position(call: Call[None], feed: str, cursor: str) -> FeedPosition:
+    """Read the position of a stream in a feed. Raises Malformed.
+
+    `feed` is the path of the list of the feed. The cursors of both are the same.
+    """
+    return call.http.cursors.open_feed(cursor, _place(call, feed))
+
+
+def stream_cursor(call: Call[None], feed: str, after: FeedPosition) -> str:
+    """Make the cursor that continues a stream, or its list."""
+    return call.http.cursors.seal(after, _place(call, feed))
+
+
+def _place(call: Call[None], path: str | None = None) -> str:
     """Return the place that a cursor is encrypted for.
 
     It has the canonical path.
     """
-    filters = sorted((name, value) for name, value in call.query.items() if name not in {LIMIT.name, CURSOR.name})
-    return f"{call.caller.tenant_id} {call.caller.type} {call.caller.id} {call.path}?{urlencode(filters)}"
+    filters = sorted((name, value) for name, value in call.query.items() if name not in _NO_FILTERS)
+    path = call.path if path is None else path
+    return f"{call.caller.tenant_id} {call.caller.type} {call.caller.id} {path}?{urlencode(filters)}"

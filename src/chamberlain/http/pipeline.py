@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The request pipeline: route, authenticate, read, handle, respond, measure."""
 
 import re
@@ -14,15 +15,18 @@ from chamberlain.auth.models import Caller
 from chamberlain.auth.permissions import Operation, require
 from chamberlain.core.errors import BodyInvalid, Malformed, NotFound, Refusal
 from chamberlain.core.ids import TraceId
+from chamberlain.core.validation import Reader
 from chamberlain.fastpath.buffered_response import buffered_call
 from chamberlain.http.endpoint_tables import AnyEndpoint, ServedEndpoint
 from chamberlain.http.problems import HeadAmbiguous, HostUnknown, MethodNotAllowed, problem_of
 from chamberlain.http.request import (
+    YAML,
     Call,
     FormFaults,
     HttpContext,
     check_idempotency_key,
     echoes,
+    media_type_of,
     read_ids,
     read_query,
     receive_body,
@@ -203,13 +207,15 @@ class Pipeline:
             endpoint, service = resource.endpoint(arrival.scope["method"])
             call = await self._read(endpoint, arrival)
             try:
-                return await endpoint.handler(service, call)
+                answer: Answer | Stream = await endpoint.handler(service, call)
             except Malformed as fault:
                 await self._refuse(fault, endpoint, call.caller)
+            if call.known_caller is not None and endpoint.operation is not None:
+                self._http.count_use(call.known_caller, endpoint.operation)
         except Refusal as refusal:
             answer = _refused(refusal, arrival)
             _forget_frames(refusal)
-            return answer
+        return answer
 
     async def _read(self, endpoint: AnyEndpoint, arrival: _Arrival) -> Call[object]:
         """Read the call, after all checks that need no service."""
@@ -217,7 +223,13 @@ class Pipeline:
         if endpoint.operation is not None:
             caller = await authenticate(arrival.headers.get(b"authorization"), endpoint.operation, self._http)
         if endpoint.shape is not None:
-            raw = await receive_body(arrival.scope, arrival.receive, arrival.headers, self._http.body_timeout_seconds)
+            raw = await receive_body(
+                arrival.scope,
+                arrival.receive,
+                arrival.headers,
+                self._http.body_timeout_seconds,
+                accepted=endpoint.media_types,
+            )
             if endpoint.body_is_optional:
                 raw = raw or b"{}"
         faults: FormFaults = []
@@ -228,7 +240,7 @@ class Pipeline:
         body: object = None
         if endpoint.shape is not None:
             try:
-                body = endpoint.shape.read(raw)
+                body = (_yaml_shape(endpoint, arrival) or endpoint.shape).read(raw)
             except (Malformed, BodyInvalid) as fault:
                 _forget_frames(fault)
                 faults.append(fault)
@@ -248,6 +260,12 @@ class Pipeline:
         if caller is not None and endpoint.operation is not None:
             await self._http.require_allowed(caller, endpoint.operation)
         raise fault
+
+
+def _yaml_shape(endpoint: AnyEndpoint, arrival: _Arrival) -> Reader[object] | None:
+    if endpoint.yaml_shape is None or media_type_of(arrival.headers) != YAML:
+        return None
+    return endpoint.yaml_shape
 
 
 async def authenticate(authorization: bytes | None, operation: Operation, http: HttpContext) -> Caller:

@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Problem documents (RFC 9457), and the HTTP status of each error."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
@@ -15,7 +16,6 @@ from chamberlain.core.errors import (
     MOST_FAULTS,
     BodyInvalid,
     Conflict,
-    Fault,
     Forbidden,
     KeyReused,
     LimitReached,
@@ -28,7 +28,9 @@ from chamberlain.core.errors import (
     Unavailable,
 )
 from chamberlain.core.ids import TraceId
+from chamberlain.core.sentences import Values, phrase
 from chamberlain.http.responses import Answer, Headers
+from chamberlain.http.wire import Fault, encode_fault
 
 
 class HostUnknown(Refusal):
@@ -59,16 +61,17 @@ class BodyTooLarge(Refusal):
     """The body exceeds its size limit."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__("bodyTooLarge", f"A body may have at most {limit // 1024} KiB.")
+        self.values = {"max": limit // 1024, "unit": "KiB"}
+        super().__init__("bodyTooLarge", phrase("A body may have at most {max} {unit}.", self.values))
 
 
 class HeadTooLarge(Refusal):
     """The head exceeds its size limit."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(
-            "headTooLarge", f"The request line and the headers may have at most {limit // 1024} KiB together."
-        )
+        self.values = {"max": limit // 1024, "unit": "KiB"}
+        sentence = "The request line and the headers may have at most {max} {unit} together."
+        super().__init__("headTooLarge", phrase(sentence, self.values))
 
 
 class BodyTooSlow(Malformed):
@@ -82,10 +85,14 @@ class BodyTooSlow(Malformed):
 
 
 class ContentNotJson(Refusal):
-    """The content type of the body is not JSON."""
+    """The endpoint does not accept the content type of the body."""
 
-    def __init__(self) -> None:
-        super().__init__("notJsonContent", "Send the body as JSON, uncompressed, with Content-Type: application/json.")
+    def __init__(self, accepted: Collection[bytes]) -> None:
+        types = " or ".join(each.decode("ascii") for each in accepted)
+        what = "JSON or YAML" if len(accepted) > 1 else "JSON"
+        super().__init__(
+            "notJsonContent", f"Send the body as {what} in UTF-8, uncompressed, with Content-Type: {types}."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,7 @@ KINDS: Mapping[type[Refusal], Kind] = MappingProxyType(
             400,
             {
                 "notJson": "The body is not JSON.",
+                "notYaml": "The body is not YAML.",
                 "notAnObject": "The body is not a JSON object.",
                 "unknownParameter": "The query parameter is unknown.",
                 "invalidParameter": "A parameter has an invalid value.",
@@ -183,6 +191,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
 )
 _CONTENT_TYPE = b"application/problem+json"
 _TRUNCATED = f"True if there are more faults than the first {MOST_FAULTS}, which `errors` lists. Otherwise omitted."
+_VALUES = "The numbers and words of `detail` by name. The error reference lists the names of each code."
 
 
 class Problem(Struct, omit_defaults=True, rename="camel"):
@@ -199,6 +208,7 @@ class Problem(Struct, omit_defaults=True, rename="camel"):
     errors_truncated: Annotated[bool, Meta(description=_TRUNCATED)] | UnsetType = UNSET
     conflicting_id: str | UnsetType = UNSET
     limit: str | UnsetType = UNSET
+    values: Annotated[Values, Meta(description=_VALUES)] | UnsetType = UNSET
 
 
 def problem_of(refusal: Refusal, path: str, trace_id: TraceId) -> Answer:
@@ -213,13 +223,16 @@ def problem_of(refusal: Refusal, path: str, trace_id: TraceId) -> Answer:
         instance=_reference(path),
         trace_id=trace_id,
     )
+    if refusal.values:
+        problem.values = refusal.values
     match refusal:
         case BodyInvalid() | NotPossible():
-            problem.errors = refusal.faults
+            problem.errors = tuple(map(encode_fault, refusal.faults))
             if refusal.are_truncated:
                 problem.errors_truncated = True
-        case Conflict(conflicting_id=str(conflicting_id)):
-            problem.conflicting_id = conflicting_id
+        case Conflict(conflicting_id=conflicting_id, faults=faults):
+            problem.errors = tuple(map(encode_fault, faults)) or UNSET
+            problem.conflicting_id = conflicting_id or UNSET
         case LimitReached(limit=limit):
             problem.limit = limit
         case _:

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: claim
 -- Claim an idempotency key for a call. A second call waits here until the row of the first is committed or rolled
 -- back.

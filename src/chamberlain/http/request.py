@@ -1,14 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
 """The call of a handler, read within limits of size and time."""
 
 import asyncio
 import re
+from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
 from itertools import chain
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
@@ -22,7 +24,7 @@ from chamberlain.core.fields import Description, Shape
 from chamberlain.core.idempotency import Act, IdempotencyKey, Submission
 from chamberlain.core.ids import WRITTEN_ID, TraceId
 from chamberlain.core.json import parse_with_whole_numbers
-from chamberlain.core.time import read_time
+from chamberlain.core.time import read_day, read_time
 from chamberlain.core.validation import Reader
 from chamberlain.fastpath.buffered_response import buffered_call
 from chamberlain.http.cursors import Cursors
@@ -57,14 +59,19 @@ class Addresses:
     graph_url: str
 
 
+def count_nothing(_caller: Caller, _operation: Operation) -> None:
+    """Count no use of a permission."""
+
+
 @dataclass(frozen=True, slots=True)
 class HttpContext:
     """Shared by all endpoints of one process.
 
     `verify` authenticates an Authorization header; it raises Unauthenticated and Unavailable. `require_allowed` raises
     Forbidden if the caller may not perform the operation at all. `observe` records path template, method, status and
-    seconds of one call. `hosts` are the accepted values of the Host header, in lower case. `token_url` and
-    `authorize_url` are those of the identity platform, for the OpenAPI document; None if unknown.
+    seconds of one call. `count_use` counts an operation that a caller was allowed. `hosts` are the accepted values of
+    the Host header, in lower case. `oauth_url` is the beginning of the identity platform's OAuth 2 endpoints, for the
+    OpenAPI document; None if unknown. `sign_in_url` is the page to enter the code of a device, or None.
     """
 
     verify: Callable[[str | None], Awaitable[Caller]]
@@ -78,9 +85,10 @@ class HttpContext:
     addresses: Addresses
     hosts: frozenset[str]
     retry_after_seconds: int
+    count_use: Callable[[Caller, Operation], None] = count_nothing
     body_timeout_seconds: float = 10.0
-    authorize_url: str | None = None
-    token_url: str | None = None
+    oauth_url: str | None = None
+    sign_in_url: str | None = None
 
 
 Body_co = TypeVar("Body_co", covariant=True)
@@ -122,11 +130,15 @@ class Call(Struct, Generic[Body_co], frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of the query or a header, with its schema."""
+    """A parameter of the query or a header, with its schema.
+
+    The handler refuses a call without a required one.
+    """
 
     name: str
     schema: Mapping[str, object]
     description: str
+    required: bool = False
 
 
 # W3C Trace Context, version 00, and later versions with the same beginning. Version ff and ids of zeros are invalid.
@@ -179,7 +191,7 @@ def read_ids(texts: Mapping[str, str], faults: FormFaults) -> dict[str, UUID]:
         if WRITTEN_ID.fullmatch(text):
             ids[name] = UUID(text)
         else:
-            faults.append(Malformed("malformedId", f"{name} in the path must be a UUID."))
+            faults.append(Malformed.build("malformedId", "{parameter} in the path must be a UUID.", parameter=name))
     return ids
 
 
@@ -193,45 +205,65 @@ def read_query(query_string: bytes, parameters: Sequence[Parameter], faults: For
     try:
         pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
     except ValueError:
-        detail = f"A query may have at most {_MOST_PARAMETERS} parameters."
-        faults.append(Malformed("invalidParameter", detail))
+        sentence = "A query may have at most {max} parameters."
+        faults.append(Malformed.build("invalidParameter", sentence, max=_MOST_PARAMETERS))
         return {}
     names = Counter(name for name, _ in pairs)
     known = {parameter.name for parameter in parameters}
     if unknown := [name for name in names if name not in known]:
-        faults.append(Malformed("unknownParameter", f"There is no query parameter {_shown(unknown)} here."))
+        sentence = "There is no query parameter {parameter} here."
+        faults.append(Malformed.build("unknownParameter", sentence, parameter=_shown(unknown)))
     if repeated := [name for name in known if names[name] > 1]:
-        faults.append(Malformed("invalidParameter", f"Give the query parameter {_shown(repeated)} once only."))
+        sentence = "Give the query parameter {parameter} once only."
+        faults.append(Malformed.build("invalidParameter", sentence, parameter=_shown(repeated)))
     query = dict(pairs)
     for parameter in parameters:
-        if parameter.name in query and (expected := _unmet(query[parameter.name], parameter.schema)):
-            faults.append(Malformed("invalidParameter", f"The query parameter {parameter.name} must be {expected}."))
+        if parameter.name in query and (fault := _unmet(query[parameter.name], parameter)):
+            faults.append(fault)
     return query
 
 
-# Values of a JSON Schema have any type; the standard defines which.
-def _unmet(text: str, schema: Mapping[str, Any]) -> str | None:
-    """Describe the expected value of an invalid text.
-
-    Returns None if the text matches the schema.
-    """
-    if schema["type"] == "boolean":
-        return None if text in {"true", "false"} else "true or false"
+def _unmet(text: str, parameter: Parameter) -> Malformed | None:
+    """Validate the text of a parameter by its schema."""
+    # Values of a JSON Schema have any type; the standard defines which.
+    schema: Mapping[str, Any] = parameter.schema
+    name, code = parameter.name, "invalidParameter"
+    if schema["type"] == "boolean" and text not in {"true", "false"}:
+        return Malformed.build(code, "The query parameter {parameter} must be true or false.", parameter=name)
     if schema["type"] == "integer":
         least, most = schema["minimum"], schema["maximum"]
         # A text with more digits than the maximum is out of range, and int() is slow for very long ones.
         is_within = _DIGITS.fullmatch(text) and len(text) <= len(str(most)) and least <= int(text) <= most
-        return None if is_within else f"a whole number from {least} to {most}"
-    if schema.get("format") == "uuid":
-        return None if WRITTEN_ID.fullmatch(text) else "a UUID"
-    if schema.get("format") == "date-time":
-        return None if read_time(text) else "a time with its zone, such as 2026-11-20T09:30:00.000Z"
+        sentence = "The query parameter {parameter} must be a whole number from {min} to {max}."
+        return None if is_within else Malformed.build(code, sentence, parameter=name, min=least, max=most)
+    if schema.get("format") == "uuid" and not WRITTEN_ID.fullmatch(text):
+        return Malformed.build(code, "The query parameter {parameter} must be a UUID.", parameter=name)
+    if schema.get("format") == "date" and not read_day(text):
+        return Malformed.build(
+            code, "The query parameter {parameter} must be a day, such as 2026-11-20.", parameter=name
+        )
+    if schema.get("format") == "date-time" and not read_time(text):
+        sentence = "The query parameter {parameter} must be a time with its zone, such as 2026-11-20T09:30:00.000Z."
+        return Malformed.build(code, sentence, parameter=name)
     if "maxLength" in schema:
-        is_line = _LINE.fullmatch(text) and schema["minLength"] <= len(text) <= schema["maxLength"]
-        return None if is_line else f"{schema['minLength']} to {schema['maxLength']} characters, none for control"
-    if "enum" in schema:
-        return None if text in schema["enum"] else f"one of {', '.join(schema['enum'])}"
+        return _line_fault(text, name, schema["minLength"], schema["maxLength"])
+    if "enum" in schema and text not in schema["enum"]:
+        choices = tuple(map(str, schema["enum"]))
+        return Malformed.build(
+            code, "The query parameter {parameter} must be one of {choices}.", parameter=name, choices=choices
+        )
     return None
+
+
+def _line_fault(text: str, name: str, least: int, most: int) -> Malformed | None:
+    """Validate a parameter of one line."""
+    if _LINE.fullmatch(text) and least <= len(text) <= most:
+        return None
+    if least == most:
+        sentence = "The query parameter {parameter} must have {max} characters, and no control characters."
+        return Malformed.build("invalidParameter", sentence, parameter=name, max=most)
+    sentence = "The query parameter {parameter} must have {min} to {max} characters, and no control characters."
+    return Malformed.build("invalidParameter", sentence, parameter=name, min=least, max=most)
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -243,7 +275,24 @@ def _shown(names: Sequence[str]) -> str:
 LIMIT = 512 * 1024
 
 
-async def receive_body(scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], seconds: float) -> bytes:
+JSON: Final = b"application/json"
+# RFC 9512.
+YAML: Final = b"application/yaml"
+
+
+def media_type_of(headers: Mapping[bytes, bytes]) -> bytes:
+    """Return the media type of the body without parameters."""
+    return headers.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
+
+
+async def receive_body(
+    scope: Scope,
+    receive: Receive,
+    headers: Mapping[bytes, bytes],
+    seconds: float,
+    *,
+    accepted: Collection[bytes] = (JSON,),
+) -> bytes:
     """Return the whole body.
 
     Raises BodyTooLarge as soon as that is known, BodyTooSlow, ContentNotJson and CallerGone.
@@ -262,8 +311,9 @@ async def receive_body(scope: Scope, receive: Receive, headers: Mapping[bytes, b
     elif len(body) > LIMIT:
         raise BodyTooLarge(LIMIT)
     if body:
-        _check_content_type(headers)
-    return body
+        _check_content_type(headers, accepted)
+    # RFC 8259, 8.1: a parser may ignore a byte order mark.
+    return body.removeprefix(BOM_UTF8)
 
 
 async def _receive_all(receive: Receive) -> bytes:
@@ -282,14 +332,22 @@ async def _receive_all(receive: Receive) -> bytes:
     raise CallerGone
 
 
-def _check_content_type(headers: Mapping[bytes, bytes]) -> None:
+def _check_content_type(headers: Mapping[bytes, bytes], accepted: Collection[bytes]) -> None:
     content_type = headers.get(b"content-type", b"")
-    if content_type != b"application/json" and content_type.split(b";", 1)[0].strip().lower() != b"application/json":
-        raise ContentNotJson
+    if content_type not in accepted and not (media_type_of(headers) in accepted and _is_utf8(content_type)):
+        raise ContentNotJson(accepted)
     if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
-        raise ContentNotJson
+        raise ContentNotJson(accepted)
 
 
+def _is_utf8(content_type: bytes) -> bool:
+    """Return whether a content type has no `charset` other than UTF-8."""
+    pairs = [parameter.partition(b"=")[::2] for parameter in content_type.lower().split(b";")[1:]]
+    charsets = [value.strip().strip(b'"') for name, value in pairs if name.strip() == b"charset"]
+    return all(charset in _UTF_8 for charset in charsets)
+
+
+_UTF_8 = frozenset({b"utf-8", b"utf8"})
 _IDEMPOTENCY_KEY = re.compile(rb"[!-~]{1,255}")
 
 
@@ -300,8 +358,8 @@ def check_idempotency_key(headers: Iterable[tuple[bytes, bytes]], faults: FormFa
     """
     keys = [value for name, value in headers if name == b"idempotency-key"]
     if len(keys) > 1 or not all(map(_IDEMPOTENCY_KEY.fullmatch, keys)):
-        detail = "Send one Idempotency-Key, of 1 to 255 visible ASCII characters without spaces."
-        faults.append(Malformed("invalidParameter", detail))
+        sentence = "Send one {parameter}, of {min} to {max} visible ASCII characters without spaces."
+        faults.append(Malformed.build("invalidParameter", sentence, parameter="Idempotency-Key", min=1, max=255))
 
 
 def together(faults: Sequence[Malformed | BodyInvalid]) -> Malformed | BodyInvalid:
@@ -321,7 +379,7 @@ def _listed(fault: Malformed | BodyInvalid) -> Iterator[Fault]:
     if isinstance(fault, BodyInvalid):
         yield from fault.faults
     else:
-        yield Fault("", fault.code, fault.detail)
+        yield Fault("", fault.code, fault.detail, fault.values)
 
 
 class ActionBody(Shape, frozen=True, kw_only=True):
@@ -355,7 +413,11 @@ def _idempotency_of(call: Call[object]) -> IdempotencyKey | None:
     key = call.headers.get(b"idempotency-key")
     if key is None:
         return None
-    return IdempotencyKey(key.decode("ascii"), digest_of(call.method, call.path, call.query, call.raw))
+    if media_type_of(call.headers) == YAML:
+        digest = _digest_of_bytes(call.method, call.path, call.query, call.raw)
+    else:
+        digest = digest_of(call.method, call.path, call.query, call.raw)
+    return IdempotencyKey(key.decode("ascii"), digest)
 
 
 def digest_of(method: str, path: str, query: Mapping[str, str], raw: bytes) -> bytes:
@@ -363,7 +425,10 @@ def digest_of(method: str, path: str, query: Mapping[str, str], raw: bytes) -> b
 
     It ignores the order of members and parameters, white space, escapes, and the difference between 2 and 2.0.
     """
-    body = json.encode(parse_with_whole_numbers(raw), order="sorted")
+    return _digest_of_bytes(method, path, query, json.encode(parse_with_whole_numbers(raw), order="sorted"))
+
+
+def _digest_of_bytes(method: str, path: str, query: Mapping[str, str], body: bytes) -> bytes:
     head = f"{method}\n{path}\n{urlencode(sorted(query.items()))}\n"
     return sha256(head.encode("ascii") + body).digest()
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Versioned resources: If-Match, ETag, and responses."""
 
 from collections.abc import Mapping, Sequence

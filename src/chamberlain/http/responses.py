@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Responses of handlers, and the open streams of a process.
 
 Responses are complete or streamed. A stream must not delay the stop of the process, must end with its client, and must
@@ -83,9 +84,10 @@ class Streams:
         if self._open[place] >= self._most:
             raise LimitReached(
                 "quotaExceeded",
-                f"You have {self._most} open streams, the most for one caller. Close one of them.",
+                "You have {max} open streams, the most for one caller. Close one of them.",
                 limit="openStreams",
                 after=timedelta(seconds=1),
+                values={"max": self._most},
             )
         self._open[place] += 1
         return lambda: self._close(place)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Schemas, shared components and permissions of the OpenAPI document."""
 
 from collections import Counter
@@ -36,6 +37,10 @@ def schemas_of(types: Iterable[type], *, bodies: Sequence[type]) -> dict[str, Sc
     for name in _within([type_.__name__ for type_ in bodies], schemas):
         properties = schemas[name].get("properties", {})
         properties.update({member: _or_null(each) for member, each in properties.items() if "default" in each})
+    for schema in schemas.values():
+        _drop_patterns_of_ids(schema)
+        properties = schema.get("properties", {})
+        properties.update({member: _describe_default(each) for member, each in properties.items()})
     return schemas
 
 
@@ -66,6 +71,31 @@ def _or_null(member: Schema) -> Schema:
         return member
     rest = {name: value for name, value in member.items() if name != "default"}
     return {"anyOf": [rest, _NULL], "default": member["default"]}
+
+
+def _drop_patterns_of_ids(part: object) -> None:
+    """Remove the patterns of UUIDs.
+
+    The format says the same. Client generators warn about a pattern beside it.
+    """
+    if isinstance(part, dict):
+        if part.get("format") == "uuid":
+            part.pop("pattern", None)
+        part = list(part.values())
+    if isinstance(part, list):
+        for each in part:
+            _drop_patterns_of_ids(each)
+
+
+def _describe_default(member: Schema) -> Schema:
+    """Move the default of a nullable object into the description.
+
+    Client generators reject such defaults and drop the operation.
+    """
+    if "anyOf" not in member or not isinstance(default := member.get("default"), dict):
+        return member
+    rest = {name: value for name, value in member.items() if name != "default"}
+    return {**rest, "description": f"Default: `{json.encode(default).decode()}`."}
 
 
 # A JSON value of the document; the OpenAPI specification defines its type.

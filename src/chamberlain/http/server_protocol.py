@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The HTTP protocol of the server, and how it sends responses.
 
 Heads are limited, a stop finishes open calls, and large responses are sent in pieces.

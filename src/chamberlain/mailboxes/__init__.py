@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mailboxes: request and read them, and create them in the directory."""

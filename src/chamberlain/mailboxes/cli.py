@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of mailboxes: request, list, show and import."""
 
 import inspect
@@ -5,17 +6,36 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from chamberlain.cli.arguments import body_of, id_of_name, metadata_of, permissions_of, user_id
-from chamberlain.cli.calls import Area, Call, Service, show_list, show_one
-from chamberlain.cli.options import PATIENCE, All, Body, DryRun, Key, Limit, Metadata, Timeout, Wait, calls, most
+from chamberlain.cli.arguments import body_of, metadata_of, permissions_of
+from chamberlain.cli.calls import Area, Call, Service, show, show_list
+from chamberlain.cli.help import CommandTable
+from chamberlain.cli.names import MAILBOXES, id_of, template_id, user_id
+from chamberlain.cli.options import (
+    IMPORT_PATIENCE,
+    PATIENCE,
+    All,
+    Body,
+    CsvFile,
+    DryRun,
+    JournalFile,
+    Key,
+    Limit,
+    Metadata,
+    Report,
+    RowTemplate,
+    Timeout,
+    Wait,
+    calls,
+    most,
+)
 from chamberlain.cli.output import Column
 from chamberlain.requests.cli import Manner, submit
 from chamberlain_client import operations
+from chamberlain_client.models import MailboxType, ProvisioningState
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +106,9 @@ def _parameter(declared: Property) -> inspect.Parameter:
     )
 
 
-mailboxes = typer.Typer()
+mailboxes = CommandTable()
 
-# Timeout in seconds. Enough for some thousands of mailboxes.
-IMPORT_PATIENCE = 600.0
-
+_KINDS = ("shared", "equipment", "room")
 _REPEATED = "Repeatable."
 PROPERTIES = (
     Property("name", "Unique name. The address is made from it."),
@@ -160,13 +178,14 @@ def create_mailbox(
     permissions, keys = permissions_of(permission or []), metadata_of(metadata or [])
 
     def make_body(service: Service) -> dict[str, object]:
-        offered = (operations.LIST_OFFERED_MAILBOX_TEMPLATES,)
+        offered = (operations.LIST_OFFERED_MAILBOX_TEMPLATES, operations.LIST_OFFERED_GROUP_TEMPLATES)
         options = {
             **object_of(properties),
-            "templateId": template and id_of_name(service, template, offered, "template"),
-            "permissions": {user_id(service, user): level for user, level in permissions.items()} or None,
-            "primaryOwner": primary_owner and user_id(service, primary_owner),
-            "secondaryOwner": secondary_owner and user_id(service, secondary_owner),
+            "templateId": template and template_id(service, template, _KINDS, offered),
+            "permissions": {user_id(service, user, option="--permission"): level for user, level in permissions.items()}
+            or None,
+            "primaryOwner": primary_owner and user_id(service, primary_owner, option="--primary-owner"),
+            "secondaryOwner": secondary_owner and user_id(service, secondary_owner, option="--secondary-owner"),
             "metadata": keys,
         }
         return body_of(body, options)
@@ -178,6 +197,7 @@ def create_mailbox(
         make_body,
         manner=Manner(dry_run, idempotency_key, wait, timeout),
         finished=lambda service, answer, _: service.read(operations.READ_MAILBOX, str(answer["id"])),
+        summary=("displayName", "primarySmtpAddress", "provisioningState", "id", "requestId"),
     )
 
 
@@ -186,8 +206,14 @@ def create_mailbox(
 def list_mailboxes(
     call: Call,
     *,
-    type: Annotated[str | None, typer.Option(help="Type: shared, equipment or room.")] = None,  # noqa: A002 - The API's word.
-    state: Annotated[str | None, typer.Option(help="Provisioning state, such as active or failed.")] = None,
+    type: Annotated[  # noqa: A002 - The API's word.
+        MailboxType | None,
+        typer.Option(metavar="TYPE", case_sensitive=False, help="Type: shared, equipment or room."),
+    ] = None,
+    state: Annotated[
+        ProvisioningState | None,
+        typer.Option(metavar="STATE", case_sensitive=False, help="Provisioning state, such as active or failed."),
+    ] = None,
     query: Annotated[str | None, typer.Option("--query", "-q", help="Prefix of the name or of an address.")] = None,
     limit: Limit = 50,
     everything: All = False,
@@ -199,46 +225,47 @@ def list_mailboxes(
         Column("STATE", "provisioningState"),
         Column("ADDRESS", "primarySmtpAddress"),
         Column("NAME", "displayName"),
+        Column("AGE", "createdAt", wide=True),
     )
     filters = {"type": type, "provisioningState": state, "q": query}
     at_most = most(limit, everything=everything)
-    show_list(call, Area.MAIL, operations.LIST_MAILBOXES, filters=filters, columns=columns, most=at_most)
+    show_list(
+        call, Area.MAIL, operations.LIST_MAILBOXES, filters=filters, columns=columns, most=at_most, noun="mailboxes"
+    )
 
 
 @mailboxes.command("show")
 @calls
-def show_mailbox(call: Call, mailbox: Annotated[str, typer.Argument(metavar="ID", help="Id of the mailbox.")]) -> None:
+def show_mailbox(
+    call: Call,
+    mailbox: Annotated[
+        str, typer.Argument(metavar="MAILBOX", help="Mailbox, by address, name, id or the end of the id.")
+    ],
+) -> None:
     """Show a mailbox and its state."""
-    show_one(call, Area.MAIL, operations.READ_MAILBOX, mailbox)
+    with call.service(Area.MAIL) as service:
+        show(call, service.read(operations.READ_MAILBOX, id_of(service, mailbox, MAILBOXES)))
 
 
 @mailboxes.command("import")
 @calls
 def import_mailboxes(
     call: Call,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="CSV file in UTF-8. The first row has the names of the properties.")
-    ],
+    file: CsvFile,
     *,
-    template: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Template for rows without one, by name or id.")
-    ] = None,
+    template: RowTemplate = None,
     dry_run: DryRun = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all mailboxes are active.")] = False,
     timeout: Timeout = IMPORT_PATIENCE,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the result of each row to this file: .csv or .ndjson.")
-    ] = None,
-    journal: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Checkpoint file. Default: beside the CSV file.")
-    ] = None,
+    report: Report = None,
+    journal: JournalFile = None,
 ) -> None:
     """Request a mailbox for each row of a CSV file.
 
     Repeat the command to resume.
     """
+    from chamberlain.cli.import_.results import ImportOptions
     from chamberlain.mailboxes.import_.cli import import_file
-    from chamberlain.mailboxes.import_.results import ImportOptions
 
     import_file(
         call,

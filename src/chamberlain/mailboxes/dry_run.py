@@ -1,17 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dry runs of mailboxes: the mailbox, steps, conflicts and warnings."""
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from chamberlain.core.errors import Conflict, Fault
+from chamberlain.core.errors import Fault, LimitReached
+from chamberlain.core.reasons import Reason
 from chamberlain.directory.mailboxes import TemplateSource, plan_mailbox
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.mailboxes.models import wanted_mailbox
-from chamberlain.mailboxes.rules import MailboxNames, MailboxSituation, address_taken, name_taken, warnings_of
+from chamberlain.mailboxes.rules import (
+    MailboxNames,
+    MailboxSituation,
+    address_taken,
+    has_substitute,
+    name_taken,
+    warnings_of,
+)
 from chamberlain.requests.approvals import LevelDryRun, levels_of, missing_approvers, named
 from chamberlain.templates.models import TemplateHead
+from chamberlain.tenants.models import limit_conflicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +37,7 @@ class MailboxDryRun:
     approvals: tuple[LevelDryRun, ...]
     steps: tuple[Step, ...]
     conflicts: tuple[Fault, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Reason, ...]
 
 
 def plan_dry_run(
@@ -38,10 +48,12 @@ def plan_dry_run(
     approvers: PeopleAnswer | None,
     reserved_addresses: AbstractSet[str],
     is_name_reserved: bool,
+    full_limit: LimitReached | None = None,
 ) -> MailboxDryRun:
     """Plan a mailbox without writing.
 
     `answer` and `approvers` are None if the directory did not answer. Reserved names belong to other requests.
+    `full_limit` is the exhausted limit of the tenant.
     """
     wanted = wanted_mailbox(
         situation.sent,
@@ -62,7 +74,10 @@ def plan_dry_run(
         owners=tuple([named(user, answer) for user in wanted.owners]),
         approvals=levels,
         steps=plan_mailbox(wanted, people_checked=answer is not None),
-        conflicts=tuple(_conflicts(situation, names, taken, reserved_addresses, is_name_reserved=is_name_reserved)),
+        conflicts=(
+            *_conflicts(situation, names, taken, reserved_addresses, is_name_reserved=is_name_reserved),
+            *limit_conflicts(full_limit),
+        ),
         warnings=tuple(_warnings(situation, levels, is_checked=answer is not None)),
     )
 
@@ -76,22 +91,21 @@ def _conflicts(
     is_name_reserved: bool,
 ) -> Iterator[Fault]:
     if is_name_reserved:
-        yield _fault("/name", name_taken(situation.order))
-    # An address with a number is unknown until the number is drawn.
-    if names.mail in taken and not situation.compiled.address.needs_counter:
-        yield _fault("/name", address_taken(names, taken, reserved=reserved))
+        yield from name_taken(situation.order).faults
+    # An address with drawn digits is unknown until they are drawn.
+    is_drawn = situation.compiled.address.needs_counter or has_substitute(situation.order)
+    if names.mail in taken and not is_drawn:
+        yield from address_taken(names, taken, reserved=reserved).faults
     if names.alias in taken:
-        yield _fault("/alias", address_taken(names, taken - {names.mail or ""}, reserved=reserved))
+        yield from address_taken(names, taken - {names.mail or ""}, reserved=reserved).faults
 
 
-def _fault(pointer: str, conflict: Conflict) -> Fault:
-    return Fault(pointer, conflict.code, conflict.detail)
-
-
-def _warnings(situation: MailboxSituation, levels: tuple[LevelDryRun, ...], *, is_checked: bool) -> Iterator[str]:
+def _warnings(situation: MailboxSituation, levels: tuple[LevelDryRun, ...], *, is_checked: bool) -> Iterator[Reason]:
     yield from warnings_of(situation)
     if situation.compiled.address.needs_counter:
-        yield "The number in the address is drawn when the request is sent. Zeros replace it here."
+        yield Reason.build("addressNumberDrawn")
+    if has_substitute(situation.order):
+        yield Reason.build("addressFromRequest")
     if not is_checked:
-        yield "The directory does not answer at present. People were not checked; the request checks them first."
+        yield Reason.build("peopleNotChecked")
     yield from missing_approvers(levels)

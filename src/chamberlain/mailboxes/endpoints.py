@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Endpoints of mailboxes: create, read and list."""
 
 from collections.abc import Mapping
@@ -19,12 +20,12 @@ from chamberlain.mailboxes.wire import (
     MAILBOX,
     MAILBOX_EXAMPLE,
     AcceptedMailbox,
+    DryRunMailbox,
     Mailbox,
     MailboxBody,
-    RehearsedMailbox,
     accepted_mailbox_of,
+    dry_run_mailbox,
     mailbox_of,
-    rehearsed_mailbox,
     to_mailbox_order,
 )
 from chamberlain.requests.models import Accepted
@@ -45,7 +46,7 @@ async def create(mailboxes: MailboxService, call: Call[MailboxBody]) -> Answer:
     """Queue a request for a mailbox, or do a dry run."""
     order = to_mailbox_order(call.body)
     if call.query.get(DRY_RUN.name) == "true":
-        return Answer(200, json.encode(rehearsed_mailbox(await mailboxes.dry_run(call.caller, order))))
+        return Answer(200, json.encode(dry_run_mailbox(await mailboxes.dry_run(call.caller, order))))
     found = await mailboxes.request(call.caller, order, submission_of(call))
     accepted = found.accepted
     patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
@@ -129,6 +130,7 @@ _EXAMPLE: Mapping[str, object] = {
     "requestId": "7c2a8f04-52a2-4b43-a1a8-5a7a3de3a0c2",
     "error": None,
     "warnings": [],
+    "warningReasons": [],
     "createdAt": "2026-11-20T09:30:00.000Z",
     "createdBy": {"type": "user", "id": "ada00000-0000-4000-8000-000000000001", "displayName": "Ada Achterberg"},
     "updatedAt": "2026-11-20T09:30:01.000Z",
@@ -195,7 +197,7 @@ CREATED = (
     Success(
         200,
         "The result of a dry run. Nothing was written and no number was used.",
-        RehearsedMailbox,
+        DryRunMailbox,
         example=MAILBOX_EXAMPLE,
     ),
     Success(

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mailboxes, their provisioning states, and their desired state."""
 
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from typing import Any, Literal
 
 from chamberlain.auth.models import Actor
 from chamberlain.core.ids import MailboxId, RequestId, TemplateId, TenantId, UserId
+from chamberlain.core.reasons import Reason
 from chamberlain.core.values import value
 from chamberlain.directory.mailboxes import (
     AddressFields,
@@ -82,7 +84,7 @@ class MailboxRecord:
     request_id: RequestId
     approval_required: bool
     error: RequestError | None
-    warnings: tuple[str, ...]
+    warnings: tuple[Reason, ...]
     created_at: datetime
     created_by: Actor
     updated_at: datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provision mailboxes in the directory."""
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from chamberlain.auth.models import Caller
 from chamberlain.changes.models import Event
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import EventId, MailboxId
+from chamberlain.core.reasons import Reason
 from chamberlain.database.transactions import Transaction
 from chamberlain.directory.mailboxes import (
     MailboxOrder,
@@ -17,6 +19,7 @@ from chamberlain.directory.mailboxes import (
     ObservedMailbox,
     WantedMailbox,
     remaining_of_mailbox,
+    written_mailbox,
 )
 from chamberlain.directory.port import MailboxOutcome, MailboxWork, Work
 from chamberlain.mailboxes import records
@@ -60,9 +63,7 @@ MailboxRun = Run[MailboxPlan, ObservedMailbox]
 class MailboxProvisioner(Provisioner[MailboxPlan, WantedMailbox, ObservedMailbox]):
     """Provision a batch of claimed jobs, each with its own outcome."""
 
-    not_shown: ClassVar = TryAgain(
-        timedelta(seconds=5), "The directory says that the mailbox is made, and does not show it."
-    )
+    not_shown: ClassVar = TryAgain(timedelta(seconds=5), Reason.build("mailboxMadeNotShown"))
 
     revisions: Revisions
 
@@ -86,7 +87,10 @@ class MailboxProvisioner(Provisioner[MailboxPlan, WantedMailbox, ObservedMailbox
     async def observe(self, plans: Sequence[MailboxPlan]) -> Sequence[ObservedMailbox | None]:
         """Observe the mailbox of each plan by its mark. Raises TryAgain."""
         return await self.directory.observe_mailboxes(
-            [MailboxReference(plan.task.tenant_id, plan.wanted.extension, plan.task.request_id) for plan in plans]
+            [
+                MailboxReference(plan.task.tenant_id, plan.wanted.extension, plan.task.request_id, plan.task.made)
+                for plan in plans
+            ]
         )
 
     def work(self, plan: MailboxPlan, observed: ObservedMailbox | None) -> MailboxWork:
@@ -96,6 +100,10 @@ class MailboxProvisioner(Provisioner[MailboxPlan, WantedMailbox, ObservedMailbox
     async def ensure(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
         """Apply works in the directory. Raises TryAgain."""
         return await self.directory.ensure_mailboxes(works)
+
+    def written(self, plan: MailboxPlan, object_id: UUID) -> ObservedMailbox:
+        """Return the mailbox as it was written."""
+        return written_mailbox(plan.wanted, object_id)
 
     def result(self, plan: MailboxPlan, observed: ObservedMailbox) -> RequestResult:
         """Return the result of a request that succeeded."""

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: find_ids
 -- Return the ids of the mailboxes of these requests.
 SELECT request_id, mailbox_id FROM chamberlain.mailbox WHERE request_id = ANY ($1)

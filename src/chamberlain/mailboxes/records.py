@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read mailboxes with the states of their requests, and find names.
 
 A mailbox is written with its request, by requests/batcher.py.
@@ -17,6 +18,7 @@ from chamberlain.mailboxes.models import MailboxRecord, provisioning_state_of
 from chamberlain.mailboxes.wire import read_mailbox_order
 from chamberlain.queries import load_queries
 from chamberlain.requests.models import RequestError, RequestState
+from chamberlain.requests.records import warnings_of
 
 SQL = load_queries(__name__)
 
@@ -25,7 +27,9 @@ _KNOWN: Final = """m.mailbox_id, m.tenant_id, m.request_id, m.kind, m.address, m
     m.content, m.approval_required, m.actor_type, m.actor_id, m.actor_name, m.created_at,
     coalesce(q.state, 'succeeded') AS state, q.error, coalesce(q.updated_at, m.updated_at) AS updated_at"""
 # The warnings of the request include those about objects that it left in the directory.
-COLUMNS: Final = f"{_KNOWN}, coalesce(q.warnings, m.warnings) AS warnings"
+_OF_REQUEST: Final = "q.warnings IS NOT NULL OR q.warning_causes IS NOT NULL"
+COLUMNS: Final = f"""{_KNOWN}, CASE WHEN {_OF_REQUEST} THEN q.warnings ELSE m.warnings END AS warnings,
+    CASE WHEN {_OF_REQUEST} THEN q.warning_causes ELSE m.warning_causes END AS warning_causes"""
 
 FIND: Final = f"""
 SELECT {COLUMNS} FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
@@ -34,7 +38,8 @@ WHERE m.tenant_id = $1 AND m.mailbox_id = $2 AND ($3::uuid IS NULL OR $3 = ANY (
 
 # Only with the warnings at acceptance.
 FIND_OF_REQUEST: Final = f"""
-SELECT {_KNOWN}, m.warnings FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
+SELECT {_KNOWN}, m.warnings, m.warning_causes
+FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
 WHERE m.tenant_id = $1 AND m.request_id = $2
 """  # noqa: S608 - as above.
 
@@ -77,7 +82,7 @@ async def find_holder(tx: Transaction, kind: str, value: str, *, reader: UUID | 
 
 def record_of(row: Record) -> MailboxRecord:
     """Convert a row to a mailbox."""
-    error, warnings = row["error"], row["warnings"]
+    error = row["error"]
     return MailboxRecord(
         id=MailboxId(row["mailbox_id"]),
         tenant_id=TenantId(row["tenant_id"]),
@@ -90,7 +95,7 @@ def record_of(row: Record) -> MailboxRecord:
         request_id=RequestId(row["request_id"]),
         approval_required=row["approval_required"],
         error=None if error is None else msgspec.json.decode(error, type=RequestError),
-        warnings=() if warnings is None else msgspec.json.decode(warnings, type=tuple[str, ...]),
+        warnings=warnings_of(row),
         created_at=row["created_at"],
         created_by=actor_of(row),
         updated_at=row["updated_at"],

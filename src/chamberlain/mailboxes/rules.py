@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules of mailboxes: names, validation, drafts and events."""
 
 import unicodedata
@@ -11,6 +12,7 @@ from chamberlain.changes.models import Event, EventType, actor_document, shorten
 from chamberlain.core.errors import Conflict, Fault, Forbidden, first_faults
 from chamberlain.core.idempotency import Submission
 from chamberlain.core.ids import EventId, MailboxId, RequestId, TemplateId, UserId
+from chamberlain.core.reasons import Reason
 from chamberlain.core.values import value
 from chamberlain.directory.mailboxes import (
     MailboxOrder,
@@ -33,10 +35,11 @@ from chamberlain.templates.rules import (
     LOCAL_PART_LENGTH,
     audience_groups,
     completed,
-    expand,
     field_faults,
     local_part,
+    local_part_by_rule,
     named_users,
+    substitute_name,
     template_not_allowed,
     unknown_user_faults,
 )
@@ -47,7 +50,7 @@ from chamberlain.tenants.models import Applicability, Tenant
 class MailboxNames:
     """The unique values of a mailbox: comparison form, address and alias.
 
-    `local_part` is None if the name has no usable character. `alias` is None unless it is a second address.
+    `local_part` is None if only name and alias matter. `alias` is None unless it is a second address.
     """
 
     name_key: str
@@ -70,21 +73,24 @@ def names_of(
     order: MailboxOrder,
     template: CompiledMailboxTemplate,
     *,
+    request_id: RequestId,
     domain: str,
     properties: Mapping[str, str],
     number: int | None = None,
 ) -> MailboxNames:
     """Return the names of a completed order.
 
-    `properties` are those of the caller that the rule needs. `number` is the number that was drawn.
+    `properties` are those of the caller that the rule needs. `number` is the number that was drawn. The digits of an
+    address without usable characters come from the `request_id`.
     """
-    made = expand(
-        template.address, given=order.name, metadata=order.metadata or {}, properties=properties, number=number
+    local = local_part_by_rule(
+        template.address,
+        order.name,
+        order.metadata or {},
+        properties,
+        number=number,
+        substitute=substitute_name(template.template.type, request_id),
     )
-    local = local_part(made)
-    if made != order.name and local_part(order.name) is None:
-        # All such names would get the text of the rule as their address and conflict with each other.
-        local = None
     alias = alias_of(order, template.template.type, domain)
     return MailboxNames(
         name_key=comparison_form(order.name),
@@ -93,6 +99,11 @@ def names_of(
         # An alias that equals the address is no second address.
         alias=None if alias == f"{local}@{domain}" else alias,
     )
+
+
+def has_substitute(order: MailboxOrder) -> bool:
+    """Return whether digits of the requestId replace the name in the address."""
+    return local_part(order.name) is None
 
 
 def domain_of(order: MailboxOrder, template: MailboxTemplate, tenant: Tenant) -> str:
@@ -114,7 +125,8 @@ def comparison_form(name: str) -> str:
 
 def name_taken(order: MailboxOrder) -> Conflict:
     """Return the conflict for a name that another mailbox has."""
-    return Conflict("nameTaken", f'There is a mailbox called "{order.name}" already. Choose another name.')
+    sentence = 'There is a mailbox called "{name}" already. Choose another name.'
+    return Conflict.at(Fault.build("/name", "nameTaken", sentence, name=order.name))
 
 
 def address_taken(names: MailboxNames, taken: AbstractSet[str], *, reserved: AbstractSet[str]) -> Conflict:
@@ -123,13 +135,17 @@ def address_taken(names: MailboxNames, taken: AbstractSet[str], *, reserved: Abs
     Reserved addresses belong to requests, all others to objects in the directory.
     """
     if names.mail in taken or names.alias is None:
-        address, cure = names.mail, "Choose another name or domain"
+        pointer, address, cure = "/name", names.mail, "Choose another name or domain"
     else:
-        address, cure = names.alias, "Choose another alias, or leave it out"
+        pointer, address, cure = "/alias", names.alias, "Choose another alias, or leave it out"
     if address is None or address in reserved:
-        return Conflict("addressTaken", f"The address {address} is taken. {cure}.")
-    holder = f"Something in the directory has the address {address}, perhaps what a cancelled request has left there."
-    return Conflict("addressTaken", f"{holder} {cure}, or have that removed there.")
+        sentence = "The address {address} is taken. " + cure + "."
+    else:
+        holder = (
+            "Something in the directory has the address {address}, perhaps what a cancelled request has left there."
+        )
+        sentence = holder + " " + cure + ", or have that removed there."
+    return Conflict.at(Fault.build(pointer, "addressTaken", sentence, address=address or ""))
 
 
 @value(frozen=True, slots=True)
@@ -291,7 +307,7 @@ def faults_in_directory(situation: MailboxSituation, answer: PeopleAnswer) -> tu
     )
 
 
-def warnings_of(situation: MailboxSituation) -> tuple[str, ...]:
+def warnings_of(situation: MailboxSituation) -> tuple[Reason, ...]:
     """Return the warnings of a valid order."""
     if situation.tenant.applicability is not Applicability.WARN:
         return ()
@@ -312,13 +328,10 @@ def sent_user_faults(sent: MailboxOrder, known: AbstractSet[UserId]) -> Iterator
 
 
 def _name_faults(names: MailboxNames) -> Iterator[Fault]:
-    """Validate that the address is neither empty nor too long."""
-    if names.local_part is None:
-        detail = "No mail address can be made from this. Use at least one letter from a to z or a digit."
-        yield Fault("/name", "noAddress", detail)
-    elif (length := len(names.local_part)) > LOCAL_PART_LENGTH:
-        made = f"The address would have {length} characters before its @; {LOCAL_PART_LENGTH} are allowed."
-        yield Fault("/name", "nameTooLong", f"{made} Choose a shorter name.")
+    """Validate that the address is not too long."""
+    if (length := len(names.local_part or "")) > LOCAL_PART_LENGTH:
+        sentence = "The address would have {actual} characters before its @; {max} are allowed. Choose a shorter name."
+        yield Fault.build("/name", "nameTooLong", sentence, actual=length, max=LOCAL_PART_LENGTH)
 
 
 def _domain_faults(situation: MailboxSituation) -> Iterator[Fault]:
@@ -327,11 +340,20 @@ def _domain_faults(situation: MailboxSituation) -> Iterator[Fault]:
     if domain in tenant.domains:
         return
     if situation.sent.domain:
-        detail = f"{domain} is no verified domain of this tenant. Choose one of {_some(tenant.domains)}."
-        yield Fault("/domain", "domainNotVerified", detail)
+        yield _domain_not_verified(domain, tenant.domains)
     else:
-        detail = f"The template's domain {domain} is no verified domain of this tenant. Send another as domain."
-        yield Fault("/templateId", "domainNotVerified", detail)
+        sentence = "The template's domain {domain} is no verified domain of this tenant. Send another as domain."
+        yield Fault.build("/templateId", "domainNotVerified", sentence, domain=domain)
+
+
+def _domain_not_verified(domain: str, domains: tuple[str, ...]) -> Fault:
+    """List the first domains; a tenant may have a thousand."""
+    shown, more = domains[:MOST_SHOWN], len(domains) - MOST_SHOWN
+    if more <= 0:
+        sentence = "{domain} is no verified domain of this tenant. Choose one of {choices}."
+        return Fault.build("/domain", "domainNotVerified", sentence, domain=domain, choices=shown)
+    sentence = "{domain} is no verified domain of this tenant. Choose one of {choices} and {more} more."
+    return Fault.build("/domain", "domainNotVerified", sentence, domain=domain, choices=shown, more=more)
 
 
 def _type_faults(situation: MailboxSituation) -> Iterator[Fault]:
@@ -347,18 +369,13 @@ def _template_user_faults(situation: MailboxSituation, known: AbstractSet[UserId
     """Validate the users of template defaults that the order keeps."""
     of_template = dict.fromkeys(named_in(situation.order)).keys() - set(named_in(situation.sent)) - known
     for user in sorted(of_template):
-        detail = f"The template names {user}, who is no user of this tenant. Ask an administrator to fix it."
-        yield Fault("/templateId", "userUnknown", detail)
+        sentence = "The template names {user}, who is no user of this tenant. Ask an administrator to fix it."
+        yield Fault.build("/templateId", "userUnknown", sentence, user=str(user))
 
 
 def _unknown(pointer: str, user: UserId) -> Fault:
-    return Fault(pointer, "userUnknown", f"{user} is no user of this tenant. Leave this id out.")
-
-
-def _some(domains: tuple[str, ...]) -> str:
-    """List the first domains; a tenant may have a thousand."""
-    shown = ", ".join(domains[:MOST_SHOWN])
-    return shown if len(domains) <= MOST_SHOWN else f"{shown} and {len(domains) - MOST_SHOWN} more"
+    sentence = "{user} is no user of this tenant. Leave this id out."
+    return Fault.build(pointer, "userUnknown", sentence, user=str(user))
 
 
 # Keeps the message readable.

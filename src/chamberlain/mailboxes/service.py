@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Request and read mailboxes.
 
 A request is validated as a whole, queued durably, and then answered. A dry run takes the same way without writing.
@@ -25,10 +26,12 @@ from chamberlain.core.idempotency import Submission
 from chamberlain.core.ids import EventId, MailboxId, RequestId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.database.transactions import Database
+from chamberlain.directory.capabilities import Capable
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxType
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.mailboxes import records, store
+from chamberlain.mailboxes.capabilities import capability_faults
 from chamberlain.mailboxes.dry_run import MailboxDryRun, plan_dry_run
 from chamberlain.mailboxes.models import AcceptedMailbox, MailboxFilter, MailboxRecord, at_acceptance, record_of_draft
 from chamberlain.mailboxes.rules import (
@@ -60,17 +63,19 @@ from chamberlain.templates.mailbox_types import no_default_template, type_of_bod
 from chamberlain.templates.models import MAILBOX_KINDS
 from chamberlain.templates.rules import template_fault
 from chamberlain.templates.submission import Basis, Submitter, again
+from chamberlain.tenants import records as tenant_records
 
 
 @dataclass(slots=True)
 class MailboxService:
     """Request, wait for, read and list mailboxes.
 
-    `new_id` returns random ids, `now` the time of the database.
+    `capable` states the capabilities of the directory, `new_id` returns random ids, `now` the time of the database.
     """
 
     database: Database
     people: People
+    capable: Capable
     authorization: Authorization
     catalog: Catalog
     submitter: Submitter
@@ -120,8 +125,8 @@ class MailboxService:
     async def dry_run(self, caller: Caller, order: MailboxOrder) -> MailboxDryRun:
         """Validate and plan a mailbox without writing.
 
-        Uses up no number of a naming rule. A name or address that is taken is reported as a conflict. Raises
-        NotPossible, Forbidden and Unavailable.
+        Uses up no number of a naming rule. A taken name or address and an exhausted limit are reported as conflicts.
+        Raises NotPossible, Forbidden and Unavailable.
         """
         entry = await self.catalog.current(caller.tenant_id, await self._choice(caller, order))
         situation = await self._situation(caller, order, Basis(entry, ask_addresses=False), NO_REQUEST)
@@ -129,6 +134,7 @@ class MailboxService:
         async with self.database.transaction(caller.tenant_id) as tx:
             addresses = await records.reserved(tx, "address", names.addresses)
             is_name_reserved = bool(await records.reserved(tx, "name", [names.name_key]))
+            full_limit = await tenant_records.find_full_limit(tx, caller.tenant_id)
         approvers = None
         if (rule := situation.template.approval) is not None:
             question = approvers_question(rule.levels, tenant_id=caller.tenant_id, requester=situation.requester)
@@ -140,6 +146,7 @@ class MailboxService:
             approvers=approvers,
             reserved_addresses=addresses,
             is_name_reserved=is_name_reserved,
+            full_limit=full_limit,
         )
 
     async def _accept(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
@@ -235,12 +242,14 @@ class MailboxService:
         names = names_of(
             situation.order,
             situation.compiled,
+            request_id=situation.request_id,
             domain=situation.domain,
             properties={} if person is None else person.properties,
             number=number,
         )
         answer = await self._look_up(people_question(situation, names))
         faults = faults_without_directory(situation, names)
+        faults += capability_faults(situation, await self.capable.capabilities(situation.tenant.id))
         if answer is not None:
             if (refusal := mailbox_not_allowed(situation, answer)) is not None:
                 raise refusal

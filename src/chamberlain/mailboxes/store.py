@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paginate mailboxes, newest first, at a constant cost.
 
 See requests/store.py for the method. A list by prefix scans spans of mailboxes, see sql/mailbox_lists.sql. Until the

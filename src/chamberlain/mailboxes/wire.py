@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON of mailboxes, requests and dry runs.
 
 The body is stored with the request.
@@ -21,16 +22,19 @@ from chamberlain.mailboxes.dry_run import MailboxDryRun
 from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState, capacity_unit
 from chamberlain.requests import models as request_models
 from chamberlain.requests.wire import (
-    RehearsalConflict,
-    RehearsedLevel,
-    RehearsedPerson,
-    RehearsedStep,
-    RehearsedTemplate,
+    DryRunConflict,
+    DryRunLevel,
+    DryRunPerson,
+    DryRunStep,
+    DryRunTemplate,
     RequestError,
-    RequestFault,
+    RequestWarning,
     _conflict,
     _level,
     _person,
+    request_fault,
+    warning_reasons,
+    warning_texts,
 )
 from chamberlain.templates.models import TemplateKind
 from chamberlain.templates.schema import Alias, MailboxPropertiesShape, Permissions, RoomMailboxMetadataShape
@@ -98,7 +102,7 @@ def fields_of(order: MailboxOrder) -> dict[str, Any]:
 
 def read_mailbox_order(body: bytes) -> MailboxOrder:
     """Parse the order in a stored body."""
-    return to_mailbox_order(MAILBOX.read(body))
+    return to_mailbox_order(MAILBOX.read_stored(body))
 
 
 def write_mailbox_order(order: MailboxOrder) -> bytes:
@@ -146,6 +150,7 @@ class Mailbox(MailboxBody, frozen=True, kw_only=True):
     request_id: UUID
     error: RequestError | None
     warnings: tuple[str, ...]
+    warning_reasons: tuple[RequestWarning, ...]
     created_at: Time
     created_by: Actor
     updated_at: Time
@@ -174,7 +179,8 @@ def mailbox_of(record: MailboxRecord) -> Mailbox:
         provisioning_state=record.provisioning_state,
         request_id=record.request_id,
         error=None if record.error is None else _error(record.error),
-        warnings=record.warnings,
+        warnings=warning_texts(record.warnings),
+        warning_reasons=warning_reasons(record.warnings),
         created_at=format_time(record.created_at),
         created_by=Actor(record.created_by.type, record.created_by.id, record.created_by.display_name),
         updated_at=format_time(record.updated_at),
@@ -188,11 +194,10 @@ def accepted_mailbox_of(record: MailboxRecord) -> AcceptedMailbox:
 
 
 def _error(error: request_models.RequestError) -> RequestError:
-    faults = tuple(RequestFault(fault.pointer, fault.code, fault.detail) for fault in error.faults)
-    return RequestError(error.step, error.code, error.detail, faults)
+    return RequestError(error.step, error.code, error.detail, tuple(map(request_fault, error.faults)))
 
 
-class RehearsedMailbox(Struct, rename="camel", frozen=True):
+class DryRunMailbox(Struct, rename="camel", frozen=True):
     """The result of a dry run.
 
     Zeros replace a number that is drawn later; `warnings` say so.
@@ -200,35 +205,37 @@ class RehearsedMailbox(Struct, rename="camel", frozen=True):
 
     dry_run: bool
     kind: TemplateKind
-    template: RehearsedTemplate
+    template: DryRunTemplate
     template_source: TemplateSource
     name: str
     display_name: str
     address: str
-    owners: tuple[RehearsedPerson, ...]
+    owners: tuple[DryRunPerson, ...]
     approval_required: bool
-    approvals: tuple[RehearsedLevel, ...]
-    steps: tuple[RehearsedStep, ...]
-    conflicts: tuple[RehearsalConflict, ...]
+    approvals: tuple[DryRunLevel, ...]
+    steps: tuple[DryRunStep, ...]
+    conflicts: tuple[DryRunConflict, ...]
     warnings: tuple[str, ...]
+    warning_reasons: tuple[RequestWarning, ...]
 
 
-def rehearsed_mailbox(rehearsal: MailboxDryRun) -> RehearsedMailbox:
+def dry_run_mailbox(dry_run: MailboxDryRun) -> DryRunMailbox:
     """Encode a dry run."""
-    return RehearsedMailbox(
+    return DryRunMailbox(
         dry_run=True,
-        kind=rehearsal.template.kind,
-        template=RehearsedTemplate(rehearsal.template.id, rehearsal.template.name),
-        template_source=rehearsal.template_source,
-        name=rehearsal.name,
-        display_name=rehearsal.display_name,
-        address=rehearsal.address,
-        owners=tuple(map(_person, rehearsal.owners)),
-        approval_required=bool(rehearsal.approvals),
-        approvals=tuple(map(_level, rehearsal.approvals)),
-        steps=tuple([RehearsedStep(step, title(step)) for step in rehearsal.steps]),
-        conflicts=tuple(map(_conflict, rehearsal.conflicts)),
-        warnings=rehearsal.warnings,
+        kind=dry_run.template.kind,
+        template=DryRunTemplate(dry_run.template.id, dry_run.template.name),
+        template_source=dry_run.template_source,
+        name=dry_run.name,
+        display_name=dry_run.display_name,
+        address=dry_run.address,
+        owners=tuple(map(_person, dry_run.owners)),
+        approval_required=bool(dry_run.approvals),
+        approvals=tuple(map(_level, dry_run.approvals)),
+        steps=tuple([DryRunStep(step, title(step)) for step in dry_run.steps]),
+        conflicts=tuple(map(_conflict, dry_run.conflicts)),
+        warnings=warning_texts(dry_run.warnings),
+        warning_reasons=warning_reasons(dry_run.warnings),
     )
 
 
@@ -249,4 +256,5 @@ MAILBOX_EXAMPLE = {
     ],
     "conflicts": [],
     "warnings": [],
+    "warningReasons": [],
 }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Send notices by e-mail, at least once and under stable message ids.
 
 Recipients and content are read when a notice is sent. Each batch of recipients is saved before the next one. A
@@ -8,6 +9,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeAlias
 
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import NoticeId, RequestId, TenantId, UserId
@@ -15,23 +17,36 @@ from chamberlain.database.clock import ReadTime
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleQuestion, Person
 from chamberlain.directory.port import People
+from chamberlain.guests import finding_records
+from chamberlain.guests.models import FindingRecord
 from chamberlain.guests.policies import report_records
-from chamberlain.guests.policies.reports import POLICY_REPORT, Report, add_names
+from chamberlain.guests.policies.reports import MAX_NAMED, POLICY_REPORT, Report, add_names
 from chamberlain.notifications import store
 from chamberlain.notifications.mail_server import MailServer
-from chamberlain.notifications.models import AboutRequest, AboutSubject, Notice
+from chamberlain.notifications.models import (
+    DRIFT_KINDS,
+    DRIFT_REPORT,
+    AboutDrift,
+    AboutRequest,
+    AboutSubject,
+    Notice,
+)
 from chamberlain.notifications.rendering import (
+    DriftNotification,
     EmailContent,
     Mail,
     PolicyNotification,
     RequestNotification,
     address_of,
+    drift_email,
     language_for,
     policy_email,
     request_email,
     to_mail,
 )
 from chamberlain.notifications.rules import (
+    administrators,
+    administrators_question,
     candidates,
     next_wait,
     pending_recipients,
@@ -63,13 +78,27 @@ class PendingReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingDrift:
+    """A report of drift whose recipients are not known yet."""
+
+    notice: Notice
+    findings: tuple[FindingRecord, ...]
+    number: int
+    tenant: Tenant
+
+
+# A notice that was read, before its recipients are known.
+Loaded: TypeAlias = RequestNotification | PendingReport | PendingDrift
+
+
+@dataclass(frozen=True, slots=True)
 class AddressedNotification:
     """A notification with its recipients.
 
     `people` are those whom the directory knows.
     """
 
-    notification: RequestNotification | PolicyNotification
+    notification: RequestNotification | PolicyNotification | DriftNotification
     users: Sequence[UserId]
     people: Mapping[UserId, Person]
 
@@ -98,7 +127,7 @@ class NoticeJobs:
             else:
                 await self._retry_later(claim, job, wanted.notice)
 
-    async def _load(self, job: Job) -> RequestNotification | PendingReport | None:
+    async def _load(self, job: Job) -> Loaded | None:
         async with self.database.transaction(job.tenant_id) as tx:
             notice = await store.find(tx, NoticeId(job.subject))
             tenant = await tenant_records.find(tx, job.tenant_id)
@@ -110,6 +139,11 @@ class NoticeJobs:
                 case AboutSubject(subject_id):
                     report = await report_records.find(tx, tenant.id, subject_id, notice.id)
                     return None if report is None or report.is_empty else PendingReport(notice, report, tenant)
+                case AboutDrift(since):
+                    found, number = await finding_records.opened_since(
+                        tx, tenant.id, DRIFT_KINDS, since, limit=MAX_NAMED
+                    )
+                    return PendingDrift(notice, tuple(found), number, tenant) if found else None
 
     async def _read_request(
         self, tx: Transaction, notice: Notice, about: AboutRequest, tenant: Tenant
@@ -119,7 +153,7 @@ class NoticeJobs:
             return None
         return RequestNotification(notice, about, request, tenant.name, self.link_of(tenant.id, about.request_id))
 
-    async def _notify(self, job: Job, wanted: RequestNotification | PendingReport) -> bool:
+    async def _notify(self, job: Job, wanted: Loaded) -> bool:
         """Whether everybody has it who can ever have it."""
         notice = wanted.notice
         try:
@@ -130,7 +164,7 @@ class NoticeJobs:
             logger.warning("A notice will be retried.", extra={**_about(job, notice), "reason": fault.reason})
             return False
 
-    async def _find_recipients(self, wanted: RequestNotification | PendingReport) -> AddressedNotification:
+    async def _find_recipients(self, wanted: Loaded) -> AddressedNotification:
         """Raises TryAgain when the directory does not answer."""
         match wanted:
             case RequestNotification(notice=notice, about=about, request=request):
@@ -138,6 +172,11 @@ class NoticeJobs:
                 return AddressedNotification(wanted, users, await self._people(notice.tenant_id, users))
             case PendingReport():
                 return await self._find_report_recipients(wanted)
+            case PendingDrift(notice=notice, tenant=tenant):
+                answer = await self.people.look_up(administrators_question(tenant))
+                users = pending_recipients(notice, administrators(tenant, answer))
+                notification = DriftNotification(notice, wanted.findings, wanted.number, tenant.name)
+                return AddressedNotification(notification, users, await self._people(tenant.id, users))
 
     async def _find_report_recipients(self, wanted: PendingReport) -> AddressedNotification:
         notice, report, tenant = wanted.notice, wanted.report, wanted.tenant
@@ -207,12 +246,16 @@ class NoticeJobs:
                 await store.delete(tx, NoticeId(job.subject))
 
 
-def _render(notification: RequestNotification | PolicyNotification, language: Language) -> EmailContent:
+def _render(
+    notification: RequestNotification | PolicyNotification | DriftNotification, language: Language
+) -> EmailContent:
     match notification:
         case RequestNotification():
             return request_email(notification, language)
         case PolicyNotification():
             return policy_email(notification, language)
+        case DriftNotification():
+            return drift_email(notification, language)
 
 
 def _addresses(users: Iterable[UserId], people: Mapping[UserId, Person]) -> Mapping[UserId, str]:
@@ -243,6 +286,8 @@ def _subject_of(notice: Notice) -> Mapping[str, object]:
             return {"kind": kind, "requestId": str(request_id)}
         case AboutSubject(subject_id):
             return {"kind": POLICY_REPORT, "subjectId": str(subject_id)}
+        case AboutDrift():
+            return {"kind": DRIFT_REPORT}
 
 
-JOBS = JobTable(NoticeJobs, {JobKind.NOTICE_SEND: NoticeJobs.send})
+JOBS = JobTable(NoticeJobs, {JobKind.NOTICE_SEND: NoticeJobs.send, JobKind.DRIFT_REPORT: NoticeJobs.send})

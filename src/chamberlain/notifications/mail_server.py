@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Send e-mail by SMTP.
 
 Messages are plain text with HTML as alternative. The headers are encoded here. The library would first parse a text,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Notices: e-mail about requests and about the actions of guest policies.
 
 A notice about a request belongs to an event, or to an approval, which has no event. A notice holds ids only. Recipients
@@ -9,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from chamberlain.core.ids import GroupId, NoticeId, RequestId, TenantId, UserId
+from chamberlain.guests.models import FindingKind
 
 
 class NoticeKind(StrEnum):
@@ -41,6 +43,21 @@ class AboutSubject:
 
 
 @dataclass(frozen=True, slots=True)
+class AboutDrift:
+    """The findings of drift checks that were opened after `since`.
+
+    None means all open ones.
+    """
+
+    since: datetime | None
+
+
+# Kind of the notices about drift, and the findings that they list.
+DRIFT_REPORT = "driftReport"
+DRIFT_KINDS = (FindingKind.DRIFT, FindingKind.REPAIR_DOES_NOT_HOLD)
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """A notice and its progress.
 
@@ -50,7 +67,7 @@ class Notice:
 
     tenant_id: TenantId
     id: NoticeId
-    about: AboutRequest | AboutSubject
+    about: AboutRequest | AboutSubject | AboutDrift
     at: datetime
     attempts: int
     notified: frozenset[UserId]

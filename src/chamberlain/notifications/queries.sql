@@ -1,6 +1,7 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: find
 -- Find a notice.
-SELECT tenant_id, notice_id, kind, request_id, level, subject_id, at, attempts, told FROM chamberlain.notice
+SELECT tenant_id, notice_id, kind, request_id, level, subject_id, at, attempts, told, since FROM chamberlain.notice
 WHERE tenant_id = $1 AND notice_id = $2
 
 -- name: save_notified

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Render e-mail as plain text and HTML.
 
 All content is data. It cannot add a line or an HTML element, or change the writing direction.
@@ -16,6 +17,7 @@ from chamberlain.core.ids import UserId
 from chamberlain.core.text import one_line
 from chamberlain.directory.models import Person
 from chamberlain.directory.subjects import Guest, SubjectType
+from chamberlain.guests.models import FindingRecord
 from chamberlain.guests.policies.reports import Reminder, Report, TakenAction
 from chamberlain.guests.subjects.models import SubjectEntry
 from chamberlain.notifications.models import AboutRequest, Notice, NoticeKind
@@ -24,6 +26,7 @@ from chamberlain.notifications.texts import (
     PlaceKind,
     PolicyTexts,
     RequestTexts,
+    drift_texts_for,
     language_of,
     policy_texts_for,
     texts_for,
@@ -119,6 +122,19 @@ class PolicyNotification:
     confirm_address: str
 
 
+@dataclass(frozen=True, slots=True)
+class DriftNotification:
+    """The newly opened findings of drift checks, at most some of them.
+
+    `number` counts them all.
+    """
+
+    notice: Notice
+    findings: tuple[FindingRecord, ...]
+    number: int
+    tenant_name: str
+
+
 def to_text(content: EmailContent) -> str:
     """The letter as plain text."""
     return "\n\n".join([*map(_text_part, content.parts), f"-- \n{content.footer}"]) + "\n"
@@ -184,6 +200,23 @@ def policy_email(notification: PolicyNotification, language: Language) -> EmailC
         subject.format(target=_policy_target(report, texts)),
         tuple(_policy_parts(notification, texts)),
         footer,
+    )
+
+
+def drift_email(notification: DriftNotification, language: Language) -> EmailContent:
+    """Render the e-mail about drift."""
+    texts, tenant = drift_texts_for(language), one_line(notification.tenant_name)
+    # The name comes last, because users choose it.
+    lines = [f"{each.id}: {each.property}, {each.subject.display_name}" for each in notification.findings]
+    left = notification.number - len(lines)
+    parts: list[Part] = [texts.found, Listing(tuple(lines))]
+    if left:
+        parts.append(texts.more.format(number=left))
+    return EmailContent(
+        language,
+        texts.subject.format(number=notification.number, tenant=tenant),
+        (*parts, texts.next_steps),
+        texts.footer.format(tenant=tenant),
     )
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules of notices: recipients and the retry schedule."""
 
 from collections.abc import Iterable, Mapping
@@ -74,13 +75,23 @@ def recipients_question(report: Report, tenant: Tenant) -> PeopleQuestion:
     return PeopleQuestion(tenant.id, owners_of=owned, members_of=tenant.administrator_groups)
 
 
+def administrators_question(tenant: Tenant) -> PeopleQuestion:
+    """Ask the directory for the administrators of the tenant."""
+    return PeopleQuestion(tenant.id, members_of=tenant.administrator_groups)
+
+
+def administrators(tenant: Tenant, answer: PeopleAnswer) -> tuple[UserId, ...]:
+    """Return the administrators from the directory's answer."""
+    members = [person.id for group in tenant.administrator_groups for person in answer.relations.members.get(group, ())]
+    return tuple(sorted({*tenant.administrator_users, *members}))
+
+
 def candidates(report: Report, tenant: Tenant, answer: PeopleAnswer) -> Candidates:
     """Return the possible recipients from the directory's answer."""
-    members = [person.id for group in tenant.administrator_groups for person in answer.relations.members.get(group, ())]
     owners = () if report.confirmed_by is ConfirmedBy.ADMINISTRATORS else answer.owners.get(report.subject.entry.id, ())
     return Candidates(
         owners=tuple([person.id for person in owners]),
-        administrators=tuple(sorted({*tenant.administrator_users, *members})),
+        administrators=administrators(tenant, answer),
     )
 
 

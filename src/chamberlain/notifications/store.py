@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQL of notices.
 
 The database writes notices about requests (sql/notices.sql). The policy job writes those about policies.
@@ -8,7 +9,7 @@ from typing import Final
 
 from chamberlain.core.ids import GroupId, NoticeId, RequestId, TenantId, UserId
 from chamberlain.database.transactions import Record, Transaction
-from chamberlain.notifications.models import AboutRequest, AboutSubject, Notice, NoticeKind
+from chamberlain.notifications.models import DRIFT_REPORT, AboutDrift, AboutRequest, AboutSubject, Notice, NoticeKind
 from chamberlain.queries import load_queries
 
 SQL = load_queries(__name__)
@@ -45,7 +46,9 @@ async def delete(tx: Transaction, notice_id: NoticeId) -> None:
     await tx.execute(SQL["delete"], tx.tenant_id, notice_id)
 
 
-def _about(row: Record) -> AboutRequest | AboutSubject:
+def _about(row: Record) -> AboutRequest | AboutSubject | AboutDrift:
+    if row["kind"] == DRIFT_REPORT:
+        return AboutDrift(row["since"])
     if row["subject_id"] is not None:
         return AboutSubject(GroupId(row["subject_id"]))
     return AboutRequest(NoticeKind(row["kind"]), RequestId(row["request_id"]), row["level"])

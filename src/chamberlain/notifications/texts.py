@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Texts of notices in each language.
 
 Placeholders are replaced once, so braces in a name stay.
@@ -65,6 +66,7 @@ _ENGLISH = RequestTexts(
         RequestKind.GROUP: 'group "{name}"',
         RequestKind.TEAM: 'team "{name}"',
         RequestKind.ASSIGNMENT: 'guest rules of "{name}"',
+        RequestKind.REPAIR: 'repair of "{name}"',
     },
     subjects={
         NoticeKind.APPROVAL_REQUIRED: "Your approval is needed: {target}",
@@ -110,6 +112,7 @@ _GERMAN = RequestTexts(
         RequestKind.GROUP: "Gruppe „{name}“",
         RequestKind.TEAM: "Team „{name}“",
         RequestKind.ASSIGNMENT: "Gästeregeln von „{name}“",
+        RequestKind.REPAIR: "Reparatur von „{name}“",
     },
     subjects={
         NoticeKind.APPROVAL_REQUIRED: "Ihre Genehmigung ist gefragt: {target}",
@@ -193,6 +196,48 @@ def policy_texts_for(language: Language) -> PolicyTexts:
         case Language.GERMAN:
             return _POLICY_GERMAN
 
+
+@dataclass(frozen=True, slots=True)
+class DriftTexts:
+    """Texts of drift reports in one language."""
+
+    subject: str
+    found: str
+    more: str
+    next_steps: str
+    footer: str
+
+
+def drift_texts_for(language: Language) -> DriftTexts:
+    """The words of a language."""
+    match language:
+        case Language.ENGLISH:
+            return _DRIFT_ENGLISH
+        case Language.GERMAN:
+            return _DRIFT_GERMAN
+
+
+_DRIFT_ENGLISH = DriftTexts(
+    subject="Drift: {number} new in {tenant}",
+    found="These properties in the directory differ from their desired values. Each line has the ID of the "
+    "finding, the property and the object:",
+    more="And {number} more.",
+    next_steps="To see all of them, run chamberlain finding list --state open. To decide on one, use chamberlain "
+    "finding repair ID, accept ID or ignore ID.",
+    footer="Drift of {tenant}. You receive this message because you administer it. This is an automatic message of "
+    "Chamberlain. Replies are not read.",
+)
+
+_DRIFT_GERMAN = DriftTexts(
+    subject="Abweichungen: {number} neue in {tenant}",
+    found="Diese Eigenschaften im Verzeichnis weichen von den gewünschten Werten ab. Jede Zeile nennt die ID des "
+    "Befunds, die Eigenschaft und das Objekt:",
+    more="Und {number} weitere.",
+    next_steps="Alle zeigt der Befehl chamberlain finding list --state open. Über eine entscheiden Sie mit chamberlain "
+    "finding repair ID, accept ID oder ignore ID.",
+    footer="Abweichungen von {tenant}. Sie erhalten diese Nachricht, weil Sie {tenant} verwalten. Diese Nachricht hat "
+    "Chamberlain geschrieben; Antworten darauf liest niemand.",
+)
 
 _POLICY_ENGLISH = PolicyTexts(
     targets={PlaceKind.GROUP: 'group "{name}"', PlaceKind.TEAM: 'team "{name}"', PlaceKind.SITE: 'site "{name}"'},

@@ -1,10 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 """Structured logs: one JSON object per line.
 
-A terminal gets plain lines. Every line has time, level and event, and `traceId`, `requestId` and `clientAddress` if
-they are known. Secrets are masked. Calls have metrics instead of lines.
+A terminal gets plain lines, or a file has them. Every line has time, level and event, and `traceId`, `requestId` and
+`clientAddress` if they are known. Secrets are masked. Calls have metrics instead of lines.
 """
 
 import logging
+import logging.handlers
 import os
 import re
 import sys
@@ -12,6 +14,8 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
+from io import TextIOWrapper
+from pathlib import Path
 from typing import TextIO
 
 import msgspec
@@ -50,6 +54,30 @@ def configure_logs(stream: TextIO | None = None) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+def log_to_file(path: Path) -> None:
+    """Send log lines and warnings to a file instead, as JSON.
+
+    At 10 MB the file becomes `<name>.1`, and a new one begins.
+    """
+    handler = _PrivateFiles(path, maxBytes=10_000_000, backupCount=1, encoding="utf-8")
+    handler.setFormatter(_formatter(_json_lines))
+    logging.getLogger().handlers = [handler]
+
+
+class _PrivateFiles(logging.handlers.RotatingFileHandler):
+    """Opens each file for its owner only.
+
+    The standard handler follows the umask.
+    """
+
+    def _open(self) -> TextIOWrapper:
+        return TextIOWrapper(open(self.baseFilename, "ab", opener=_open_private), encoding=self.encoding)
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

@@ -1,9 +1,12 @@
-"""Metrics of a process for `/metrics`: calls, jobs, webhooks, connections.
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of a process for `/metrics`: calls, jobs, webhooks, connections, templates.
 
-Labels are few and known in advance, so there is none for a tenant or a user.
+Labels are few and known in advance, so there is none for a user. Only the time to ready has tenants and templates as
+labels, and only the busiest ones.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
@@ -41,6 +44,23 @@ _jobs_oldest = Gauge(
     "chamberlain_jobs_oldest_seconds", "How long the oldest due job has been due already.", registry=_of_database
 )
 _jobs_held = Gauge("chamberlain_jobs_held", "Jobs held for an administrator, at most 10,000.", registry=_of_database)
+_jobs_parked = Gauge(
+    "chamberlain_jobs_parked",
+    "Due jobs that wait for the connection of their tenant's directory, at most 10,000.",
+    registry=_of_database,
+)
+_directories = Gauge(
+    "chamberlain_directory_connections",
+    "Connections of tenants to directories, by adapter and state.",
+    ("adapter", "state"),
+    registry=_of_database,
+)
+_directories_checked = Gauge(
+    "chamberlain_directory_connections_oldest_check_seconds",
+    "Time since the last check of the connection that was checked the longest ago, by adapter.",
+    ("adapter",),
+    registry=_of_database,
+)
 _deliveries_due = Gauge(
     "chamberlain_webhook_deliveries_due",
     "Calls of webhooks that are due and not made, at most 10,000.",
@@ -55,6 +75,19 @@ _findings_open = Gauge(
     "chamberlain_findings_open",
     "Findings that are open, of all tenants, by kind, at most 10,000 of each.",
     ("kind",),
+    registry=_of_database,
+)
+_ready_times = Gauge(
+    "chamberlain_time_to_ready_seconds",
+    "Median and 95th percentile of the last day's time until a requested object is ready, of the 100 templates with "
+    "the most requests. `since` is acceptance or approval.",
+    ("tenant", "template", "since", "quantile"),
+    registry=_of_database,
+)
+_ready_counts = Gauge(
+    "chamberlain_time_to_ready_requests",
+    "Requests of the last day in chamberlain_time_to_ready_seconds.",
+    ("tenant", "template"),
     registry=_of_database,
 )
 _jobs_done = Counter(
@@ -126,11 +159,25 @@ def submissions_written(count: int) -> None:
     _batches.observe(count)
 
 
-def jobs_seen(*, queued: int, oldest_seconds: float, held: int) -> None:
+def jobs_seen(*, queued: int, oldest_seconds: float, held: int, parked: int) -> None:
     """Set the gauges of the queue."""
     _jobs_queued.set(queued)
     _jobs_oldest.set(oldest_seconds)
     _jobs_held.set(held)
+    _jobs_parked.set(parked)
+
+
+def directories_seen(counts: Mapping[tuple[str, str], int], oldest_checks: Mapping[str, float]) -> None:
+    """Set the gauges of the connections to directories.
+
+    `counts` is by adapter and state, `oldest_checks` has seconds by adapter.
+    """
+    _directories.clear()
+    _directories_checked.clear()
+    for labels, number in counts.items():
+        _directories.labels(*labels).set(number)
+    for adapter, seconds in oldest_checks.items():
+        _directories_checked.labels(adapter).set(seconds)
 
 
 def deliveries_seen(*, due: int, oldest_seconds: float) -> None:
@@ -143,6 +190,35 @@ def findings_seen(open_by_kind: Mapping[str, int]) -> None:
     """Set the number of open findings of every kind, zeros included."""
     for kind, number in open_by_kind.items():
         _findings_open.labels(kind).set(number)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyTimes:
+    """Time to ready of one template, in seconds.
+
+    `since` is acceptance or approval.
+    """
+
+    tenant: str
+    template: str
+    since: str
+    count: int
+    p50_seconds: float
+    p95_seconds: float
+
+
+def ready_times_seen(times: Sequence[ReadyTimes]) -> None:
+    """Set the gauges of the time to ready.
+
+    Series of all other templates disappear.
+    """
+    _ready_times.clear()
+    _ready_counts.clear()
+    for each in times:
+        labels = (each.tenant, each.template, each.since)
+        _ready_times.labels(*labels, "0.5").set(each.p50_seconds)
+        _ready_times.labels(*labels, "0.95").set(each.p95_seconds)
+        _ready_counts.labels(each.tenant, each.template).set(each.count)
 
 
 def jobs_done(kind: str, outcome: str, count: int = 1) -> None:

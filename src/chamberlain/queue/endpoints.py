@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """List and release held jobs."""
 
 from uuid import UUID

@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """Queue jobs, and claim them in turn for each tenant.
 
+A job for a later time is scheduled, and no claim looks at it. Claims make the due ones ready.
 Leases end by the clock of the database. Claims run in the worker's role, which sees every tenant.
 """
 
@@ -43,38 +45,50 @@ SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = '{kind}' AND subject
 
 GIVE_BACK = SQL["give_back"]
 
-_DUE: Final = """
-FROM looked CROSS JOIN LATERAL (
-    (
-        SELECT j.run_at FROM chamberlain.job j
-        WHERE NOT looked.rests
-        AND j.tenant_id = looked.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
-        ORDER BY j.run_at LIMIT {most}
-    )
+_DUE: Final = f"""
+FROM tenant CROSS JOIN LATERAL (
+    SELECT front.run_at, tenant.is_parked AND front.kind = ANY ($2) AS is_parked FROM (
+        SELECT j.run_at, j.kind FROM chamberlain.job j
+        WHERE NOT tenant.is_suspended AND j.tenant_id = tenant.tenant_id AND {SQL["ready"]} AND j.run_at <= now()
+        ORDER BY j.run_at LIMIT CASE WHEN tenant.is_parked THEN $1 ELSE {{most}} END
+    ) front
     UNION ALL
-    SELECT j.run_at FROM chamberlain.job j
-    WHERE looked.rests AND j.tenant_id = looked.tenant_id AND j.kind = 'auditSeal'
+    SELECT j.run_at, false FROM chamberlain.job j
+    WHERE tenant.is_suspended AND j.tenant_id = tenant.tenant_id AND j.kind = 'auditSeal'
     AND j.held_reason IS NULL AND j.run_at <= now()
 ) waiting
-"""
+"""  # noqa: S608 - text of ours alone.
+_ALL_DUE: Final = _DUE.format(most="$1")
 
 # Jobs in a lane wait for a receiver, and say nothing about workers. Only due jobs are counted, tenant by tenant, at
-# most $1: jobs of policies, one for each group with a policy, are due much later. The oldest of each tenant is
-# compared.
+# most $1. $2 are the kinds that use a directory: those of a parked one wait for their connection. The oldest of each
+# tenant is compared. Jobs that are due but not ready yet, `late`, are few while a worker runs.
 MEASURE: Final = f"""
-WITH RECURSIVE tenant AS (
-    (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL AND lane IS NULL ORDER BY tenant_id LIMIT 1)
-    UNION ALL
-    SELECT (
-        SELECT j.tenant_id FROM chamberlain.job j
-        WHERE j.held_reason IS NULL AND j.lane IS NULL AND j.tenant_id > tenant.tenant_id
-        ORDER BY j.tenant_id LIMIT 1
-    )
-    FROM tenant WHERE tenant.tenant_id IS NOT NULL
-), looked AS (
-    SELECT tenant.tenant_id, t.suspended IS TRUE AS rests FROM tenant LEFT JOIN chamberlain.tenant t USING (tenant_id)
+WITH RECURSIVE {SQL["ready_tenants"]}, late AS MATERIALIZED (
+    SELECT front.run_at, coalesce(t.directory_parked AND front.kind = ANY ($2), false) AS is_parked FROM (
+        SELECT j.tenant_id, j.run_at, j.kind FROM chamberlain.job j
+        WHERE j.is_scheduled AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
+        ORDER BY j.run_at LIMIT $1
+    ) front LEFT JOIN LATERAL (
+        SELECT t.suspended, t.directory_parked FROM chamberlain.tenant t WHERE t.tenant_id = front.tenant_id LIMIT 1
+    ) t ON true
+    WHERE t.suspended IS NOT TRUE OR front.kind = 'auditSeal'
 )
-SELECT (SELECT count(*) FROM (SELECT waiting.run_at {_DUE.format(most="$1")} LIMIT $1) counted) AS due, (
+SELECT (
+    SELECT count(*) FROM (
+        SELECT waiting.run_at {_ALL_DUE} WHERE NOT waiting.is_parked
+        UNION ALL
+        SELECT late.run_at FROM late WHERE NOT late.is_parked
+        LIMIT $1
+    ) counted
+) AS due, (
+    SELECT count(*) FROM (
+        SELECT waiting.run_at {_ALL_DUE} WHERE tenant.is_parked AND waiting.is_parked
+        UNION ALL
+        SELECT late.run_at FROM late WHERE late.is_parked
+        LIMIT $1
+    ) counted
+) AS parked, (
     SELECT count(*) FROM (
         SELECT j.job_id FROM chamberlain.job j
         WHERE j.held_reason IS NOT NULL AND (
@@ -83,8 +97,11 @@ SELECT (SELECT count(*) FROM (SELECT waiting.run_at {_DUE.format(most="$1")} LIM
         )
         LIMIT $1
     ) counted
-) AS held, coalesce(now() - (SELECT min(waiting.run_at) {_DUE.format(most=1)}), interval '0') AS oldest
-"""  # noqa: S608 - text of ours alone.
+) AS held, coalesce(now() - least(
+    (SELECT min(waiting.run_at) {_DUE.format(most=1)} WHERE NOT waiting.is_parked),
+    (SELECT min(late.run_at) FROM late WHERE NOT late.is_parked)
+), interval '0') AS oldest
+"""  # noqa: S608 - as above.
 
 
 async def queue(tx: Transaction, kind: models.JobKind, subject: UUID, trace_id: TraceId) -> None:
@@ -107,6 +124,11 @@ async def queue_the_one(tx: Transaction, kind: models.JobKind, trace_id: TraceId
     await tx.execute(SQL["queue_the_one"], models.NOBODY, kind, trace_id)
 
 
+async def may_sleep(tx: Transaction) -> bool:
+    """Return whether jobs may sleep until a sweep wakes them."""
+    return await tx.fetch_row(SQL["may_sleep"]) is not None
+
+
 async def claim(
     tx: Transaction, lease_id: UUID, *, kinds: Iterable[models.JobKind], most: int, lease: timedelta, tenant_limit: int
 ) -> Sequence[models.Job]:
@@ -114,8 +136,47 @@ async def claim(
 
     A tenant never has more than about `tenant_limit` leased.
     """
-    rows = await tx.fetch(CLAIM, lease_id, most, lease, tenant_limit, list(kinds))
-    return [job_of(row) for row in rows]
+    wanted = list(kinds)
+    apart = [kind for kind in wanted if kind not in models.USING_DIRECTORY]
+    return await _claim(tx, CLAIM, lease_id, most, lease, tenant_limit, wanted, apart)
+
+
+async def claim_from_directory_lanes(
+    tx: Transaction,
+    lease_id: UUID,
+    *,
+    kinds: Iterable[models.JobKind],
+    most: int,
+    of_one: int,
+    lease: timedelta,
+    named: Collection[models.Lane],
+    only_named: bool,
+) -> Sequence[tuple[models.Lane, models.Job]]:
+    """Claim up to `most` due jobs of tenants with a directory lane.
+
+    The lane is named by its tenant. Otherwise as `claim_from_lanes`.
+    """
+    tenants = [tenant_id for tenant_id, _ in named]
+    statement = SQL["claim_from_directory_lanes"]
+    found = await _claim(tx, statement, lease_id, most, lease, of_one, list(kinds), tenants, only_named)
+    return [((job.tenant_id, job.tenant_id), job) for job in found]
+
+
+async def has_directory_lanes(tx: Transaction) -> bool:
+    """Return whether a tenant has a directory with a lane."""
+    (row,) = await tx.fetch(SQL["has_directory_lanes"])
+    return bool(row["has_lanes"])
+
+
+async def _claim(tx: Transaction, statement: str, lease_id: UUID, most: int, *values: object) -> list[models.Job]:
+    """Claim, and claim again if scheduled jobs became ready."""
+    found: list[models.Job] = []
+    for _ in range(2):
+        rows = await tx.fetch(statement, lease_id, most - len(found), *values)
+        found += [job_of(row) for row in rows if row["job_id"] is not None]
+        if len(found) >= most or all(row["job_id"] is not None for row in rows):
+            break
+    return found
 
 
 async def renew(tx: Transaction, claims: Sequence[models.Claim], lease: timedelta) -> None:
@@ -164,8 +225,8 @@ async def measure(tx: Transaction, *, most: int = models.MOST_COUNTED) -> models
     At most `most` jobs are counted.
     """
     await tx.execute(PLANNING)
-    (row,) = await tx.fetch(MEASURE, most)
-    return models.QueueDepth(row["due"], row["held"], row["oldest"])
+    (row,) = await tx.fetch(MEASURE, most, list(models.USING_DIRECTORY))
+    return models.QueueDepth(row["due"], row["held"], row["oldest"], row["parked"])
 
 
 def _claimed(claims: Sequence[models.Claim]) -> tuple[list[UUID], list[JobId]]:

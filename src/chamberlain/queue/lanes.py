@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The worker loop for lanes.
 
 Each job runs alone, and one lane leaves room for others. A lane whose jobs take long is slow until one of them does
@@ -5,11 +6,14 @@ not. Slow lanes have their own places, so that hanging jobs delay other lanes on
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from uuid import UUID
 
+from chamberlain.database.transactions import Transaction
 from chamberlain.queue import jobs
-from chamberlain.queue.models import Claim, Lane
+from chamberlain.queue.models import Claim, Job, Lane
 from chamberlain.queue.worker import JobLoop, LoopTimes, tell
 
 
@@ -75,21 +79,26 @@ class LaneLoop(JobLoop[Places]):
             return
         lease_id = self.new_id()
         async with self.database.across_tenants(before_disk=True) as tx:
-            taken = await jobs.claim_from_lanes(
-                tx,
-                lease_id,
-                kinds=list(self.handlers),
-                most=most,
-                of_one=of_one,
-                lease=self.pace.lease,
-                named=sorted(self._slow),
-                only_named=slow,
-            )
+            taken = await self._claim_in(tx, lease_id, most=most, of_one=of_one, slow=slow)
         for lane, job in taken:
             claim = Claim(lease_id, (job,))
             task = asyncio.create_task(self._work(claim))
             self._runs[task] = _Run(lane, asyncio.get_running_loop().time())
             self._track(task, claim)
+
+    async def _claim_in(
+        self, tx: Transaction, lease_id: UUID, *, most: int, of_one: int, slow: bool
+    ) -> Sequence[tuple[Lane, Job]]:
+        return await jobs.claim_from_lanes(
+            tx,
+            lease_id,
+            kinds=list(self.handlers),
+            most=most,
+            of_one=of_one,
+            lease=self.pace.lease,
+            named=sorted(self._slow),
+            only_named=slow,
+        )
 
     def _through(self, task: asyncio.Task[None]) -> None:
         tell(task)
@@ -102,3 +111,40 @@ class LaneLoop(JobLoop[Places]):
         self._ended += 1
         if self._ended >= self.pace.free or run.lane in self._slow or not self._running:
             self.wake.set()
+
+
+@dataclass(eq=False, kw_only=True)
+class DirectoryLaneLoop(LaneLoop):
+    """Run the jobs of tenants whose directory has a lane, each alone.
+
+    While no tenant has one, wake-ups cost nothing: only a poll looks whether there is one.
+    """
+
+    # By the loop's clock: until then the answer of the last look holds.
+    _known_until: float = field(default=0.0, init=False)
+    _has_lanes: bool = field(default=False, init=False)
+
+    async def _fill(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now >= self._known_until:
+            async with self.database.across_tenants() as tx:
+                self._has_lanes = await jobs.has_directory_lanes(tx)
+            self._known_until = now + self.pace.poll.total_seconds()
+        if self._has_lanes:
+            await super()._fill()
+        else:
+            self.wake.clear()
+
+    async def _claim_in(
+        self, tx: Transaction, lease_id: UUID, *, most: int, of_one: int, slow: bool
+    ) -> Sequence[tuple[Lane, Job]]:
+        return await jobs.claim_from_directory_lanes(
+            tx,
+            lease_id,
+            kinds=list(self.handlers),
+            most=most,
+            of_one=of_one,
+            lease=self.pace.lease,
+            named=sorted(self._slow),
+            only_named=slow,
+        )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs, claims and held jobs."""
 
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from chamberlain.core.ids import JobId, RequestId, TenantId, TraceId
+from chamberlain.core.reasons import Reason
 
 
 class JobKind(StrEnum):
@@ -17,31 +19,64 @@ class JobKind(StrEnum):
     ASSIGNMENT_APPLY = "assignmentApply"
     APPROVAL_ATTEND = "approvalAttend"
     SUBJECT_DISCOVER = "subjectDiscover"
+    SUBJECT_SWEEP = "subjectSweep"
     POLICY_EVALUATE = "policyEvaluate"
     FINDING_REOPEN = "findingReopen"
+    FINDING_REPAIR = "findingRepair"
     DRIFT_CHECK = "driftCheck"
+    DRIFT_WATCH = "driftWatch"
+    DRIFT_REPORT = "driftReport"
     ADOPTION_RUN = "adoptionRun"
+    RELEASE_RUN = "releaseRun"
     RETENTION_SWEEP = "retentionSweep"
+    FIGURES_COUNT = "figuresCount"
+    CONNECTION_CHECK = "connectionCheck"
     AUDIT_SEAL = "auditSeal"
     AUDIT_SEAL_BEGIN = "auditSealBegin"
     NOTICE_SEND = "noticeSend"
     WEBHOOK_DELIVER = "webhookDeliver"
 
 
-# Jobs that provision the object of a request.
-PROVISIONING = frozenset({JobKind.GROUP_PROVISION, JobKind.MAILBOX_PROVISION, JobKind.ASSIGNMENT_APPLY})
+# Jobs that carry out a request in the directory.
+PROVISIONING = frozenset(
+    {JobKind.GROUP_PROVISION, JobKind.MAILBOX_PROVISION, JobKind.ASSIGNMENT_APPLY, JobKind.FINDING_REPAIR}
+)
+
+# Jobs that ask or change the directory of their tenant. They wait while it is parked.
+USING_DIRECTORY = PROVISIONING | {
+    JobKind.APPROVAL_ATTEND,
+    JobKind.SUBJECT_DISCOVER,
+    JobKind.POLICY_EVALUATE,
+    JobKind.DRIFT_CHECK,
+    JobKind.DRIFT_WATCH,
+    JobKind.ADOPTION_RUN,
+    JobKind.RELEASE_RUN,
+}
 
 # Jobs whose subject is a request.
 OF_REQUESTS = PROVISIONING | {JobKind.APPROVAL_ATTEND}
 
 # Shown on a request whose job is held. Its requester cannot fix the cause, but can cancel it.
-HELD = "An administrator has to look at this and release it; until then it can be cancelled."
+HELD: Final = Reason.build("heldForAdministrator")
 
-# Jobs of one lane share a receiver: the webhook of a template.
+# Jobs of one lane share a receiver: the webhook of a template, or the directory of a tenant, which names its lane.
 Lane = tuple[TenantId, UUID]
 
 # The tenant of jobs without one, and the subject of jobs without one.
 NOBODY = TenantId(UUID(int=0))
+
+# Longest sleep of a job that a sweep makes due when its tenant has work.
+_LONGEST_SLEEP: Final = timedelta(days=1)
+
+
+def sleep_time(tenant_id: TenantId) -> timedelta:
+    """Return how long the job of an idle tenant sleeps.
+
+    A sweep wakes it earlier if there is work. The time is between 12 and 24 hours by the tenant, so that jobs of many
+    tenants do not wake together.
+    """
+    return _LONGEST_SLEEP * (1 - tenant_id.int % 1_000 / 2_000)
+
 
 # UUID of version 8, whose bits are free to choose (RFC 9562, 5.8). The job id is in its last 62 bits.
 _PUBLIC_ID = UUID("00000000-0000-8000-8000-000000000000").int
@@ -133,12 +168,14 @@ class LaneDepth:
 class QueueDepth:
     """Backlog of the queue.
 
-    Due and held jobs are counted up to a limit; `oldest` is the age of the oldest due job.
+    Due, held and parked jobs are counted up to a limit; `oldest` is the age of the oldest due job. Parked are due jobs
+    that use a directory whose connection is broken; they are not among the due ones.
     """
 
     due: int
     held: int
     oldest: timedelta
+    parked: int
 
 
 class JobHolder(Protocol):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """List and release held jobs.
 
 A job is held when its run meets a bug, or is cut short too often.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The worker loop: claim jobs, run their handlers, renew leases, hold failures."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Change a locked request, and audit the change.
 
 The caller of this module authorizes, and decides what an action changes.
@@ -7,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from chamberlain.auth.models import Actor
 from chamberlain.changes.models import Event
 from chamberlain.changes.records import record_change
 from chamberlain.core.ids import EventId
@@ -31,15 +33,15 @@ class Done:
     told: Mapping[str, Json] = field(default_factory=dict)
 
 
-# Changes a locked request whose state allows the action.
-Carry = Callable[[Transaction, RequestRecord], Awaitable[Done]]
+# Changes a locked request whose state allows the action, for an actor.
+Carry = Callable[[Transaction, RequestRecord, Actor], Awaitable[Done]]
 
 
 async def perform(tx: Transaction, deed: Deed, carry: Carry) -> RequestRecord:
     """Lock the request, change it and audit the change. Raises Conflict."""
     before = present(await records.hold(tx, deed.request_id))
     require_allowed(deed.action, before.state)
-    done = await carry(tx, before)
+    done = await carry(tx, before, deed.actor)
     await record_change(tx, change_of(deed, before, done.after, done.event, done.told))
     return done.after
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levels of approval: approvers, decisions, deadlines, order and dry runs.
 
 A level opens when its approvers are found and ends with a decision, which is final. Approvers who have left the
@@ -10,6 +11,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from chamberlain.core.ids import GroupId, RequestId, TenantId, UserId
+from chamberlain.core.reasons import Reason
 from chamberlain.directory.models import NamedPerson, PeopleAnswer, PeopleQuestion
 from chamberlain.requests.models import (
     ApprovalLevel,
@@ -217,11 +219,8 @@ def named(user: UserId, answer: PeopleAnswer | None) -> NamedPerson:
     return NamedPerson(user, "" if person is None else person.display_name)
 
 
-def missing_approvers(levels: Iterable[LevelDryRun]) -> Iterator[str]:
+def missing_approvers(levels: Iterable[LevelDryRun]) -> Iterator[Reason]:
     """Yield a warning for each level without approvers."""
     for level in levels:
         if not level.approvers:
-            yield (
-                f"No approver was found for level {level.level}. "
-                "The request would wait there until an approver is named."
-            )
+            yield Reason.build("noApprover", level=level.level)

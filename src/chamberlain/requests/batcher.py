@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Group commit: concurrent submissions are one statement and one transaction.
 
 A submission is answered after the commit. A faulty one is isolated by halving the batch. A submission that needs a name
@@ -14,10 +15,12 @@ from uuid import UUID
 
 import asyncpg
 import msgspec
+from msgspec import Struct
 
 from chamberlain.changes.records import audit_payload, event_data
 from chamberlain.core.errors import BodyInvalid, Conflict, Fault, Unavailable
 from chamberlain.core.ids import RequestId
+from chamberlain.core.reasons import Cause, Reason, kept_causes
 from chamberlain.database.batching import Batcher
 from chamberlain.database.transactions import Connection, Database, Overtaken, Record, repeat_if_stale
 from chamberlain.requests.models import (
@@ -108,9 +111,20 @@ def _origin(draft: Draft) -> tuple[object, ...]:
         change.action,
         _json(draft.approvals) if draft.approvals else None,
         blocked_by(draft.approvals),
-        _json(draft.warnings) if draft.warnings else None,
+        _json(_Warnings.of(draft.warnings)) if draft.warnings else None,
         draft.mailbox.template_source if draft.mailbox else None,
     )
+
+
+class _Warnings(Struct, frozen=True):
+    """Warnings of a draft, as accept_requests takes them."""
+
+    sentences: tuple[str, ...]
+    causes: tuple[Cause, ...]
+
+    @classmethod
+    def of(cls, warnings: Sequence[Reason]) -> "_Warnings":
+        return cls(tuple([each.sentence for each in warnings]), kept_causes(warnings))
 
 
 def _row(draft: Draft) -> tuple[object, ...]:
@@ -281,8 +295,8 @@ class Acceptor:
         except asyncpg.DeadlockDetectedError as error:
             raise Overtaken from error
         except NOT_STORABLE as error:
-            detail = "A text holds a character that cannot be stored, such as NUL. Leave it out."
-            raise BodyInvalid([Fault("", "invalidText", detail)]) from error
+            sentence = "A text holds a character that cannot be stored, such as NUL. Leave it out."
+            raise BodyInvalid([Fault.build("", "invalidText", sentence)]) from error
 
     async def close(self) -> None:
         """Wait for open flushes."""

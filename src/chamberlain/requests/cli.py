@@ -1,9 +1,12 @@
-"""Commands of requests: list, show, watch, approve, reject, cancel and retry."""
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of requests: list, show, watch, approve, reject, assign, cancel and retry."""
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Protocol, Self
 
@@ -11,15 +14,17 @@ import msgspec
 import typer
 
 from chamberlain.cli.calls import Area, Call, Service, show, show_list, show_one
-from chamberlain.cli.errors import ExitCode, ended
+from chamberlain.cli.errors import ExitCode, Misused, ended
+from chamberlain.cli.help import CommandTable
+from chamberlain.cli.names import REQUESTS, Listed, id_of, request_id_of, user_ids
 from chamberlain.cli.options import All, Comment, Key, Limit, calls, most
-from chamberlain.cli.output import Column, Record, say, show_json, show_record, value_at
-from chamberlain.cli.sign_in import SignInEnded
+from chamberlain.cli.output import Column, Record, say, value_at
+from chamberlain.cli.sign_ins import SignInEnded
 from chamberlain.core.text import one_line
 from chamberlain_client import operations
 from chamberlain_client.errors import ChamberlainError, Unauthenticated, Unavailable, Unreachable
 from chamberlain_client.events import ApprovalChanged, Happening, StateChanged, StepChanged
-from chamberlain_client.models import RequestStep
+from chamberlain_client.models import RequestKind, RequestState, RequestStep
 from chamberlain_client.operations import Operation
 
 if TYPE_CHECKING:
@@ -107,6 +112,9 @@ class _OnTerminal:
         return Text("\n".join((self._state, *self._parts.values())))
 
 
+_ID = (Column("REQUEST", "requestId"),)
+
+
 def wait_for(call: Call, request_id: str, within: float | None) -> Record:
     """Wait until a request succeeds, and return it.
 
@@ -116,13 +124,20 @@ def wait_for(call: Call, request_id: str, within: float | None) -> Record:
         watch(call, request_id, within)
         request = read_request(call, request_id)
     except (typer.Exit, ChamberlainError, SignInEnded):
-        if call.as_json:
-            show_json({"requestId": request_id})
+        _show_id(call, request_id)
         raise
-    if call.as_json and request["state"] != "succeeded":
-        show_json(request)
+    if call.output.is_document and request["state"] != "succeeded":
+        show(call, request)
     must_have_succeeded(request)
     return request
+
+
+def _show_id(call: Call, request_id: str) -> None:
+    """Print the id of a request that has not finished, as JSON."""
+    if call.output.is_json and (not call.output.fields or "requestId" in call.output.fields):
+        # The expression is written for the result, and can fail with less.
+        with suppress(Misused):
+            call.output.show_next({"requestId": request_id}, _ID)
 
 
 def read_request(call: Call, request_id: str) -> Record:
@@ -190,19 +205,24 @@ def hint_at(request_id: object) -> None:
     say(f"To follow it: chamberlain request watch {request_id}")
 
 
-def _show_event(happening: Happening) -> None:
+def _show_event(call: Call, happening: Happening) -> None:
+    """Print an event as JSON."""
+    call.output.show_next({"id": happening.number, **_event(happening)}, ())
+
+
+def _event(happening: Happening) -> Record:
     match happening:
-        case StateChanged(number=number, request=request):
-            show_json({"id": number, "event": "state", "data": msgspec.to_builtins(request)})
-        case StepChanged(number=number, step=step):
-            show_json({"id": number, "event": "step", "data": msgspec.to_builtins(step)})
-        case ApprovalChanged(number=number, approval=approval):
-            show_json({"id": number, "event": "approval", "data": msgspec.to_builtins(approval)})
+        case StateChanged(request=request):
+            return {"event": "state", "data": msgspec.to_builtins(request)}
+        case StepChanged(step=step):
+            return {"event": "step", "data": msgspec.to_builtins(step)}
+        case ApprovalChanged(approval=approval):
+            return {"event": "approval", "data": msgspec.to_builtins(approval)}
 
 
-requests = typer.Typer()
+requests = CommandTable()
 
-Request = Annotated[str, typer.Argument(metavar="ID", help="Id of the request.")]
+Request = Annotated[str, typer.Argument(metavar="REQUEST", help="Request, by id, end of the id, or name.")]
 
 
 @requests.command("list")
@@ -210,8 +230,14 @@ Request = Annotated[str, typer.Argument(metavar="ID", help="Id of the request.")
 def list_requests(
     call: Call,
     *,
-    state: Annotated[str | None, typer.Option(help="State, such as waiting, failed or pendingApproval.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Kind, such as room, team or assignment.")] = None,
+    state: Annotated[
+        RequestState | None,
+        typer.Option(metavar="STATE", case_sensitive=False, help="State, such as waiting, failed or pendingApproval."),
+    ] = None,
+    kind: Annotated[
+        RequestKind | None,
+        typer.Option(metavar="KIND", case_sensitive=False, help="Kind, such as room, team or assignment."),
+    ] = None,
     mine: Annotated[bool, typer.Option("--mine", help="Only your own, for administrators too.")] = False,
     to_decide: Annotated[bool, typer.Option("--to-decide", help="Only those that wait for your decision.")] = False,
     limit: Limit = 50,
@@ -224,18 +250,20 @@ def list_requests(
         Column("STATE", "state"),
         Column("NAME", "displayName"),
         Column("ASKED BY", "createdBy.displayName"),
-        Column("AT", "createdAt"),
+        Column("AGE", "createdAt"),
     )
     filters = {"state": state, "kind": kind, "mine": mine or None, "toDecide": to_decide or None}
     at_most = most(limit, everything=everything)
-    show_list(call, Area.REQUESTS, operations.LIST_REQUESTS, filters=filters, columns=columns, most=at_most)
+    show_list(
+        call, Area.REQUESTS, operations.LIST_REQUESTS, filters=filters, columns=columns, most=at_most, noun="requests"
+    )
 
 
 @requests.command("show")
 @calls
 def show_request(call: Call, request: Request) -> None:
     """Show a request with its steps, approvals, wait and error."""
-    show_one(call, Area.REQUESTS, operations.READ_REQUEST, request)
+    show_one(call, Area.REQUESTS, operations.READ_REQUEST, request_id_of(call, request))
 
 
 @requests.command("watch")
@@ -248,10 +276,11 @@ def watch_request(
     ] = None,
 ) -> None:
     """Follow a request until it finishes. Exits 0 if it succeeded."""
-    watch(call, request, timeout, also=_show_event if call.as_json else None)
+    request = request_id_of(call, request)
+    watch(call, request, timeout, also=partial(_show_event, call) if call.output.is_json else None)
     found_request = read_request(call, request)
-    if not call.as_json:
-        show_record(found_request)
+    if not call.output.is_json:
+        show(call, found_request)
     must_have_succeeded(found_request)
 
 
@@ -259,28 +288,47 @@ def watch_request(
 @calls
 def approve_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Approve a request that waits for your decision."""
-    act(call, operations.APPROVE_REQUEST, request, comment, idempotency_key)
+    act(call, operations.APPROVE_REQUEST, request, comment, key=idempotency_key)
 
 
 @requests.command("reject")
 @calls
 def reject_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Reject a request that waits for your decision."""
-    act(call, operations.REJECT_REQUEST, request, comment, idempotency_key)
+    act(call, operations.REJECT_REQUEST, request, comment, key=idempotency_key)
+
+
+@requests.command("assign")
+@calls
+def assign_approvers(
+    call: Call,
+    request: Request,
+    *,
+    approver: Annotated[list[str], typer.Option(metavar="USER", help="User, by id or mail address; repeatable.")],
+    level: Annotated[int, typer.Option(min=1, help="Level of approval.")] = 1,
+    idempotency_key: Key = None,
+) -> None:
+    """Assign approvers to a blocked request. For administrators."""
+    with call.service(Area.ADMIN) as service:
+        body = {"level": level, "userIds": user_ids(service, approver, option="--approver")}
+        show(
+            call,
+            service.post(operations.NAME_APPROVERS, id_of(service, request, REQUESTS), body=body, key=idempotency_key),
+        )
 
 
 @requests.command("cancel")
 @calls
 def cancel_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
-    """Cancel an unfinished request."""
-    act(call, operations.CANCEL_REQUEST, request, comment, idempotency_key)
+    """Cancel an unfinished request, as its requester or as an administrator."""
+    act(call, operations.CANCEL_REQUEST, request, comment, key=idempotency_key)
 
 
 @requests.command("retry")
 @calls
 def retry_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
-    """Retry a failed request from the step that failed."""
-    act(call, operations.RETRY_REQUEST, request, comment, idempotency_key)
+    """Retry a failed request, as its requester or as an administrator."""
+    act(call, operations.RETRY_REQUEST, request, comment, key=idempotency_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,36 +349,39 @@ def submit(
     *,
     manner: Manner,
     finished: Callable[[Service, Record, Record], Record],
+    summary: Sequence[str],
 ) -> None:
     """Send the body, and show the response, or wait for the result.
 
-    `finished` reads the result.
+    `finished` reads the result. `summary` names its members for people, such as the address.
     """
     with call.service(area) as service:
         body = make_body(service)
         answer = service.post(operation, body=body, key=manner.key, dry_run=manner.dry_run)
         if manner.dry_run:
-            _show_rehearsal(call, answer)
+            _show_dry_run(call, answer)
         elif manner.wait:
             request = wait_for(call, str(answer["requestId"]), manner.timeout)
-            show(call, finished(service, answer, request))
+            show(call, finished(service, answer, request), summary)
         else:
-            show(call, answer)
+            show(call, answer, summary)
             if answer["approvalRequired"]:
-                say("It has to be approved before anything is made.")
+                say("The request needs approval. Nothing is created before.")
             hint_at(answer["requestId"])
 
 
-def _show_rehearsal(call: Call, rehearsal: Record) -> None:
-    show(call, rehearsal)
-    if rehearsal.get("conflicts"):
+def _show_dry_run(call: Call, dry_run: Record) -> None:
+    show(call, dry_run)
+    if dry_run.get("conflicts"):
         say("It would be refused: see conflicts.")
         raise typer.Exit(ExitCode.FAILED)
     say("Nothing was done.")
 
 
-def act(call: Call, operation: Operation, request_id: str, comment: str | None, key: str | None) -> None:
+def act(
+    call: Call, operation: Operation, written: str, comment: str | None, *, key: str | None, listed: Listed = REQUESTS
+) -> None:
     """Run an action, and show the resource afterwards."""
     body = {} if comment is None else {"comment": comment}
     with call.service(Area.REQUESTS) as service:
-        show(call, service.post(operation, request_id, body=body, key=key))
+        show(call, service.post(operation, id_of(service, written, listed), body=body, key=key))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Endpoints of requests: list, read, decide, cancel and retry."""
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -22,7 +23,7 @@ from chamberlain.requests.models import (
     RequestState,
     StepRecord,
 )
-from chamberlain.requests.rules import RequestView, viewed_by
+from chamberlain.requests.rules import RequestView
 from chamberlain.requests.schema import APPROVERS, ApproversBody, to_naming
 from chamberlain.requests.service import RequestService
 from chamberlain.requests.steps import EntryKind, Happening, Happenings
@@ -104,8 +105,8 @@ ABOUT_LIST = About(
     id="listRequests",
     tag="Requests",
     summary="List requests, newest first",
-    description="One's own; an administrator of the tenant sees all of it. With `toDecide`, those that it is one's "
-    "turn to decide on. Without what was sent, steps and approvals.",
+    description="Users and applications see their own requests, and administrators all requests of the tenant. With "
+    "`toDecide`, users see the requests that wait for their decision. The list has no bodies, steps and approvals.",
 )
 FILTERS = (
     Parameter("state", {"type": "string", "enum": list(RequestState)}, "Only requests in this state."),
@@ -141,17 +142,17 @@ ABOUT_CANCEL = About(
     id="cancelRequest",
     tag="Requests",
     summary="Cancel a request",
-    description="Ends the request, and frees its name and mail address. A running or finished request cannot be "
-    "cancelled. Objects that exist in the directory stay there: `warnings` lists them, and their address is free after "
-    "their removal. The body is optional.",
+    description="For the requester and administrators; approvers approve and reject. Ends the request, and frees its "
+    "name and mail address. A running or finished request cannot be cancelled. Objects that exist in the directory "
+    "stay there: `warnings` lists them, and their address is free after their removal. The body is optional.",
     example={"comment": "Asked for by mistake."},
 )
 ABOUT_RETRY = About(
     id="retryRequest",
     tag="Requests",
     summary="Retry a failed request",
-    description="Queues the request again. It continues at the step that failed, and each step has its full time "
-    "again. The body is optional.",
+    description="For the requester and administrators; approvers approve and reject. Queues the request again. It "
+    "continues at the step that failed, and each step has its full time again. The body is optional.",
     example={"comment": "The label is back."},
 )
 ABOUT_READ = About(
@@ -171,14 +172,17 @@ _EXAMPLE: Mapping[str, object] = {
     "body": {"displayName": "Secret", "templateId": "7e000000-0000-4000-8000-000000000013"},
     "waiting": {
         "step": "createTeam",
-        "reason": "The directory does not show the new group to the team service yet.",
+        "reason": "The directory does not show the new group yet.",
         "attempt": 3,
         "nextAttemptAt": "2026-11-20T09:31:00.000Z",
         "endsAt": "2026-11-20T11:30:00.000Z",
+        "reasonCode": "groupNotVisible",
+        "reasonValues": {},
     },
     "blocked": None,
     "error": None,
     "warnings": [],
+    "warningReasons": [],
     "result": None,
     "steps": [],
     "approvals": [],
@@ -256,7 +260,7 @@ async def watch(requests: RequestService, call: Call[None]) -> Answer | Stream:
         # By the standard of server-sent events, 204 keeps the client from connecting again.
         return Answer(204, b"", (NO_STORE,))
     return Stream(
-        chunks=_events(call.caller, happenings),
+        chunks=_events(requests, call.caller, happenings),
         content_type=b"text/event-stream",
         headers=(NO_STORE, (b"x-accel-buffering", b"no")),
         ends_at=call.caller.expires_at,
@@ -272,16 +276,16 @@ def _last_event(headers: Iterable[tuple[bytes, bytes]]) -> int:
     return int(sent or b"0")
 
 
-async def _events(caller: Caller, happenings: Happenings) -> AsyncGenerator[bytes, None]:
+async def _events(requests: RequestService, caller: Caller, happenings: Happenings) -> AsyncGenerator[bytes, None]:
     async with aclosing(happenings):
         async for several in happenings:
-            yield b"".join([_event(caller, each) for each in several]) if several else _STILL_THERE
+            yield b"".join([await _event(requests, caller, each) for each in several]) if several else _STILL_THERE
 
 
-def _event(caller: Caller, happening: Happening) -> bytes:
+async def _event(requests: RequestService, caller: Caller, happening: Happening) -> bytes:
     match happening.what:
         case RequestRecord() as record:
-            return _written(happening.number, EntryKind.STATE, summary_of(viewed_by(caller, record)))
+            return _written(happening.number, EntryKind.STATE, summary_of(await requests.view(caller, record)))
         case StepRecord() as step:
             return _written(happening.number, EntryKind.STEP, step_of(step))
         case ApprovalRecord() as approval:
@@ -295,7 +299,7 @@ def _written(number: int, kind: EntryKind, data: Struct) -> bytes:
 ABOUT_WATCH = About(
     id="watchRequest",
     tag="Requests",
-    summary="Watch what happens to a request",
+    summary="Watch a request",
     description="Server-sent events: past events first, then new ones as they happen. `id` counts from 1 for each "
     "request. `event` is `state`, with the request at that time, `step`, with one step, or `approval`, with one level "
     "of approval. A comment is sent after 15 seconds without an event. The stream ends after a final state, and when "
@@ -318,7 +322,7 @@ WATCHED = (
     ),
     Success(
         204,
-        "The request has ended, and there is nothing behind `Last-Event-ID`: do not come again.",
+        "The request has ended, and there is nothing behind `Last-Event-ID`: do not connect again.",
         headers=CACHE,
     ),
 )

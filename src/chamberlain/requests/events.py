@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Events of requests, and the summary of a request in them."""
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
@@ -10,7 +11,7 @@ from chamberlain.auth.models import Actor
 from chamberlain.changes.models import LONGEST_DETAIL, Document, Event, EventType, actor_document, shorten, shorten_name
 from chamberlain.core.ids import EventId, RequestId, TenantId
 from chamberlain.directory.models import NamedPerson
-from chamberlain.requests.models import RequestError, RequestKind, RequestRecord, RequestState
+from chamberlain.requests.models import RequestError, RequestKind, RequestRecord, RequestState, StepRecord
 
 # An event names at most this many approvers. The request has all of them.
 MOST_APPROVERS = 50
@@ -29,6 +30,21 @@ class RequestSummary:
     display_name: str
     error: RequestError | None
     created_by: Actor
+
+
+def with_shortfalls(event: Event, steps: Iterable[StepRecord]) -> Event:
+    """Add the parts that the steps left undone, if there are any."""
+    shortfalls = [
+        {
+            "step": str(step.step),
+            "code": reason.code,
+            "detail": shorten(reason.sentence, LONGEST_DETAIL),
+            "values": {name: list(each) if isinstance(each, tuple) else each for name, each in reason.values.items()},
+        }
+        for step in steps
+        if (reason := step.shortfall) is not None and reason.values is not None
+    ]
+    return replace(event, data={**event.data, "shortfalls": shortfalls}) if shortfalls else event
 
 
 def approval_required(
@@ -60,6 +76,26 @@ def request_expired(event_id: EventId, request: RequestSummary, *, now: datetime
 def request_cancelled(event_id: EventId, request: RequestSummary, *, now: datetime) -> Event:
     """A request was cancelled."""
     return request_event(event_id, EventType.REQUEST_CANCELLED, request, now=now, more={})
+
+
+def request_accepted(event_id: EventId, request: RequestSummary, *, now: datetime) -> Event:
+    """A request was accepted.
+
+    The database writes this event for tenants with a reader (database/sql/requests.sql).
+    """
+    return request_event(event_id, EventType.REQUEST_ACCEPTED, request, now=now, more={})
+
+
+def request_approved(event_id: EventId, request: RequestSummary, *, changed_by: Actor, now: datetime) -> Event:
+    """All levels of a request are approved."""
+    more: Document = {"changedBy": actor_document(changed_by)}
+    return request_event(event_id, EventType.REQUEST_APPROVED, request, now=now, more=more)
+
+
+def request_retried(event_id: EventId, request: RequestSummary, *, changed_by: Actor, now: datetime) -> Event:
+    """A failed request is queued again."""
+    more: Document = {"changedBy": actor_document(changed_by)}
+    return request_event(event_id, EventType.REQUEST_RETRIED, request, now=now, more=more)
 
 
 def summary_of(record: RequestRecord) -> RequestSummary:

@@ -1,10 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write the results of claimed jobs in one transaction.
 
 Requests, events and deliveries are written with them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -14,6 +15,8 @@ import msgspec
 from chamberlain.changes.models import Event
 from chamberlain.changes.records import actor_of, append_events
 from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.core.reasons import Reason, kept_causes
+from chamberlain.core.waits import leave_out
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Record, Transaction
 from chamberlain.events import outbox
@@ -21,7 +24,7 @@ from chamberlain.events.outbox import Telling
 from chamberlain.queries import load_queries
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import HELD, PROVISIONING, Claim, Job, Postponed
-from chamberlain.requests.models import RequestKind, StepRecord
+from chamberlain.requests.models import RequestKind, RequestResult, StepRecord
 from chamberlain.requests.records import shorten
 from chamberlain.requests.steps import Settlement, Task
 
@@ -56,7 +59,7 @@ FROM chamberlain.tenant t
 WHERE r.request_id = ANY ($1) AND r.state IN ('queued', 'waiting', 'running') AND t.tenant_id = r.tenant_id
 RETURNING r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
 r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_type, r.actor_id, r.actor_name,
-r.trace_id, r.created_at, r.extension_prefix,
+r.trace_id, r.created_at, r.extension_prefix, r.made, t.directory_parked_at, t.directory_unparked_at,
     jsonb_path_query_array(r.timeline, '$[*].state ? (@.state == "running")')
         = jsonb_build_array(jsonb_build_object('state', 'running', 'at', now())) AS is_new
 """  # noqa: S608 - text of ours alone.
@@ -64,6 +67,7 @@ r.trace_id, r.created_at, r.extension_prefix,
 
 _encode = msgspec.json.Encoder().encode
 _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
+_decode_result = msgspec.json.Decoder(RequestResult).decode
 
 
 async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[Task]:
@@ -71,15 +75,37 @@ async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[Task
 
     Cancelled ones are left out.
     """
-    return [task_of(row, is_new=row["is_new"]) for row in await tx.fetch(TAKE_UP, request_ids)]
+    return [
+        task_of(
+            row,
+            steps=taken_steps(row),
+            is_new=row["is_new"],
+            made=row["made"] and _decode_result(row["made"]).id,
+        )
+        for row in await tx.fetch(TAKE_UP, request_ids)
+    ]
 
 
-async def hold_up(tx: Transaction, tenant_id: TenantId, request_id: RequestId, reason: str) -> None:
+def taken_steps(row: Record) -> tuple[StepRecord, ...]:
+    """Decode the steps of a claimed request.
+
+    The time in which the jobs of its tenant were parked counts for nothing.
+    """
+    steps = _decode_steps(row["steps"])
+    began, ended = row["directory_parked_at"], row["directory_unparked_at"]
+    if began is None or ended is None:
+        return steps
+    return tuple(
+        [step if step.waited is None else replace(step, waited=leave_out(step.waited, began, ended)) for step in steps]
+    )
+
+
+async def hold_up(tx: Transaction, tenant_id: TenantId, request_id: RequestId, reason: Reason) -> None:
     """Let a request wait until an administrator releases its job.
 
     Finished requests stay unchanged.
     """
-    await tx.execute(SQL["hold_up"], tenant_id, request_id, reason)
+    await tx.execute(SQL["hold_up"], tenant_id, request_id, reason.sentence, _json(reason.cause))
 
 
 async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
@@ -97,7 +123,8 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
         [each.finished_at for each in settlements],
         [_encode(each.timeline).decode() for each in settlements],
         [_json(each.made) for each in settlements],
-        [_json(each.warnings or None) for each in settlements],
+        [_json([warning.sentence for warning in each.warnings] or None) for each in settlements],
+        [_json(kept_causes(each.warnings) or None) for each in settlements],
     )
     if named := {each.request_id: each.caller_name for each in settlements if each.caller_name}:
         await tx.execute(SQL["name_callers"], list(named), list(named.values()))
@@ -105,7 +132,7 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
         await shorten(tx, growing)
 
 
-def task_of(row: Record, *, is_new: bool) -> Task:
+def task_of(row: Record, *, steps: tuple[StepRecord, ...], is_new: bool, made: UUID | None = None) -> Task:
     """Convert a row to a task."""
     return Task(
         request_id=RequestId(row["request_id"]),
@@ -118,7 +145,7 @@ def task_of(row: Record, *, is_new: bool) -> Task:
         template_revision=row["template_revision"],
         body=row["body"].encode(),
         people_checked=row["people_checked"],
-        steps=_decode_steps(row["steps"]),
+        steps=steps,
         client_id=ClientId(row["client_id"]),
         caller=UserId(row["actor_id"]),
         created_by=actor_of(row),
@@ -126,6 +153,7 @@ def task_of(row: Record, *, is_new: bool) -> Task:
         created_at=row["created_at"],
         extension_prefix=row["extension_prefix"],
         is_new=is_new,
+        made=made,
     )
 
 

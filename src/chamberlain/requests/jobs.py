@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Open the levels of requests that wait for approval, and expire requests.
 
 Each such request has a job from its acceptance to the last decision. The job checks which approvers are still in the
@@ -27,7 +28,7 @@ from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed
 from chamberlain.queue.worker import JobTable
 from chamberlain.requests import records, store
 from chamberlain.requests.approvals import attend, attention_question, current_level, has_run_out
-from chamberlain.requests.events import approval_required, request_expired, summary_of
+from chamberlain.requests.events import approval_required, request_approved, request_expired, summary_of
 from chamberlain.requests.models import ApprovalRecord, ApprovalState, RequestRecord, RequestState
 from chamberlain.requests.rules import expired, moved_on, next_look, until_deadline
 from chamberlain.requests.store import Origin
@@ -124,6 +125,8 @@ class RequestJobs:
         event_id, at = EventId(self.new_id()), after.updated_at
         if after.state is RequestState.EXPIRED:
             return request_expired(event_id, summary_of(after), now=at)
+        if after.state is RequestState.QUEUED:
+            return request_approved(event_id, summary_of(after), changed_by=SERVICE, now=at)
         current = current_level(after.approvals)
         if current is None or current.state is ApprovalState.NOT_REACHED:
             return None

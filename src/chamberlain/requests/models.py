@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests: states, steps, approvals, drafts, and the outcomes of writing a draft.
 
 Every transition from one state to another, by its cause:
@@ -29,7 +30,9 @@ from chamberlain.changes.models import Change
 from chamberlain.core.errors import Fault
 from chamberlain.core.idempotency import IdempotencyKey
 from chamberlain.core.ids import ClientId, GroupId, MailboxId, RequestId, TemplateId, TenantId, UserId
+from chamberlain.core.reasons import Cause, Reason, shown_reason
 from chamberlain.core.values import value
+from chamberlain.core.waits import Waited
 from chamberlain.directory.mailboxes import MailboxOrder, TemplateSource
 from chamberlain.directory.models import MailAddress, NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
@@ -187,7 +190,7 @@ def _people(approver: Approver, answer: PeopleAnswer) -> Iterator[NamedPerson]:
 
 
 class RequestKind(StrEnum):
-    """The kind of created object, or the effects of an assignment."""
+    """The kind of created object, or an assignment or a repair."""
 
     SHARED = "shared"
     EQUIPMENT = "equipment"
@@ -195,6 +198,7 @@ class RequestKind(StrEnum):
     GROUP = "group"
     TEAM = "team"
     ASSIGNMENT = "assignment"
+    REPAIR = "repair"
 
 
 class RequestState(StrEnum):
@@ -237,21 +241,47 @@ class StepRecord:
     reason: str | None = None
     next_attempt_at: datetime | None = None
     error: str | None = None
+    # Code and values of the reason. Older versions know the sentence only.
+    cause: Cause | None = None
+    # The time that a waiting step has waited. Older versions know the start of the step only.
+    waited: Waited | None = None
+
+    @property
+    def shown_reason(self) -> Reason | None:
+        """Return the reason, rendered from code and values."""
+        return shown_reason(self.reason, self.cause)
+
+    @property
+    def shortfall(self) -> Reason | None:
+        """Return the part that a completed step left undone.
+
+        A reason that an older version wrote has no code. It is shown as the words of the directory.
+        """
+        reason = self.shown_reason if self.state is StepState.WARNING else None
+        if reason is None or reason.code is not None:
+            return reason
+        return Reason.build("partNotSet", problem=reason.sentence)
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """The reason and the times of a wait.
 
-    The first retry that fails after `ends_at` is the last. Both times are None while the request waits for an
-    administrator to release its job.
+    The first retry that fails for the same cause after `ends_at` is the last. It is None while the tenant's connection
+    to its directory is broken. Both times are None while the request waits for an administrator to release its job.
     """
 
     step: Step
-    reason: str
+    reason: str | None
     attempt: int
     next_attempt_at: datetime | None
     ends_at: datetime | None
+    cause: Cause | None = None
+
+    @property
+    def shown_reason(self) -> Reason:
+        """Return the reason, rendered from code and values."""
+        return shown_reason(self.reason, self.cause) or Reason("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,8 +345,8 @@ class Accepted:
 class RequestRecord:
     """A request.
 
-    `body` is the JSON that was sent. An assignment that clears has no template. `made` is the object in the directory
-    of a request that has not succeeded, with its id there.
+    `body` is the JSON that was sent. A repair, and an assignment that clears, has no template. `made` is the object in
+    the directory of a request that has not succeeded, with its id there.
     """
 
     request_id: RequestId
@@ -330,7 +360,7 @@ class RequestRecord:
     waiting: Waiting | None
     blocked: str | None
     error: RequestError | None
-    warnings: tuple[str, ...]
+    warnings: tuple[Reason, ...]
     result: RequestResult | None
     steps: tuple[StepRecord, ...]
     created_at: datetime
@@ -432,7 +462,7 @@ class Draft:
     job: JobKind | None
     change: Change
     approvals: tuple[ApprovalRecord, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Reason, ...]
     mailbox: MailboxDraft | None
     ask_addresses: bool
 
@@ -502,3 +532,5 @@ def job_kind_of(kind: RequestKind) -> JobKind:
             return JobKind.MAILBOX_PROVISION
         case RequestKind.ASSIGNMENT:
             return JobKind.ASSIGNMENT_APPLY
+        case RequestKind.REPAIR:
+            return JobKind.FINDING_REPAIR

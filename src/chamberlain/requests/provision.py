@@ -1,7 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provision the objects of requests in the directory.
 
 A job loads, observes, plans, applies and records. Running it twice is harmless. Steps that the directory already shows
-are skipped. An object is found by the mark of its request.
+are skipped. An object is found by the mark of its request. If the directory trusts writes, a recorded step is never
+repeated, and an acknowledged write is not read back.
 """
 
 import asyncio
@@ -14,14 +16,15 @@ from uuid import UUID
 
 from chamberlain.changes.models import Event
 from chamberlain.core.errors import Fault, Forbidden, OutsideFault, Rejected, TryAgain
-from chamberlain.core.ids import EventId
+from chamberlain.core.ids import EventId, TenantId
+from chamberlain.core.reasons import Reason
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import Directory, Outcome, People, Work
 from chamberlain.directory.steps import Step
 from chamberlain.queue.models import Claim
-from chamberlain.requests.events import RequestSummary, request_failed
+from chamberlain.requests.events import RequestSummary, request_failed, with_shortfalls
 from chamberlain.requests.finish import Settled, settle, take_up
 from chamberlain.requests.models import Progress, RequestResult, RequestState
 from chamberlain.requests.steps import (
@@ -30,7 +33,9 @@ from chamberlain.requests.steps import (
     after_faults,
     after_outcome,
     entries_of,
+    fall_short,
     learned_name,
+    reasons_by_step,
     summary_of_task,
     with_caller,
 )
@@ -70,7 +75,7 @@ class Run(Generic[Plan, Observed]):
     observed: Observed | None
     people_checked: bool
     made: UUID | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,7 @@ class PeopleCheck:
 class Provisioner(ABC, Generic[Plan, Wanted, Observed]):
     """Provision a batch of claimed jobs, each with its own outcome."""
 
-    # An object counts as created when the directory shows it.
+    # An object counts as created when the directory shows it, unless the directory trusts writes.
     not_shown: ClassVar[TryAgain]
 
     database: Database
@@ -136,6 +141,10 @@ class Provisioner(ABC, Generic[Plan, Wanted, Observed]):
         """Apply works in the directory. Raises TryAgain."""
 
     @abstractmethod
+    def written(self, plan: Plan, object_id: UUID) -> Observed:
+        """Return the written object, with its id in the directory."""
+
+    @abstractmethod
     def result(self, plan: Plan, observed: Observed) -> RequestResult:
         """Return the result of a request that succeeded."""
 
@@ -180,12 +189,13 @@ class Provisioner(ABC, Generic[Plan, Wanted, Observed]):
         if run.progress.state is RequestState.FAILED:
             return request_failed(EventId(self.new_id()), summary, now=now)
         if run.progress.state is RequestState.SUCCEEDED and run.observed is not None:
-            return self.created(run, run.observed, summary, now)
+            return with_shortfalls(self.created(run, run.observed, summary, now), run.progress.steps)
         return None
 
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
         # If the directory shares the database, its writes are never durable before this one.
-        async with self.database.across_tenants(before_disk=self.directory.capabilities.shares_database) as tx:
+        tenants = {job.tenant_id for job in claim.jobs}
+        async with self.database.across_tenants(before_disk=await self._sharing(tenants) == tenants) as tx:
             tasks = await take_up(tx, [job.subject for job in claim.jobs])
             plans = await self.plan(tx, tasks)
         self.notifier.tell([task.request_id for task in tasks])
@@ -219,8 +229,19 @@ class Provisioner(ABC, Generic[Plan, Wanted, Observed]):
             found = await self._observe_begun(plans)
         except TryAgain as fault:
             return [self._run(plan, (), Outcome(None, (), fault), started_at) for plan in plans]
-        works = [self.work(plan, observed) for plan, observed in zip(plans, found, strict=True)]
+        trusting = await self._trusting({plan.task.tenant_id for plan in plans})
+        works = [
+            _without_recorded(self.work(plan, observed), plan.task)
+            if plan.task.tenant_id in trusting
+            else self.work(plan, observed)
+            for plan, observed in zip(plans, found, strict=True)
+        ]
         outcomes = await self._outcomes(works, found)
+        if trusting:
+            outcomes = [
+                self._acknowledged(plan, outcome) if plan.task.tenant_id in trusting else outcome
+                for plan, outcome in zip(plans, outcomes, strict=True)
+            ]
         return [
             self._run(plan, set(plan.steps).difference(work.steps), outcome, started_at)
             for plan, work, outcome in zip(plans, works, outcomes, strict=True)
@@ -231,10 +252,19 @@ class Provisioner(ABC, Generic[Plan, Wanted, Observed]):
 
         Skips the lookup for new requests if the directory shares the database: it cannot have objects of them.
         """
-        skips = self.directory.capabilities.shares_database
-        begun = [plan for plan in plans if not (skips and plan.task.is_new)]
+        sharing = await self._sharing({plan.task.tenant_id for plan in plans})
+        is_begun = [not plan.task.is_new or plan.task.tenant_id not in sharing for plan in plans]
+        begun = [plan for plan, is_one in zip(plans, is_begun, strict=True) if is_one]
         shown = iter(await self.observe(begun) if begun else ())
-        return [None if skips and plan.task.is_new else next(shown) for plan in plans]
+        return [next(shown) if is_one else None for is_one in is_begun]
+
+    async def _sharing(self, tenants: Collection[TenantId]) -> Collection[TenantId]:
+        """Select the tenants whose directory shares the database of the service."""
+        return {tenant for tenant in tenants if (await self.directory.capabilities(tenant)).shares_database}
+
+    async def _trusting(self, tenants: Collection[TenantId]) -> Collection[TenantId]:
+        """Select the tenants whose directory completes a step by an acknowledged write."""
+        return {tenant for tenant in tenants if (await self.directory.capabilities(tenant)).trusts_writes}
 
     async def _outcomes(
         self, works: Sequence[Work[Wanted]], found: Sequence[Observed | None]
@@ -251,6 +281,16 @@ class Provisioner(ABC, Generic[Plan, Wanted, Observed]):
             for work, observed in zip(works, found, strict=True)
         ]
 
+    def _acknowledged(self, plan: Plan, outcome: Outcome[Observed]) -> Outcome[Observed]:
+        """Complete an outcome by the written state.
+
+        The directory does not show the object yet.
+        """
+        made = outcome.made or plan.task.made
+        if outcome.fault is not None or outcome.observed is not None or made is None:
+            return outcome
+        return replace(outcome, observed=self.written(plan, made))
+
     def _run(
         self, plan: Plan, shown: Collection[Step], outcome: Outcome[Observed], started_at: datetime
     ) -> Run[Plan, Observed]:
@@ -258,7 +298,23 @@ class Provisioner(ABC, Generic[Plan, Wanted, Observed]):
             outcome = replace(outcome, done=(), fault=self.not_shown)
         done = {Step.CHECK_PEOPLE, *shown, *outcome.done}
         progress = self._after(plan, done, outcome.fault, started_at)
-        return Run(plan, progress, outcome.observed, people_checked=True, made=outcome.made)
+        shortfalls = reasons_by_step(outcome.shortfalls, plan.task.recorded) if outcome.shortfalls else {}
+        return Run(
+            plan,
+            fall_short(progress, shortfalls),
+            outcome.observed,
+            people_checked=True,
+            made=outcome.made,
+            warnings=tuple(shortfalls.values()),
+        )
 
     def _after(self, plan: Plan, done: Collection[Step], fault: OutsideFault | None, started_at: datetime) -> Progress:
         return after_outcome(plan.task.steps, done=done, fault=fault, started_at=started_at, now=self.now())
+
+
+def _without_recorded(work: Work[Wanted], task: Task) -> Work[Wanted]:
+    """Leave out the steps that earlier runs have recorded.
+
+    A replica may not show their effect yet.
+    """
+    return replace(work, steps=tuple([step for step in work.steps if step not in task.recorded]))

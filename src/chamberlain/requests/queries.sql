@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- `{name}` includes another statement or fragment of this file.
 
 -- name: hold_up
@@ -5,14 +6,14 @@
 -- first unfinished step, and can be cancelled. A queued request gets a running entry as well. The steps are not
 -- decoded, so that a request that cannot run can be held in any case.
 WITH held AS (
-    SELECT q.request_id, (
-        SELECT jsonb_build_object(
+    SELECT q.request_id, chamberlain.kept_wait((
+        SELECT json_build_object(
             'step', s.step ->> 'step', 'reason', $3::text, 'attempt', coalesce((s.step ->> 'attempts')::integer, 0) + 1,
-            'next_attempt_at', NULL, 'ends_at', NULL
+            'next_attempt_at', NULL, 'ends_at', NULL, 'cause', $4::text::jsonb
         )
         FROM json_array_elements(q.steps) WITH ORDINALITY AS s (step, place)
         WHERE s.step ->> 'state' NOT IN ('succeeded', 'warning') ORDER BY s.place LIMIT 1
-    ) AS waiting
+    )) AS waiting
     FROM chamberlain.request q WHERE q.tenant_id = $1 AND q.request_id = $2
 )
 UPDATE chamberlain.request r SET
@@ -28,14 +29,18 @@ WHERE r.tenant_id = $1 AND r.request_id = held.request_id AND r.state IN ('queue
 -- name: put_down
 -- Write the progress of running requests.
 UPDATE chamberlain.request r SET
-    state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
+    state = p.state, steps = chamberlain.kept_steps(p.steps::json), waiting = chamberlain.kept_wait(p.waiting::json), error = p.error::json, result = p.result::json,
     people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at,
-    timeline = r.timeline || p.timeline::jsonb, made = coalesce(p.made::json, r.made),
-    warnings = CASE WHEN p.warnings IS NULL THEN r.warnings
-        ELSE (coalesce(r.warnings::jsonb, '[]') || p.warnings::jsonb)::json END
+    timeline = r.timeline || chamberlain.kept_entries(p.timeline::jsonb), made = coalesce(p.made::json, r.made),
+    warnings = CASE WHEN p.warnings IS NULL THEN r.warnings ELSE chamberlain.kept_warnings(
+        (coalesce(r.warnings::jsonb, '[]') || p.warnings::jsonb)::json, p.warning_causes::json
+    ) END,
+    warning_causes = CASE WHEN p.warning_causes IS NULL THEN r.warning_causes
+        ELSE (coalesce(r.warning_causes::jsonb, '[]') || p.warning_causes::jsonb)::json END
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[],
-    $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::text[])
-    AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline, made, warnings)
+    $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::text[], $13::text[])
+    AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline, made, warnings,
+        warning_causes)
 WHERE r.request_id = p.request_id AND r.state = 'running'
 
 -- name: name_callers
@@ -51,7 +56,7 @@ UPDATE chamberlain.mailbox m SET actor_name = named.actor_name FROM named WHERE 
 -- Select the columns that `record_of` reads. A FROM clause follows.
 SELECT request_id, tenant_id, approval_required, kind, state, display_name, template_id, template_name, body, waiting,
 blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
-finished_at, approvals, made
+finished_at, approvals, made, warning_causes
 
 -- name: find
 -- Read a request.
@@ -81,8 +86,10 @@ WHERE r.request_id = ANY ($1) AND jsonb_array_length(r.timeline) > $2
 -- name: move
 -- Change the state of a request by compare-and-swap.
 UPDATE chamberlain.request SET
-    state = $3, steps = $4::text::json, approvals = $5::text::json, error = $6::text::json, warnings = $7::text::json,
-    waiting = NULL, blocked = $12, updated_at = $8, finished_at = $9, timeline = timeline || $10::text::jsonb
+    state = $3, steps = chamberlain.kept_steps($4::text::json), approvals = $5::text::json, error = $6::text::json,
+    warnings = chamberlain.kept_warnings($7::text::json, $13::text::json), warning_causes = $13::text::json,
+    waiting = NULL, blocked = $12, updated_at = $8, finished_at = $9,
+    timeline = timeline || chamberlain.kept_entries($10::text::jsonb)
 WHERE tenant_id = $1 AND request_id = $2 AND state = $11
 RETURNING request_id
 
@@ -131,5 +138,6 @@ DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
 -- name: find_steps
 -- Read state and timeline of requests. One statement reads state and timeline, so a finished request has its last
 -- entry.
-SELECT request_id, state, approval_required, created_at, timeline, timeline_start, warnings FROM chamberlain.request
+SELECT request_id, state, approval_required, created_at, timeline, timeline_start, warnings, warning_causes
+FROM chamberlain.request
 WHERE tenant_id = $1 AND request_id = ANY ($2)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read requests, and move them when they are decided, cancelled or retried.
 
 batcher.py accepts requests with all their rows in one statement; finish.py writes the progress of the worker.
@@ -14,6 +15,7 @@ import msgspec
 from chamberlain.changes.records import actor_of
 from chamberlain.core.idempotency import IdempotencyKey
 from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId
+from chamberlain.core.reasons import Cause, Reason, kept_causes, shown_warnings
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.queries import load_queries
 from chamberlain.requests.models import (
@@ -126,12 +128,13 @@ async def move(tx: Transaction, before: RequestRecord, after: RequestRecord) -> 
         _encode(after.steps).decode(),
         _json(after.approvals or None),
         _json(after.error),
-        _json(after.warnings or None),
+        _json([warning.sentence for warning in after.warnings] or None),
         after.updated_at,
         after.finished_at,
         _encode(entries_of_move(before, after)).decode(),
         before.state,
         after.blocked,
+        _json(kept_causes(after.warnings) or None),
     )
     return row is not None
 
@@ -154,7 +157,7 @@ def record_of(row: Record) -> RequestRecord:
         waiting=_optional(row["waiting"], Waiting),
         blocked=row["blocked"],
         error=_optional(row["error"], RequestError),
-        warnings=_optional(row["warnings"], tuple[str, ...]) or (),
+        warnings=warnings_of(row),
         result=_optional(row["result"], RequestResult),
         steps=_decode_steps(row["steps"]),
         created_at=row["created_at"],
@@ -165,6 +168,14 @@ def record_of(row: Record) -> RequestRecord:
         approvals=_optional(row["approvals"], tuple[ApprovalRecord, ...]) or (),
         made=_optional(row["made"], RequestResult),
     )
+
+
+def warnings_of(row: Record) -> tuple[Reason, ...]:
+    """Join sentences, codes and values of the warnings of a row."""
+    sentences, causes = row["warnings"], row["warning_causes"]
+    if sentences is None and causes is None:
+        return ()
+    return shown_warnings(_optional(sentences, tuple[str, ...]) or (), _optional(causes, tuple[Cause, ...]) or ())
 
 
 def _template(row: Record) -> TemplateReference | None:

@@ -1,14 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
 """The retry schedule of steps: backoff and end time.
 
 The adapter gives the shortest wait (`TryAgain.after`): the one that the directory asked for, or one that fits the step.
-The backoff grows from there. Retries end at a time, not after a number of attempts.
+The backoff grows from there. Retries end after a time, not after a number of attempts. Time is counted by cause: a
+directory that is busy or away for a night fails no request.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
+from chamberlain.core.errors import Cause, OutsideFault, Rejected, TryAgain
+from chamberlain.core.reasons import Reason
+from chamberlain.core.waits import Waited, wait_longer
 from chamberlain.directory.steps import Step
 
 # Backoff: a first wait of 10 s grows to 15, 20, 30, 45, 60, 60 ... s. The directories' own tools use this schedule to
@@ -19,6 +23,10 @@ LONGEST_GROWN_WAIT = timedelta(seconds=60)
 # Keeps the worker from spinning if the adapter gives no wait. Our choice.
 SHORTEST_WAIT = timedelta(milliseconds=100)
 
+# A directory that asks to slow down, or does not answer, says nothing about the request. Our choice, for every step.
+UNAVAILABLE_END = timedelta(hours=24)
+
+# Ends of waits for an earlier write to be visible (`notYet`).
 # The sources are those of the facts for Microsoft 365, 7.4: the slowest directory that there is an adapter for.
 ENDS: Mapping[Step, timedelta] = {
     # Nothing is written yet, so retries can outlast an outage of the directory. Our choice.
@@ -51,6 +59,8 @@ ENDS: Mapping[Step, timedelta] = {
     # Permissions take up to 2 hours to be effective. Properties of a place take up to 24 hours to be visible.
     Step.SET_PERMISSIONS: timedelta(hours=2),
     Step.SET_PLACE: timedelta(hours=24),
+    # As most of the steps that it repeats.
+    Step.REPAIR_DRIFT: timedelta(minutes=20),
 }
 
 
@@ -58,12 +68,13 @@ ENDS: Mapping[Step, timedelta] = {
 class After:
     """Retry at this time.
 
-    Callers see the reason until then. A failure after `ends_at` is final.
+    Callers see the reason until then. A failure of the same cause after `ends_at` is final; None has no end.
     """
 
     at: datetime
-    reason: str
-    ends_at: datetime
+    reason: Reason
+    ends_at: datetime | None
+    waited: Waited
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +85,33 @@ class GiveUp:
     detail: str
 
 
-def retry_step(step: Step, fault: OutsideFault, *, attempt: int, first: datetime, now: datetime) -> After | GiveUp:
+def retry_step(
+    step: Step, fault: OutsideFault, *, attempt: int, first: datetime, now: datetime, before: Waited | None = None
+) -> After | GiveUp:
     """Return the retry of a failed step.
 
-    `attempt` counts the attempts; `first` is the time of the first one.
+    `attempt` counts the attempts; `first` is the time of the first one. `before` is the time that the step has waited
+    before this attempt.
     """
     if isinstance(fault, Rejected):
         return GiveUp(fault.code, fault.detail)
     if isinstance(fault, TryAgain):
-        end = ENDS[step]
+        waited, end = wait_longer(before, fault, since=first, now=now), end_of(step, fault.cause)
+        left = end - waited.spent(fault.cause)
+        if not fault.is_attempt:
+            # An administrator repairs the connection, or a budget names the turn, however long that takes.
+            return After(now + max(fault.after, SHORTEST_WAIT), fault.because, None, waited)
         # The last wait may exceed the end, for example if the directory asks for half an hour.
-        if now - first < end:
-            return After(now + wait_after(attempt, fault.after), fault.reason, first + end)
+        if left > timedelta(0):
+            return After(now + wait_after(attempt, fault.after), fault.because, now + left, waited)
         return GiveUp("directoryNotReady", f"{fault.reason} This was tried for {spoken(end)}. Retry the request later.")
     # There is no third kind of fault. A new one is a bug.
     raise fault
+
+
+def end_of(step: Step, cause: Cause) -> timedelta:
+    """Return the longest time that a step waits for this cause."""
+    return ENDS[step] if cause is Cause.NOT_YET else UNAVAILABLE_END
 
 
 def wait_after(attempt: int, least: timedelta) -> timedelta:

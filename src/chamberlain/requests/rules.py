@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Actions on requests: who may act in which state, and their results."""
 
 from collections.abc import Mapping, Sequence
@@ -12,8 +13,10 @@ from chamberlain.changes.models import Change, Event, Subject
 from chamberlain.core.errors import Conflict, Fault, Forbidden, NotFound, first_faults
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import ClientId, RequestId, UserId
+from chamberlain.core.reasons import Cause, Reason
 from chamberlain.core.values import Json
 from chamberlain.directory.models import PeopleAnswer, unknown_people
+from chamberlain.directory.steps import Step
 from chamberlain.requests.approvals import (
     Levels,
     current_level,
@@ -23,8 +26,17 @@ from chamberlain.requests.approvals import (
     run_out,
     was_asked,
 )
-from chamberlain.requests.models import MOVES, ApprovalState, DecisionOutcome, RequestRecord, RequestState, blocked_by
-from chamberlain.requests.steps import shown_steps
+from chamberlain.requests.models import (
+    MOVES,
+    ApprovalState,
+    DecisionOutcome,
+    RequestKind,
+    RequestRecord,
+    RequestState,
+    Waiting,
+    blocked_by,
+)
+from chamberlain.requests.steps import FINISHED, shown_steps
 
 
 class Action(StrEnum):
@@ -93,10 +105,9 @@ def require_allowed(action: Action, state: RequestState) -> None:
 
 def not_now(action: Action, state: RequestState) -> Conflict:
     """Return the conflict of an action that the state does not allow."""
+    sentence = "A request that is {state} cannot be " + PAST[action] + "; only one that is {allowed}."
     allowed = " or ".join(sorted(origins_of(action)))
-    return Conflict(
-        "stateDoesNotAllow", f"A request that is {state} cannot be {PAST[action]}; only one that is {allowed}."
-    )
+    return Conflict.build("stateDoesNotAllow", sentence, state=str(state), allowed=allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +118,27 @@ class RequestView:
     actions: tuple[Action, ...]
 
 
+# States whose next step is that of a worker.
+_OF_WORKERS = frozenset({RequestState.QUEUED, RequestState.RUNNING, RequestState.WAITING})
+
+
+def parked(record: RequestRecord, broken: Reason) -> RequestRecord:
+    """Show that an open request waits for the connection to its directory.
+
+    Its job is not claimed, so no run of it has stored this reason.
+    """
+    if record.state not in _OF_WORKERS:
+        return record
+    # Lists have no steps.
+    first = Step.MARK_ASSIGNMENT if record.kind is RequestKind.ASSIGNMENT else Step.CHECK_PEOPLE
+    current = next((each for each in record.steps if each.state not in FINISHED), None)
+    known = first if record.waiting is None else record.waiting.step
+    step, attempts = (known, 0) if current is None else (current.step, current.attempts)
+    cause = None if broken.code is None else Cause(broken.code, broken.values or {})
+    waiting = Waiting(step, broken.sentence, attempts, None, None, cause)
+    return replace(record, waiting=waiting)
+
+
 def viewed(record: RequestRecord, *, to_decide: bool = False, may_end: bool = True) -> RequestView:
     """Return the request as a caller sees it."""
     steps = shown_steps(record)
@@ -115,11 +147,18 @@ def viewed(record: RequestRecord, *, to_decide: bool = False, may_end: bool = Tr
     return RequestView(shown, actions_in(record.state, to_decide=to_decide, may_end=may_end))
 
 
-def viewed_by(caller: Caller, record: RequestRecord) -> RequestView:
-    """Return the request as a caller sees it. Approvers get decisions only."""
-    user = caller.user_id
-    may_end = record.created_by.id == caller.id or not was_asked(record.approvals, user)
-    return viewed(record, to_decide=has_to_decide(record.approvals, user), may_end=may_end)
+def viewed_by(caller: Caller, record: RequestRecord, *, may_end: bool = False) -> RequestView:
+    """Return the request as a caller sees it.
+
+    Approvers get decisions only, unless they are the requester or `may_end` as administrators.
+    """
+    may_end = may_end or not is_only_approver(caller, record)
+    return viewed(record, to_decide=has_to_decide(record.approvals, caller.user_id), may_end=may_end)
+
+
+def is_only_approver(caller: Caller, record: RequestRecord) -> bool:
+    """Return whether the caller is an approver of another user's request."""
+    return record.created_by.id != caller.id and was_asked(record.approvals, caller.user_id)
 
 
 def present(record: RequestRecord | None) -> RequestRecord:
@@ -129,7 +168,7 @@ def present(record: RequestRecord | None) -> RequestRecord:
     return record
 
 
-def left_behind(record: RequestRecord) -> tuple[str, ...]:
+def left_behind(record: RequestRecord) -> tuple[Reason, ...]:
     """Return the warning about the object of a cancelled request.
 
     It stays in the directory.
@@ -137,8 +176,8 @@ def left_behind(record: RequestRecord) -> tuple[str, ...]:
     made = record.made
     if made is None:
         return ()
-    there = f'The {made.type} "{made.display_name}" ({made.mail}) is in the directory already and stays there'
-    return (f"{there}, under the id {made.id}. Its address is free after an administrator has removed it there.",)
+    address, id_ = made.mail or "", str(made.id)
+    return (Reason.build("objectLeftBehind", type=made.type, displayName=made.display_name, address=address, id=id_),)
 
 
 # Most actions add nothing to the audit row.

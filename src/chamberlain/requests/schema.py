@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON of approval rules in templates, and of named approvers."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """List, read and watch requests, and act on them.
 
 Callers see their own requests and those that they decide or have decided on. Administrators see all of the tenant's.
@@ -14,10 +15,11 @@ from chamberlain.auth.models import Actor, Caller
 from chamberlain.auth.permissions import Extent, Operation
 from chamberlain.changes.models import Change, Event, Subject
 from chamberlain.changes.records import record_change
-from chamberlain.core.errors import Malformed, NotPossible, TryAgain, Unavailable
+from chamberlain.core.errors import Forbidden, Malformed, NotPossible, TryAgain, Unavailable
 from chamberlain.core.idempotency import Act, KeptAnswer
-from chamberlain.core.ids import ClientId, EventId, RequestId, TraceId, UserId
+from chamberlain.core.ids import ClientId, EventId, RequestId, TenantId, TraceId, UserId
 from chamberlain.core.paging import Page, PageWanted
+from chamberlain.core.reasons import Reason
 from chamberlain.core.values import Json
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
@@ -29,7 +31,13 @@ from chamberlain.requests import records, store
 from chamberlain.requests import store as request_store
 from chamberlain.requests.actions import Carry, Done, cancel, perform
 from chamberlain.requests.approvals import current_level, decide, name_approvers, waited_for, was_asked
-from chamberlain.requests.events import approval_required, request_rejected, summary_of
+from chamberlain.requests.events import (
+    approval_required,
+    request_approved,
+    request_rejected,
+    request_retried,
+    summary_of,
+)
 from chamberlain.requests.models import NO_APPROVER, Decision, RequestFilter, RequestRecord, RequestState, job_kind_of
 from chamberlain.requests.rules import (
     OUTCOMES,
@@ -38,10 +46,12 @@ from chamberlain.requests.rules import (
     Naming,
     RequestView,
     has_left,
+    is_only_approver,
     moved_on,
     naming_faults,
     not_now,
     operation_of,
+    parked,
     present,
     require_approver,
     require_blocked,
@@ -62,7 +72,8 @@ class RequestService:
 
     `workers` are notified of new work, `watchers` of each change. Every method raises Forbidden for callers without
     the permission, and Unavailable if the directory has to answer and does not. Actions return what their `render`
-    makes of the request; a repeated idempotency key returns the first answer.
+    makes of the request; a repeated idempotency key returns the first answer. `broken` returns the reason while the
+    connection of a tenant to its directory is broken.
     """
 
     database: Database
@@ -74,14 +85,17 @@ class RequestService:
     watchers: Notifier
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
+    broken: Callable[[TenantId], Reason | None] = lambda _: None
 
     async def list(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestView]:
         """List the visible requests that match the filter, newest first."""
         allowance = self.authorization.allowance(caller, Operation.READ_REQUESTS)
-        # Own requests need no answer of the directory.
         is_own = wanted.mine or wanted.to_decide
-        if is_own and allowance.plain is not None:
+        if wanted.mine and allowance.plain is not None:
+            # Own requests need no answer of the directory.
             extent = Extent.OWN
+        elif is_own and allowance.plain is not None:
+            extent = Extent.ALL if await self._may_end(caller) else Extent.OWN
         else:
             extent = await self.authorization.extent(caller, Operation.READ_REQUESTS)
         user = caller.user_id
@@ -94,7 +108,7 @@ class RequestService:
             turn = frozenset[RequestId]() if user is None else await store.to_decide(tx, user, found.items)
         views = [
             viewed(
-                each,
+                self._shown(each),
                 to_decide=each.request_id in turn,
                 may_end=extent is Extent.ALL or each.created_by.id == caller.id,
             )
@@ -105,7 +119,18 @@ class RequestService:
     async def read(self, caller: Caller, request_id: RequestId) -> RequestView:
         """Read a request. Raises NotFound."""
         record = await self.looks.find(caller.tenant_id, request_id)
-        return viewed_by(caller, await require_visible(self.authorization, caller, Operation.READ_REQUESTS, record))
+        return await self.view(
+            caller, await require_visible(self.authorization, caller, Operation.READ_REQUESTS, record)
+        )
+
+    async def view(self, caller: Caller, record: RequestRecord) -> RequestView:
+        """Return a visible request with the caller's actions. Raises nothing."""
+        may_end = is_only_approver(caller, record) and await self._may_end(caller)
+        return viewed_by(caller, self._shown(record), may_end=may_end)
+
+    def _shown(self, record: RequestRecord) -> RequestRecord:
+        broken = self.broken(record.tenant_id)
+        return record if broken is None else parked(record, broken)
 
     async def watch(self, caller: Caller, request_id: RequestId, after: int) -> Happenings | None:
         """Follow the events after number `after`, on any process.
@@ -120,7 +145,8 @@ class RequestService:
         if timeline is None or (timeline.has_ended and timeline.newest == after):
             return None
         if timeline.newest < after:
-            raise Malformed("invalidParameter", f"The timeline has not come to event {after}; watch it from its start.")
+            sentence = "The timeline has not come to event {event}; watch it from its start."
+            raise Malformed.build("invalidParameter", sentence, event=after)
         # Many callers may follow for long, and no event has the body, which may be large.
         followed = replace(record, body=b"", steps=())
         allowance = self.authorization.allowance(caller, Operation.READ_REQUESTS)
@@ -173,7 +199,7 @@ class RequestService:
             before = present(await records.hold(tx, request_id))
             after = await self._name(tx, before, naming.level, named, act.trace_id)
             await record_change(tx, self._change_of_naming(after, naming, actor, caller.client_id, act))
-            return render(viewed_by(caller, after))
+            return render(viewed_by(caller, after, may_end=True))
 
         async with self.database.transaction(caller.tenant_id) as tx:
             kept = await idempotency.once(tx, caller, act.idempotency, work)
@@ -188,7 +214,7 @@ class RequestService:
         Objects in the directory stay. Raises NotFound, and Conflict if it is too late.
         """
 
-        async def carry(tx: Transaction, before: RequestRecord) -> Done:
+        async def carry(tx: Transaction, before: RequestRecord, _: Actor) -> Done:
             return await cancel(tx, before, event_id=EventId(self.new_id()), at=self.now())
 
         return await self._act(Action.CANCEL, caller, request_id, act, carry=carry, render=render)
@@ -201,12 +227,13 @@ class RequestService:
         It continues at the step that failed. Raises NotFound, and Conflict if it has not failed.
         """
 
-        async def carry(tx: Transaction, before: RequestRecord) -> Done:
+        async def carry(tx: Transaction, before: RequestRecord, actor: Actor) -> Done:
             after = await records.retry(tx, before, at=self.now())
             if after is None:
                 raise not_now(Action.RETRY, before.state)
             await queue_jobs.queue(tx, job_kind_of(before.kind), request_id, act.trace_id)
-            return Done(after, None)
+            event_id, summary = EventId(self.new_id()), summary_of(after)
+            return Done(after, request_retried(event_id, summary, changed_by=actor, now=after.updated_at))
 
         answer = await self._act(Action.RETRY, caller, request_id, act, carry=carry, render=render)
         self.workers.flag()
@@ -220,7 +247,7 @@ class RequestService:
         gone = await self._approvers_gone(caller, seen, user)
         actor = await self.authorization.actor(caller)
 
-        async def carry(tx: Transaction, before: RequestRecord) -> Done:
+        async def carry(tx: Transaction, before: RequestRecord, actor: Actor) -> Done:
             await request_store.require_served(tx)
             require_approver(before, caller)
             # Read under the lock: the deadline may have passed during the wait for it.
@@ -229,10 +256,13 @@ class RequestService:
             decision = Decision(actor, OUTCOMES[action], act.comment, at)
             after = moved_on(before, decide(before.approvals, decision, gone=gone), at=at)
             await request_store.move(tx, before, after, act.trace_id)
-            return Done(after, self._rejected(after, at), _decided_level(before))
+            return Done(after, self._decided(after, actor, at), _decided_level(before))
 
         deed = Deed(action, caller.client_id, actor, act, request_id)
-        answer = await self._perform(caller, deed, carry, render)
+        may_end = await self._may_end(caller)
+        answer = await self._perform(
+            caller, deed, carry, lambda after: render(viewed_by(caller, after, may_end=may_end))
+        )
         self.workers.flag()
         return answer
 
@@ -256,10 +286,13 @@ class RequestService:
             raise has_left()
         return asked - answer.people.keys()
 
-    def _rejected(self, after: RequestRecord, at: datetime) -> Event | None:
-        if after.state is not RequestState.REJECTED:
-            return None
-        return request_rejected(EventId(self.new_id()), summary_of(after), now=at)
+    def _decided(self, after: RequestRecord, actor: Actor, at: datetime) -> Event | None:
+        """Return the event of a decision that ends the approval."""
+        if after.state is RequestState.REJECTED:
+            return request_rejected(EventId(self.new_id()), summary_of(after), now=at)
+        if after.state is RequestState.QUEUED:
+            return request_approved(EventId(self.new_id()), summary_of(after), changed_by=actor, now=at)
+        return None
 
     async def _name(
         self, tx: Transaction, before: RequestRecord, level: int, named: Sequence[NamedPerson], trace_id: TraceId
@@ -312,15 +345,26 @@ class RequestService:
         record = await require_visible(self.authorization, caller, operation, found)
         await require_requester(self.authorization, caller, operation, record)
         actor = await self.authorization.actor(caller)
-        return await self._perform(caller, Deed(action, caller.client_id, actor, act, request_id), carry, render)
+        deed = Deed(action, caller.client_id, actor, act, request_id)
+        return await self._perform(caller, deed, carry, lambda after: render(viewed_by(caller, after, may_end=True)))
+
+    async def _may_end(self, caller: Caller) -> bool:
+        """Return whether the caller may cancel and retry as an administrator.
+
+        Not known while the directory does not answer: then False.
+        """
+        try:
+            return await self.authorization.extent(caller, Operation.CANCEL_OR_RETRY_REQUEST) is Extent.ALL
+        except (Forbidden, Unavailable):
+            return False
 
     async def _perform(
-        self, caller: Caller, deed: Deed, carry: Carry, render: Callable[[RequestView], bytes]
+        self, caller: Caller, deed: Deed, carry: Carry, render: Callable[[RequestRecord], bytes]
     ) -> KeptAnswer:
         """Act for a caller who is already authorized."""
 
         async def work() -> bytes:
-            return render(viewed_by(caller, await perform(tx, deed, carry)))
+            return render(await perform(tx, deed, carry))
 
         async with self.database.transaction(caller.tenant_id) as tx:
             answer = await idempotency.once(tx, caller, deed.act.idempotency, work)

@@ -1,14 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steps and timelines of requests, and the tasks of their worker."""
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
 from chamberlain.auth.models import Actor
-from chamberlain.core.errors import Fault, NotPossible, OutsideFault, Rejected
+from chamberlain.core.errors import Cause, Fault, NotPossible, OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.core.reasons import Reason
+from chamberlain.core.waits import Waited
 from chamberlain.directory.models import Person
+from chamberlain.directory.port import Shortfall
 from chamberlain.directory.steps import Step
 from chamberlain.requests.events import RequestSummary
 from chamberlain.requests.models import (
@@ -89,31 +94,76 @@ def finish(record: StepRecord, started_at: datetime, now: datetime) -> StepRecor
 
 
 def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at: datetime, now: datetime) -> Progress:
-    """Return the progress after a fault stopped a step."""
-    step = steps[index].step
-    attempts = steps[index].attempts + 1
-    first = steps[index].started_at or started_at
-    match retry_step(step, fault, attempt=attempts, first=first, now=now):
-        case After(at=at, reason=reason, ends_at=ends_at):
-            steps[index] = StepRecord(step, StepState.WAITING, attempts, first, reason=reason, next_attempt_at=at)
-            return Progress(RequestState.WAITING, tuple(steps), waiting=Waiting(step, reason, attempts, at, ends_at))
+    """Return the progress after a fault stopped a step.
+
+    A broken connection and a wait for a budget are no attempts.
+    """
+    record = steps[index]
+    step, first = record.step, record.started_at or started_at
+    is_attempt = not isinstance(fault, TryAgain) or fault.is_attempt
+    attempts = record.attempts + is_attempt
+    match retry_step(step, fault, attempt=attempts, first=first, now=now, before=_waited_before(record)):
+        case After(at=at, reason=reason, ends_at=ends_at, waited=waited):
+            said, cause = reason.sentence, reason.cause
+            waiting = Waiting(step, said, attempts, at, ends_at, cause)
+            steps[index] = StepRecord(
+                step, StepState.WAITING, attempts, first, reason=said, next_attempt_at=at, cause=cause, waited=waited
+            )
+            return Progress(RequestState.WAITING, tuple(steps), waiting=waiting)
         case GiveUp(code=code, detail=detail):
             steps[index] = StepRecord(step, StepState.FAILED, attempts, first, now, error=detail)
             return Progress(RequestState.FAILED, tuple(steps), error=RequestError(step, code, detail))
 
 
-def warn(progress: Progress, step: Step, reason: str) -> Progress:
+# Reasons that name the cause of a wait, for rows of an older version.
+_UNAVAILABLE = {"directoryBusy": Cause.BUSY, "directoryNotAvailable": Cause.AWAY}
+
+
+def _waited_before(record: StepRecord) -> Waited | None:
+    """Return the time that a step has waited before this run.
+
+    In a row of an older version all of it belongs to the reason of the last wait.
+    """
+    if record.waited is not None or record.cause is None or record.started_at is None:
+        return record.waited
+    return Waited(record.started_at, _UNAVAILABLE.get(record.cause.code, Cause.NOT_YET))
+
+
+def warn(progress: Progress, step: Step, reason: Reason) -> Progress:
     """Turn a finished step into a warning.
 
     The reason says how to resolve it.
     """
     steps = [
-        replace(record, state=StepState.WARNING, reason=reason)
+        replace(record, state=StepState.WARNING, reason=reason.sentence, cause=reason.cause)
         if record.step is step and record.state in FINISHED
         else record
         for record in progress.steps
     ]
     return replace(progress, steps=tuple(steps))
+
+
+def fall_short(progress: Progress, shortfalls: Mapping[Step, Reason]) -> Progress:
+    """Turn steps with a shortfall into warnings."""
+    for step, reason in shortfalls.items():
+        progress = warn(progress, step, reason)
+    return progress
+
+
+def reasons_by_step(shortfalls: Sequence[Shortfall], recorded: Collection[Step]) -> Mapping[Step, Reason]:
+    """Return one reason for each step with shortfalls.
+
+    Recorded steps have their reason already. Several shortfalls of a step become one reason.
+    """
+    by_step: dict[Step, list[Reason]] = {}
+    for each in shortfalls:
+        if each.step not in recorded:
+            by_step.setdefault(each.step, []).append(each.reason)
+    return {step: reasons[0] if len(reasons) == 1 else _joined(reasons) for step, reasons in by_step.items()}
+
+
+def _joined(reasons: Sequence[Reason]) -> Reason:
+    return Reason.build("partNotSet", problem=" ".join([each.sentence for each in reasons]))
 
 
 def abandon(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
@@ -123,7 +173,7 @@ def abandon(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
     """
     return tuple(
         [
-            replace(record, state=StepState.PENDING, reason=None, next_attempt_at=None)
+            replace(record, state=StepState.PENDING, reason=None, next_attempt_at=None, cause=None, waited=None)
             if record.state is StepState.WAITING
             else record
             for record in records
@@ -154,7 +204,13 @@ def shown_in(
     elif state is RequestState.WAITING and waiting is not None:
         again = waiting.next_attempt_at
         steps[index] = StepRecord(
-            step.step, StepState.WAITING, waiting.attempt, begun, reason=waiting.reason, next_attempt_at=again
+            step.step,
+            StepState.WAITING,
+            waiting.attempt,
+            begun,
+            reason=waiting.reason,
+            next_attempt_at=again,
+            cause=waiting.cause,
         )
     return tuple(steps)
 
@@ -169,7 +225,7 @@ def restart(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
     )
 
 
-CANCELLED = "The request was cancelled. Send the same assignment again to bring this about."
+CANCELLED = Reason.build("assignmentCancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +243,8 @@ class Effects:
         steps = shown_in(self.steps, self.state, self.waiting, updated_at=self.updated_at)
         if self.state is not RequestState.CANCELLED:
             return steps
-        return tuple([step if step.state in FINISHED else replace(step, reason=CANCELLED) for step in steps])
+        said, cause = CANCELLED.sentence, CANCELLED.cause
+        return tuple([step if step.state in FINISHED else replace(step, reason=said, cause=cause) for step in steps])
 
     @property
     def is_left_undone(self) -> bool:
@@ -242,7 +299,7 @@ class Timeline:
     first: Entry
     start: int
     entries: tuple[Entry, ...]
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Reason, ...] = ()
 
     @property
     def newest(self) -> int:
@@ -329,7 +386,12 @@ def as_it_was(record: RequestRecord, then: StateEntry) -> RequestRecord:
 
 
 def _changed_steps(before: Sequence[StepRecord], after: Sequence[StepRecord]) -> list[Entry]:
-    return [Entry(EntryKind.STEP, step=new) for old, new in zip(before, after, strict=True) if old != new]
+    # The time of waits is of the worker only. It would lengthen each entry of a long wait.
+    return [
+        Entry(EntryKind.STEP, step=replace(new, waited=None) if new.waited else new)
+        for old, new in zip(before, after, strict=True)
+        if old != new
+    ]
 
 
 def _what(record: RequestRecord, entry: Entry) -> StepRecord | ApprovalRecord | RequestRecord:
@@ -346,7 +408,8 @@ def _what(record: RequestRecord, entry: Entry) -> StepRecord | ApprovalRecord | 
 class Task:
     """A request to provision. `body` is the JSON that was sent.
 
-    `caller` may be an application for mailboxes. `is_new` means that no run has started before.
+    `caller` may be an application for mailboxes. `is_new` means that no run has started before. `made` is the id in the
+    directory of an object that an earlier run created.
     """
 
     request_id: RequestId
@@ -367,6 +430,12 @@ class Task:
     created_at: datetime
     extension_prefix: str
     is_new: bool
+    made: UUID | None = None
+
+    @property
+    def recorded(self) -> frozenset[Step]:
+        """Return the steps that earlier runs have finished."""
+        return frozenset([record.step for record in self.steps if record.state in FINISHED])
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +454,7 @@ class Settlement:
     timeline: tuple[Entry, ...]
     made: RequestResult | None = None
     caller_name: str | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Reason, ...] = ()
 
     @property
     def finished_at(self) -> datetime | None:

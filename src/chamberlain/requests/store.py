@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paginate requests, newest first, at a constant cost; SQL of approvals.
 
 Pagination uses a keyset cursor, never an offset, and every filter is a prefix of an index. Rare states are read from
@@ -51,17 +52,20 @@ _OF_ANY_KIND: Final = "$5::text[] IS NULL"
 def _page_of(places: str) -> str:
     """Select the requests at these places, in order.
 
-    Bodies, steps and approvals may be large and are left out. OFFSET 0 keeps the planner from reversing the join.
+    Bodies and approvals may be large and are left out. So are steps, unless there are shortfalls to count. OFFSET 0
+    keeps the planner from reversing the join.
     """
     return f"""
     SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id,
-        r.template_name, '{{}}' AS body, r.waiting, r.blocked, r.error, r.warnings, r.result, '[]' AS steps,
+        r.template_name, '{{}}' AS body, r.waiting, r.blocked, r.error, r.warnings, r.result, r.steps,
         r.created_at, r.actor_type, r.actor_id, r.actor_name, r.client_id, r.updated_at, r.finished_at,
-        NULL AS approvals, NULL AS made
+        NULL AS approvals, NULL AS made, r.warning_causes
     FROM ({places}) place CROSS JOIN LATERAL (
         SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id,
             r.template_name, r.waiting, r.blocked, r.error, r.warnings, r.result, r.created_at, r.actor_type,
-            r.actor_id, r.actor_name, r.client_id, r.updated_at, r.finished_at
+            r.actor_id, r.actor_name, r.client_id, r.updated_at, r.finished_at, r.warning_causes,
+            CASE WHEN r.state = 'succeeded' AND strpos(r.steps::text, '"warning"') > 0 THEN r.steps ELSE '[]' END
+                AS steps
         FROM chamberlain.request r WHERE r.request_id = place.request_id OFFSET 0
     ) r
     ORDER BY place.created_at DESC, place.request_id DESC

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Follow the timeline of a request until it has finished."""
 
 import asyncio
@@ -17,6 +18,7 @@ from chamberlain.database.notify import Watchers
 from chamberlain.database.transactions import Database, Record
 from chamberlain.queries import load_queries
 from chamberlain.requests.models import Accepted, RequestRecord, RequestResult, RequestState
+from chamberlain.requests.records import warnings_of
 from chamberlain.requests.steps import (
     Entry,
     EntryKind,
@@ -37,7 +39,6 @@ QUIET = timedelta(seconds=15)
 PAUSE = timedelta(seconds=1)
 
 _decode = msgspec.json.Decoder(tuple[Entry, ...]).decode
-_decode_warnings = msgspec.json.Decoder(tuple[str, ...]).decode
 _Place = tuple[TenantId, RequestId]
 
 
@@ -111,9 +112,8 @@ class Timelines:
 def _timeline(row: Record) -> Timeline:
     accepted = RequestState.PENDING_APPROVAL if row["approval_required"] else RequestState.QUEUED
     first = Entry(EntryKind.STATE, state=StateEntry(accepted, row["created_at"]))
-    entries, warnings = _decode(row["timeline"]), row["warnings"]
-    told = () if warnings is None else _decode_warnings(warnings)
-    return Timeline(RequestState(row["state"]), first, row["timeline_start"], entries, told)
+    entries, warnings = _decode(row["timeline"]), warnings_of(row)
+    return Timeline(RequestState(row["state"]), first, row["timeline_start"], entries, warnings)
 
 
 async def follow(timelines: Timelines, record: RequestRecord, after: int) -> Happenings:

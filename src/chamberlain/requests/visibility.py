@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decide which requests a caller may see, cancel and retry."""
 
 from chamberlain.auth.authorization import Authorization

@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON of requests, steps and approvals, and of dry runs."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -9,6 +11,8 @@ from msgspec import Meta, Raw, Struct, structs
 from chamberlain.auth.models import Actor as RecordedActor
 from chamberlain.changes.models import format_time
 from chamberlain.core.errors import Fault
+from chamberlain.core.reasons import Reason
+from chamberlain.core.sentences import Values
 from chamberlain.directory.models import NamedPerson
 from chamberlain.directory.steps import Step, title
 from chamberlain.http.request import Parameter
@@ -39,8 +43,9 @@ class Template(Struct, rename="camel", frozen=True):
 class Waiting(Struct, rename="camel", frozen=True):
     """The reason and the times of a wait.
 
-    The first retry that fails after `endsAt` is the last. Both times are null while the request waits for an
-    administrator to release its job.
+    The first retry that fails for the same cause after `endsAt` is the last. It is null while the tenant's connection
+    to its directory is broken. Both times are null while the request waits for an administrator to release its job.
+    `reasonCode` and `reasonValues` are those of `reason`; they are null if an older version of the service wrote it.
     """
 
     step: Step
@@ -48,14 +53,20 @@ class Waiting(Struct, rename="camel", frozen=True):
     attempt: int
     next_attempt_at: Time | None
     ends_at: Time | None
+    reason_code: str | None
+    reason_values: Values | None
 
 
-class RequestFault(Struct, frozen=True):
-    """An error in the body, found after acceptance."""
+class RequestFault(Struct, frozen=True, omit_defaults=True):
+    """An error in the body, found after acceptance.
+
+    `values` has the numbers and words of `detail` by name.
+    """
 
     pointer: str
     code: str
     detail: str
+    values: Values = {}
 
 
 class RequestError(Struct, rename="camel", frozen=True, omit_defaults=True):
@@ -79,8 +90,22 @@ class Result(Struct, rename="camel", frozen=True):
     mail: str | None
 
 
-class RequestStep(Struct, rename="camel", frozen=True):
-    """One step of a request."""
+class StepShortfall(Struct, frozen=True):
+    """A part of a completed step that was left undone.
+
+    `detail` says how to get the rest.
+    """
+
+    code: str
+    detail: str
+    values: Values
+
+
+class RequestStep(Struct, rename="camel", frozen=True, omit_defaults=True):
+    """One step of a request.
+
+    `reasonCode` and `reasonValues` are those of `reason`; they are null if an older version of the service wrote it.
+    """
 
     name: Step
     title: str
@@ -91,6 +116,20 @@ class RequestStep(Struct, rename="camel", frozen=True):
     reason: str | None
     next_attempt_at: Time | None
     error: str | None
+    reason_code: str | None
+    reason_values: Values | None
+    shortfall: StepShortfall | None = None
+
+
+class RequestWarning(Struct, rename="camel", frozen=True):
+    """A warning.
+
+    `code` and `values` are null if an older version of the service wrote it.
+    """
+
+    code: str | None
+    detail: str
+    values: Values | None
 
 
 class NamedApprover(Struct, rename="camel", frozen=True):
@@ -123,8 +162,11 @@ class Approval(Struct, rename="camel", frozen=True):
     decisions: tuple[ApprovalDecision, ...]
 
 
-class RequestSummary(Struct, rename="camel", frozen=True):
-    """A request without body, steps and approvals, for lists and timelines."""
+class RequestSummary(Struct, rename="camel", frozen=True, omit_defaults=True):
+    """A request without body, steps and approvals, for lists and timelines.
+
+    `shortfalls` counts the steps that left a part undone, after success.
+    """
 
     request_id: UUID
     tenant_id: UUID
@@ -143,10 +185,15 @@ class RequestSummary(Struct, rename="camel", frozen=True):
     created_by: Actor
     updated_at: Time
     finished_at: Time | None
+    warning_reasons: tuple[RequestWarning, ...]
+    shortfalls: int = 0
 
 
-class Request(Struct, rename="camel", frozen=True):
-    """A request. `body` is the JSON that was sent."""
+class Request(Struct, rename="camel", frozen=True, omit_defaults=True):
+    """A request. `body` is the JSON that was sent.
+
+    `shortfalls` counts the steps that left a part undone, after success.
+    """
 
     request_id: UUID
     tenant_id: UUID
@@ -168,6 +215,18 @@ class Request(Struct, rename="camel", frozen=True):
     created_by: Actor
     updated_at: Time
     finished_at: Time | None
+    warning_reasons: tuple[RequestWarning, ...]
+    shortfalls: int = 0
+
+
+def warning_texts(warnings: Iterable[Reason]) -> tuple[str, ...]:
+    """Encode warnings as sentences."""
+    return tuple([each.sentence for each in warnings])
+
+
+def warning_reasons(warnings: Iterable[Reason]) -> tuple[RequestWarning, ...]:
+    """Encode warnings with their codes and values."""
+    return tuple([RequestWarning(each.code, each.sentence, each.values) for each in warnings])
 
 
 def summary_of(view: RequestView) -> RequestSummary:
@@ -184,13 +243,15 @@ def summary_of(view: RequestView) -> RequestSummary:
         waiting=_waiting(record),
         blocked=record.blocked,
         error=_error(record),
-        warnings=record.warnings,
+        warnings=warning_texts(record.warnings),
         result=_result(record),
         actions=view.actions,
         created_at=format_time(record.created_at),
         created_by=_actor(record.created_by),
         updated_at=format_time(record.updated_at),
         finished_at=_time_or_none(record.finished_at),
+        warning_reasons=warning_reasons(record.warnings),
+        shortfalls=_count_shortfalls(record),
     )
 
 
@@ -207,6 +268,7 @@ def request_of(view: RequestView) -> Request:
 
 def step_of(record: StepRecord) -> RequestStep:
     """Encode a step."""
+    reason = record.shown_reason
     return RequestStep(
         name=record.step,
         title=title(record.step),
@@ -214,10 +276,21 @@ def step_of(record: StepRecord) -> RequestStep:
         attempts=record.attempts,
         started_at=_time_or_none(record.started_at),
         finished_at=_time_or_none(record.finished_at),
-        reason=record.reason,
+        reason=None if reason is None else reason.sentence,
         next_attempt_at=_time_or_none(record.next_attempt_at),
         error=record.error,
+        reason_code=None if reason is None else reason.code,
+        reason_values=None if reason is None else reason.values,
+        shortfall=shortfall_of(record),
     )
+
+
+def shortfall_of(record: StepRecord) -> StepShortfall | None:
+    """Encode the part that a step left undone, if there is one."""
+    reason = record.shortfall
+    if reason is None or reason.code is None:
+        return None
+    return StepShortfall(reason.code, reason.sentence, reason.values or {})
 
 
 def approval_of(record: ApprovalRecord) -> Approval:
@@ -240,21 +313,34 @@ def _error(record: RequestRecord) -> RequestError | None:
     error = record.error
     if error is None:
         return None
-    faults = tuple(RequestFault(fault.pointer, fault.code, fault.detail) for fault in error.faults)
-    return RequestError(error.step, error.code, error.detail, faults)
+    return RequestError(error.step, error.code, error.detail, tuple(map(request_fault, error.faults)))
+
+
+def request_fault(fault: Fault) -> RequestFault:
+    """Encode an error in the body of an accepted request."""
+    return RequestFault(fault.pointer, fault.code, fault.detail, fault.values)
 
 
 def _waiting(record: RequestRecord) -> Waiting | None:
     if record.waiting is None:
         return None
     waiting = record.waiting
+    reason = waiting.shown_reason
     return Waiting(
         waiting.step,
-        waiting.reason,
+        reason.sentence,
         waiting.attempt,
         _time_or_none(waiting.next_attempt_at),
         _time_or_none(waiting.ends_at),
+        reason.code,
+        reason.values,
     )
+
+
+def _count_shortfalls(record: RequestRecord) -> int:
+    if record.state is not RequestState.SUCCEEDED:
+        return 0
+    return sum(step.state is StepState.WARNING for step in record.steps)
 
 
 def _result(record: RequestRecord) -> Result | None:
@@ -270,53 +356,57 @@ DRY_RUN = Parameter(
 )
 
 
-class RehearsedTemplate(Struct, rename="camel", frozen=True):
+class DryRunTemplate(Struct, rename="camel", frozen=True):
     """The template that would be used."""
 
     id: UUID
     name: str
 
 
-class RehearsedPerson(Struct, rename="camel", frozen=True):
+class DryRunPerson(Struct, rename="camel", frozen=True):
     """A user. The name is empty if the directory does not answer."""
 
     id: UUID
     display_name: str
 
 
-class RehearsedLevel(Struct, rename="camel", frozen=True):
+class DryRunLevel(Struct, rename="camel", frozen=True):
     """A level of approval, with the users who could decide now."""
 
     level: int
     mode: ApprovalMode
-    approvers: tuple[RehearsedPerson, ...]
+    approvers: tuple[DryRunPerson, ...]
 
 
-class RehearsedStep(Struct, rename="camel", frozen=True):
+class DryRunStep(Struct, rename="camel", frozen=True):
     """One step that would be taken."""
 
     name: Step
     title: str
 
 
-class RehearsalConflict(Struct, rename="camel", frozen=True):
-    """A conflict that the request would get as a 409 now."""
+class DryRunConflict(Struct, rename="camel", frozen=True, omit_defaults=True):
+    """A conflict that the request would get now, by 409 or 429.
+
+    `values` has the numbers and words of `detail` by name.
+    """
 
     code: str
     pointer: str
     detail: str
+    values: Values = {}
 
 
-def _person(person: NamedPerson) -> RehearsedPerson:
-    return RehearsedPerson(person.id, person.display_name)
+def _person(person: NamedPerson) -> DryRunPerson:
+    return DryRunPerson(person.id, person.display_name)
 
 
-def _level(level: LevelDryRun) -> RehearsedLevel:
-    return RehearsedLevel(level.level, level.mode, tuple(map(_person, level.approvers)))
+def _level(level: LevelDryRun) -> DryRunLevel:
+    return DryRunLevel(level.level, level.mode, tuple(map(_person, level.approvers)))
 
 
-def _conflict(fault: Fault) -> RehearsalConflict:
-    return RehearsalConflict(fault.code, fault.pointer, fault.detail)
+def _conflict(fault: Fault) -> DryRunConflict:
+    return DryRunConflict(fault.code, fault.pointer, fault.detail, fault.values)
 
 
 def _actor(actor: RecordedActor) -> Actor:

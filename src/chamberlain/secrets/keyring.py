@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The key ring: encrypt stored secrets with AES-GCM, bound to their place.
 
 The keys file has one key per line: an id and 32 bytes in base64. The first key encrypts, all of them decrypt.

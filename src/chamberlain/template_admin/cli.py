@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of templates: list, show, create, replace and delete."""
 
 from collections.abc import Iterator
@@ -6,13 +7,16 @@ from typing import Annotated
 
 import typer
 
-from chamberlain.cli.arguments import id_of_name, read_document
-from chamberlain.cli.calls import Area, Call, Service, show, show_records
+from chamberlain.cli.arguments import one_of, read_document
+from chamberlain.cli.calls import Area, Call, Service, show
 from chamberlain.cli.errors import ExitCode, ended
+from chamberlain.cli.help import CommandTable
+from chamberlain.cli.names import TEMPLATES, find, is_id
 from chamberlain.cli.options import Document, IfMatch, Key, Yes, agreed, calls
 from chamberlain.cli.output import Column, Record, say
 from chamberlain_client import operations
 from chamberlain_client.errors import Forbidden, NotFound
+from chamberlain_client.models import TemplateKind
 from chamberlain_client.operations import Operation
 
 
@@ -58,10 +62,13 @@ _MAILBOX_KINDS = {"shared", "equipment", "room"}
 
 def find_template(service: Service, written: str) -> tuple[Shelf, Record]:
     """Find a template by id or name, with its area."""
-    template_id = id_of_name(service, written, (MAIL.list, COLLAB.list), "template")
+    if not is_id(written):
+        found = find(service, written, TEMPLATES)
+        shelf = MAIL if found["kind"] in _MAILBOX_KINDS else COLLAB
+        return shelf, service.read(shelf.read, str(found["id"]))
     for shelf in (MAIL, COLLAB):
         try:
-            return shelf, service.read(shelf.read, template_id)
+            return shelf, service.read(shelf.read, written)
         except NotFound:
             continue
     raise ended(ExitCode.NOT_THERE, f"There is no template {written}. Run chamberlain template list to see all.")
@@ -77,7 +84,7 @@ def _listed(call: Call, shelf: Shelf, *, administer: bool) -> Iterator[Record]:
                 raise
 
 
-templates = typer.Typer()
+templates = CommandTable()
 
 Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template, by name or id.")]
 
@@ -87,7 +94,10 @@ Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template, by 
 def list_templates(
     call: Call,
     *,
-    kind: Annotated[str | None, typer.Option(help="Kind: shared, equipment, room, group, team or guest.")] = None,
+    kind: Annotated[
+        TemplateKind | None,
+        typer.Option(metavar="KIND", case_sensitive=False, help="Kind: shared, equipment, room, group, team or guest."),
+    ] = None,
     administer: Annotated[
         bool, typer.Option("--admin", help="Include guest templates and inactive ones. For administrators.")
     ] = False,
@@ -97,7 +107,7 @@ def list_templates(
     columns.append(Column("ACTIVE", "active") if administer else Column("APPROVAL", "approvalRequired"))
     columns.append(Column("DESCRIPTION", "description"))
     found = (each for shelf in (MAIL, COLLAB) for each in _listed(call, shelf, administer=administer))
-    show_records(call, (each for each in found if kind is None or each["kind"] == kind), columns)
+    call.output.show_records((each for each in found if kind is None or each["kind"] == kind), columns, "templates")
 
 
 @templates.command("show")
@@ -114,9 +124,18 @@ def show_template(call: Call, template: Template) -> None:
 def create_template(call: Call, *, body: Document, idempotency_key: Key = None) -> None:
     """Create a template from a JSON file. For administrators."""
     document, _ = read_document(body)
-    shelf = MAIL if document.get("kind") in _MAILBOX_KINDS else COLLAB
+    shelf = _shelf_of(document)
     with call.service(Area.ADMIN) as service:
         show(call, service.post(shelf.create, body=document, key=idempotency_key))
+
+
+def _shelf_of(document: Record) -> Shelf:
+    """Choose the area by the kind.
+
+    Each area of the service knows only its own kinds.
+    """
+    kind = one_of(str(document.get("kind", "")), TemplateKind, "--body kind")
+    return MAIL if kind in _MAILBOX_KINDS else COLLAB
 
 
 @templates.command("replace")

@@ -1,18 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parse, validate and serialize templates, and find their references."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID
 
-from msgspec import json
+from msgspec import json, structs
 
 from chamberlain.core.errors import BodyInvalid, Fault
 from chamberlain.core.fields import ADDED_BY_THE_SERVICE
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
 from chamberlain.core.json import StoredDecoder, parse_object
 from chamberlain.core.validation import Reader, join_pointer
+from chamberlain.directory.capabilities import Ability, Capabilities
+from chamberlain.directory.mailboxes import MailboxType
+from chamberlain.directory.models import known_label
 from chamberlain.requests.schema import ApprovalShape, GroupApprover, ManagerApprover, UserApprover
 from chamberlain.template_admin.models import TemplateReferences
+from chamberlain.templates.capabilities import (
+    guest_restriction_faults,
+    label_faults,
+    property_faults,
+    team_faults,
+)
 from chamberlain.templates.models import StoredTemplate, TemplateHead, TemplateKind
 from chamberlain.templates.rules import users_in
 from chamberlain.templates.schema import (
@@ -29,9 +40,11 @@ from chamberlain.templates.schema import (
     identified_group_template,
     identified_guest_template,
     identified_mailbox_template,
+    mailbox_defaults,
     mailbox_domain_faults,
     mailbox_template_faults,
     to_custom_field,
+    to_guest_template,
 )
 from chamberlain.templates.webhook import WebhookBody
 
@@ -116,7 +129,8 @@ COLLAB_TEMPLATE = CollabTemplateReader()
 def read_template(value: object, *, pointer: str = "") -> TemplateShape:
     """Parse a template with its id. Raises BodyInvalid with all errors."""
     if not isinstance(value, Mapping):
-        raise BodyInvalid((Fault(pointer, "wrongType", "A template must be an object."),))
+        sentence = "A template must be {expected}."
+        raise BodyInvalid((Fault.build(pointer, "wrongType", sentence, expected="an object"),))
     reader = _reader_for(value.get("kind"), _READERS, pointer)
     return reader.read_value(_without_additions(value), pointer)
 
@@ -142,6 +156,20 @@ def domain_faults(shape: TemplateShape, domains: Collection[str]) -> Iterator[Fa
             yield from mailbox_domain_faults(shape, domains)
         case GroupTemplateShape() | GuestTemplateShape():
             return
+
+
+def capability_faults(shape: TemplateShape, capabilities: Capabilities) -> Iterator[Fault]:
+    """Validate a template by what the directory of its tenant can do."""
+    match shape:
+        case MailboxTemplateShape():
+            defaults = mailbox_defaults(shape)
+            yield from property_faults(defaults, MailboxType(shape.kind), capabilities, "/defaults")
+        case GroupTemplateShape():
+            yield from label_faults(shape.label_id, capabilities)
+            if shape.kind == "team":
+                yield from team_faults(shape.channels, capabilities)
+        case GuestTemplateShape():
+            yield from guest_restriction_faults(to_guest_template(shape).rules, capabilities)
 
 
 def identified(body: TemplateBody, template_id: TemplateId) -> TemplateShape:
@@ -214,6 +242,19 @@ def _of_group_template(shape: GroupTemplateShape) -> TemplateReferences:
     )
 
 
+def checked_references(shape: TemplateShape, capabilities: Capabilities) -> TemplateReferences:
+    """Find the references that the directory can check."""
+    references = references_of(shape)
+    return references if capabilities.can(Ability.LABELS) else replace(references, label=None)
+
+
+def with_known_label(shape: TemplateShape, labels: frozenset[str]) -> TemplateShape:
+    """Return the template with the directory's id of its label."""
+    if not isinstance(shape, GroupTemplateShape) or shape.label_id is None:
+        return shape
+    return structs.replace(shape, label_id=known_label(shape.label_id, labels))
+
+
 def _listed_users(audience: AudienceShape | None, approval: ApprovalShape | None) -> Iterator[Placed]:
     if audience is not None:
         yield from _placed("/audience/users", audience.users)
@@ -270,8 +311,9 @@ def _reader_for(kind: object, readers: Mapping[str, KindReader], pointer: str = 
     reader = readers.get(kind) if isinstance(kind, str) else None
     if reader is None:
         code = "missingProperty" if kind is None else "unknownValue"
-        detail = f"kind must be one of {', '.join(readers)}."
-        raise BodyInvalid((Fault(join_pointer(pointer, "kind"), code, detail),))
+        sentence = "{property} must be one of {choices}."
+        place = join_pointer(pointer, "kind")
+        raise BodyInvalid((Fault.build(place, code, sentence, property="kind", choices=tuple(readers)),))
     return reader
 
 

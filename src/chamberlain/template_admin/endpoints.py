@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Endpoints of templates, for administrators and requesters.
 
 Mailbox templates and templates of groups, teams and guests have the same handlers. Requesters do not see templates of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Templates in administration: areas, webhook secrets, and audit rows of changes."""
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +11,8 @@ from chamberlain.auth.permissions import Operation
 from chamberlain.changes.models import Change, Content, Subject, differences
 from chamberlain.core.errors import Fault, NotFound
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
-from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, unknown_people
+from chamberlain.core.reasons import Reason
+from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, known_label, unknown_people
 from chamberlain.guests.policies.models import PolicyHead, policy_fault
 from chamberlain.templates.models import (
     GROUP_KINDS,
@@ -128,7 +130,8 @@ class TemplateRecord:
 
     The times are of its creation and last change. `secret_number` counts the secrets that its webhook has had; None
     without a secret. `made_secret` is a secret that the service has just created: only one answer contains it.
-    `disabled_reason` is None unless the service has disabled the webhook.
+    `disabled_reason` is None unless the service has disabled the webhook. `warnings` are those of the change that wrote
+    it, in its answer only.
     """
 
     stored: StoredTemplate
@@ -138,6 +141,7 @@ class TemplateRecord:
     secret_number: int | None = None
     made_secret: str | None = field(default=None, repr=False)
     disabled_reason: str | None = None
+    warnings: tuple[Reason, ...] = ()
 
     @property
     def etag(self) -> str:
@@ -171,8 +175,8 @@ def kind_faults(record: TemplateRecord, kind: TemplateKind) -> Iterator[Fault]:
     """Validate that a template keeps its kind."""
     current = record.stored.head.kind
     if kind is not current:
-        detail = f"The kind of this template is {current} and cannot change. Create a new template of kind {kind}."
-        yield Fault("/kind", "templateOfOtherKind", detail)
+        sentence = "The kind of this template is {kind} and cannot change. Create a new template of kind {wanted}."
+        yield Fault.build("/kind", "templateOfOtherKind", sentence, kind=str(current), wanted=str(kind))
 
 
 def created(head: TemplateHead, content: Content, editor: Editor, secret: SettledSecret) -> Change:
@@ -290,12 +294,18 @@ def question_of(references: TemplateReferences, tenant_id: TenantId) -> PeopleQu
 def directory_faults(references: TemplateReferences, answer: PeopleAnswer) -> Iterator[Fault]:
     """Validate users, groups, label and membership rule with the directory."""
     yield from unknown_people(references.users, references.groups, answer)
-    if references.label is not None and references.label not in answer.labels:
-        detail = "This tenant has no such label. Leave it out, or choose a known one."
-        yield Fault("/labelId", "labelUnknown", detail)
+    if references.label is not None and known_label(references.label, answer.labels) is None:
+        sentence = "This tenant has no such label. Leave it out, or choose a known one."
+        yield Fault.build("/labelId", "labelUnknown", sentence)
     rule = references.membership_rule
     if rule is not None and (wrong := answer.rule_faults.get(rule)) is not None:
-        yield Fault("/membershipRule", "ruleInvalid", wrong)
+        # The sentence of the directory.
+        yield Fault.build("/membershipRule", "ruleInvalid", "{problem}", problem=wrong)
+
+
+def rule_warnings(references: TemplateReferences, answer: PeopleAnswer) -> tuple[Reason, ...]:
+    """Return the warning about a membership rule that the directory cannot check."""
+    return (Reason.build("membershipRuleNotChecked"),) if references.membership_rule in answer.unchecked_rules else ()
 
 
 def guest_rule_faults(

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- `{name}` includes another statement or fragment of this file.
 
 -- name: select

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Templates with their creators: one, all, or those for a user.
 
 Pages have the newest first.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Administer templates, and offer them to requesters.
 
 Mailbox templates and templates of groups, teams and guests are two areas. Each has its own kinds and permissions.
@@ -5,18 +6,22 @@ Mailbox templates and templates of groups, teams and guests are two areas. Each 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import UUID
 
 from msgspec import json
 
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Edit, Editor, require_match
+from chamberlain.changes.models import Change, announced
 from chamberlain.changes.records import record_change
 from chamberlain.core.errors import Fault, NotPossible, TryAgain, Unavailable, first_faults
 from chamberlain.core.idempotency import Act, KeptAnswer
-from chamberlain.core.ids import GroupId, TemplateId, TenantId
+from chamberlain.core.ids import EventId, GroupId, TemplateId, TenantId
 from chamberlain.core.paging import Page, PageWanted
+from chamberlain.core.reasons import Reason
 from chamberlain.database.transactions import Database, Transaction
+from chamberlain.directory.capabilities import Capable
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.events import outbox
@@ -28,12 +33,15 @@ from chamberlain.template_admin import records, webhook_state
 from chamberlain.template_admin.documents import (
     TemplateBody,
     TemplateShape,
+    capability_faults,
+    checked_references,
     domain_faults,
     identified,
     references_of,
     stored_template,
     template_faults,
     webhook_of,
+    with_known_label,
 )
 from chamberlain.template_admin.models import (
     SettledSecret,
@@ -49,6 +57,7 @@ from chamberlain.template_admin.models import (
     question_of,
     removed,
     replaced,
+    rule_warnings,
 )
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.templates import records as template_records
@@ -62,14 +71,17 @@ class TemplateService:
     """List, create, read, replace, delete and offer the templates of a tenant.
 
     Every method raises Forbidden for callers without the permission of the area, and Unavailable if the directory has
-    to answer and does not. `secrets` creates and seals the secrets of webhooks.
+    to answer and does not. `capable` states the capabilities of the directory, `secrets` creates and seals the secrets
+    of webhooks.
     """
 
     database: Database
     authorization: Authorization
     people: People
+    capable: Capable
     secrets: WebhookSecrets
     new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
 
     async def list(self, caller: Caller, page: PageWanted, *, area: TemplateArea) -> Page[TemplateRecord]:
         """List the templates of an area, newest first, including inactive ones."""
@@ -93,20 +105,22 @@ class TemplateService:
         """
         await self.authorization.require(caller, area.administer)
         tenant_id, shape = caller.tenant_id, identified(body, TemplateId(self.new_id()))
-        unknown = await self._directory_faults(tenant_id, shape)
+        checked = await self._in_directory(tenant_id, shape)
+        shape = checked.shape
         editor = await self.authorization.editor(caller, act)
 
         async def work() -> tuple[bytes, bytes]:
             await template_records.lock(tx, tenant_id)
-            if faults := (*await _tenant_faults(tx, tenant_id, shape), *unknown):
+            if faults := (*await _tenant_faults(tx, tenant_id, shape), *checked.faults):
                 raise NotPossible(faults)
             template = stored_template(shape, tenant_id)
             if (loser := await template_records.losing_default(tx, template)) is not None:
-                await record_change(tx, default_lost(loser.head, editor))
+                await self._record(tx, loser.head, default_lost(loser.head, editor))
             await template_records.put(tx, template, created_by=editor.actor)
             secret = await self.secrets.settle(tx, tenant_id, template.head.id, webhook_of(body))
-            await record_change(tx, created(template.head, json.decode(template.content), editor, secret))
-            record = in_area(await records.find(tx, template.head.id), area)
+            change = created(template.head, json.decode(template.content), editor, secret)
+            await self._record(tx, template.head, change)
+            record = replace(in_area(await records.find(tx, template.head.id), area), warnings=checked.warnings)
             return render(replace(record, made_secret=secret.made)), render(replace(record, made_secret=None))
 
         async with self.database.transaction(tenant_id) as tx:
@@ -132,22 +146,23 @@ class TemplateService:
         await self.authorization.require(caller, area.administer)
         editor = await self.authorization.editor(caller, edit)
         tenant_id, shape, webhook = caller.tenant_id, identified(body, template_id), webhook_of(body)
-        unknown = await self._directory_faults(tenant_id, shape)
+        checked = await self._in_directory(tenant_id, shape)
+        shape = checked.shape
         async with self.database.transaction(tenant_id) as tx:
             await template_records.lock(tx, tenant_id)
             before = in_area(await records.find(tx, template_id), area)
             require_match(before.etag, edit, "template")
             wrong = (*kind_faults(before, TemplateKind(shape.kind)), *await _tenant_faults(tx, tenant_id, shape))
-            if faults := (*wrong, *unknown):
+            if faults := (*wrong, *checked.faults):
                 raise NotPossible(faults)
             secret = await self.secrets.settle(tx, tenant_id, template_id, webhook)
             reason = await _enable_webhook(tx, before, webhook)
             after = stored_template(shape, tenant_id)
-            await _write(tx, before.stored, after, editor, secret=secret, disabled_reason=reason)
+            await self._write(tx, before.stored, after, editor, secret=secret, disabled_reason=reason)
             if webhook is None or not webhook.active:
                 await outbox.cancel_pending(tx, tenant_id, template_id)
             record = in_area(await records.find(tx, template_id), area)
-            return replace(record, made_secret=secret.made)
+            return replace(record, made_secret=secret.made, warnings=checked.warnings)
 
     async def delete(self, caller: Caller, template_id: TemplateId, edit: Edit, *, area: TemplateArea) -> None:
         """Delete a template. Running requests continue.
@@ -163,7 +178,8 @@ class TemplateService:
             await _require_unused(tx, record.stored.head)
             await outbox.cancel_pending(tx, caller.tenant_id, template_id)
             await template_records.remove(tx, caller.tenant_id, template_id)
-            await record_change(tx, removed(record, json.decode(record.stored.content), editor))
+            change = removed(record, json.decode(record.stored.content), editor)
+            await self._record(tx, record.stored.head, change)
 
     async def offer(self, caller: Caller, page: PageWanted, *, area: TemplateArea) -> Page[TemplateRecord]:
         """List the active templates that the caller may use.
@@ -175,21 +191,48 @@ class TemplateService:
         async with self.database.transaction(caller.tenant_id) as tx:
             return await records.find_offered(tx, area.offered_kinds, page, user=caller.user_id, member_of=member_of)
 
-    async def _directory_faults(self, tenant_id: TenantId, shape: TemplateShape) -> tuple[Fault, ...]:
-        """Validate the users, groups, label and rule of a template.
+    async def _write(
+        self,
+        tx: Transaction,
+        before: StoredTemplate,
+        after: StoredTemplate,
+        editor: Editor,
+        *,
+        secret: SettledSecret,
+        disabled_reason: str | None,
+    ) -> None:
+        loser = await template_records.losing_default(tx, after)
+        is_new = await template_records.put(tx, after, created_by=editor.actor)
+        if not is_new and not secret.has_changed and disabled_reason is None:
+            return
+        if loser is not None:
+            await self._record(tx, loser.head, default_lost(loser.head, editor))
+        was, becomes = disabled(json.decode(before.content), disabled_reason), json.decode(after.content)
+        await self._record(tx, after.head, replaced(after.head, was, becomes, editor=editor, secret=secret))
+
+    async def _record(self, tx: Transaction, head: TemplateHead, change: Change) -> None:
+        """Record the change of a template with its event."""
+        await record_change(tx, announced(change, EventId(self.new_id()), now=self.now(), kind=head.kind))
+
+    async def _in_directory(self, tenant_id: TenantId, shape: TemplateShape) -> "_Checked":
+        """Validate a template by the capabilities and the content of the directory.
 
         No transaction may be open.
         """
-        references = references_of(shape)
+        capabilities = await self.capable.capabilities(tenant_id)
+        impossible = first_faults(capability_faults(shape, capabilities))
+        references = checked_references(shape, capabilities)
         question = question_of(references, tenant_id)
         if question is None:
-            return ()
+            return _Checked(shape, impossible)
         try:
             answer = await self.people.look_up(question)
         except TryAgain as error:
             detail = "The directory is unavailable, so the users of the template cannot be checked. Send it again."
             raise Unavailable("overloaded", detail, after=error.after) from error
-        return first_faults(directory_faults(references, answer))
+        if faults := first_faults(impossible, directory_faults(references, answer)):
+            return _Checked(shape, faults)
+        return _Checked(with_known_label(shape, answer.labels), (), rule_warnings(references, answer))
 
     async def _audience_groups(self, caller: Caller, area: TemplateArea) -> frozenset[GroupId]:
         """Find the audience groups of the caller, including nested ones."""
@@ -205,6 +248,15 @@ class TemplateService:
             detail = "The directory is unavailable, so your templates cannot be listed. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
         return answer.member_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A validated template, with the directory's id of its label."""
+
+    shape: TemplateShape
+    faults: tuple[Fault, ...]
+    warnings: tuple[Reason, ...] = ()
 
 
 async def _tenant_faults(tx: Transaction, tenant_id: TenantId, shape: TemplateShape) -> tuple[Fault, ...]:
@@ -242,25 +294,6 @@ async def _enable_webhook(tx: Transaction, before: TemplateRecord, webhook: Webh
         return None
     await webhook_state.enable(tx, before.stored.head.tenant_id, before.stored.head.id)
     return before.disabled_reason
-
-
-async def _write(
-    tx: Transaction,
-    before: StoredTemplate,
-    after: StoredTemplate,
-    editor: Editor,
-    *,
-    secret: SettledSecret,
-    disabled_reason: str | None,
-) -> None:
-    loser = await template_records.losing_default(tx, after)
-    is_new = await template_records.put(tx, after, created_by=editor.actor)
-    if not is_new and not secret.has_changed and disabled_reason is None:
-        return
-    if loser is not None:
-        await record_change(tx, default_lost(loser.head, editor))
-    was, becomes = disabled(json.decode(before.content), disabled_reason), json.decode(after.content)
-    await record_change(tx, replaced(after.head, was, becomes, editor=editor, secret=secret))
 
 
 async def _require_unused(tx: Transaction, head: TemplateHead) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Encrypted secrets of webhooks, and their rotation.
 
 The key ring encrypts them for their template.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """State of webhooks: failing since, disabled, or enabled again."""
 
 from collections.abc import Mapping, Sequence

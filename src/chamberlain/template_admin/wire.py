@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON of templates: complete for administrators, shortened for requesters."""
 
 from typing import Any, Literal, TypeVar
@@ -9,6 +10,7 @@ from chamberlain.changes.models import format_time
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.http.wire import Actor, Time
 from chamberlain.requests.schema import ApprovalShape
+from chamberlain.requests.wire import RequestWarning, warning_reasons
 from chamberlain.template_admin.documents import TemplateShape, decode_template
 from chamberlain.template_admin.models import TemplateRecord
 from chamberlain.templates.models import FieldType
@@ -73,7 +75,10 @@ class MailboxTemplate(Struct, rename="camel", frozen=True):
 
 
 class GroupTemplate(Struct, rename="camel", frozen=True, kw_only=True, tag_field="kind", tag="group"):
-    """A template of kind group."""
+    """A template of kind group.
+
+    `warningReasons` are those of the change, in its answer only.
+    """
 
     id: UUID
     name: str
@@ -96,6 +101,7 @@ class GroupTemplate(Struct, rename="camel", frozen=True, kw_only=True, tag_field
     created_at: Time
     created_by: Actor
     updated_at: Time
+    warning_reasons: tuple[RequestWarning, ...] | UnsetType = UNSET
 
 
 class TeamTemplate(GroupTemplate, frozen=True, kw_only=True, tag="team"):
@@ -194,6 +200,8 @@ def _encode(encoded: type[Encoded], shape: TemplateShape, record: TemplateRecord
     members = _same_members(encoded, shape)
     if not isinstance(shape, GuestTemplateShape):
         members["webhook"] = encode_webhook(shape, record)
+    if record.warnings:
+        members["warning_reasons"] = warning_reasons(record.warnings)
     actor = record.created_by
     return encoded(
         **members,

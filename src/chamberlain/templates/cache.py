@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cache of tenants and templates in a process.
 
 A submission need not read them. An entry may be stale: the write is refused if the cached revisions are no longer

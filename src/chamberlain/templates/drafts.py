@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drafts of valid requests for groups and mailboxes."""
 
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from chamberlain.auth.models import Actor, Caller
 from chamberlain.changes.models import Change, Event, Subject
 from chamberlain.core.idempotency import Submission
 from chamberlain.core.ids import EventId, RequestId, UserId
+from chamberlain.core.reasons import Reason
 from chamberlain.directory.models import MailAddress, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.queue.models import JobKind
@@ -66,7 +68,7 @@ def draft_from(
     display_name: str,
     addresses: tuple[MailAddress, ...],
     steps: tuple[Step, ...],
-    warnings: tuple[str, ...] = (),
+    warnings: tuple[Reason, ...] = (),
     mailbox: MailboxDraft | None = None,
 ) -> Draft:
     """Draft a request.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Types of mailboxes: their special properties, and the type of a body.
 
 The type matters for a body without a template.
@@ -7,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from chamberlain.core.errors import Fault
+from chamberlain.core.reasons import Reason
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, MailboxType
 
 # The one key of metadata that the service itself knows.
@@ -48,24 +50,30 @@ def type_of_body(order: MailboxOrder) -> MailboxType | Fault:
         case (only,):
             return only
         case ():
-            detail = (
+            sentence = (
                 "Nothing in the body says whether this is a shared mailbox, equipment or a room. Send a templateId, or "
-                f"a property that one type alone has: {', '.join(each.name for each in RESTRICTED)}."
+                "a property that one type alone has: {choices}."
             )
-            return Fault("/templateId", "typeNotRecognised", detail)
+            names = tuple(each.name for each in RESTRICTED)
+            return Fault.build("/templateId", "typeNotRecognised", sentence, choices=names)
         case _:
-            said = " and ".join(f"{', '.join(names)} for {spoken(each)}" for each, names in marks.items())
-            detail = f"The body speaks {said}. Send a templateId, and leave out what does not belong to its type."
-            return Fault("/templateId", "typeAmbiguous", detail)
+            sentence = (
+                "The body has properties of the types {types}: {properties}. Send a templateId, and leave out what "
+                "does not belong to its type."
+            )
+            properties = tuple(name for names in marks.values() for name in names)
+            return Fault.build(
+                "/templateId", "typeAmbiguous", sentence, types=tuple(map(str, marks)), properties=properties
+            )
 
 
 def no_default_template(mailbox_type: MailboxType) -> Fault:
     """Return the error for a type without a default template."""
-    detail = (
-        f"This tenant has no default template for {spoken(mailbox_type)}. Send a templateId, or ask an administrator "
-        "to make a template the default."
+    sentence = (
+        "This tenant has no default template of type {type}. Send a templateId, or ask an administrator to make a "
+        "template the default."
     )
-    return Fault("/templateId", "noDefaultTemplate", detail)
+    return Fault.build("/templateId", "noDefaultTemplate", sentence, type=str(mailbox_type))
 
 
 def inapplicable(sent: MailboxProperties, mailbox_type: MailboxType) -> tuple[Restricted, ...]:
@@ -79,17 +87,24 @@ def applicability_faults(sent: MailboxProperties, mailbox_type: MailboxType, poi
     `pointer` is the parent's.
     """
     for each in inapplicable(sent, mailbox_type):
-        detail = f"{_has_none(each, mailbox_type)} Leave it out, or use {article(each.type)} template."
-        yield Fault(pointer + each.pointer, "propertyNotApplicable", detail)
+        sentence = "A mailbox of type {type} has no {property}. Leave it out, or use a template of type {typeWithIt}."
+        yield Fault.build(
+            pointer + each.pointer,
+            "propertyNotApplicable",
+            sentence,
+            type=str(mailbox_type),
+            property=each.name,
+            typeWithIt=str(each.type),
+        )
 
 
-def applicability_warnings(sent: MailboxProperties, mailbox_type: MailboxType) -> Iterator[str]:
+def applicability_warnings(sent: MailboxProperties, mailbox_type: MailboxType) -> Iterator[Reason]:
     """Yield a warning for each property that the type lacks.
 
     Some tenants choose warnings instead of errors.
     """
     for each in inapplicable(sent, mailbox_type):
-        yield f"{_has_none(each, mailbox_type)} It is kept and has no effect."
+        yield Reason.build("propertyHasNoEffect", type=str(mailbox_type), property=each.name)
 
 
 def spoken(mailbox_type: MailboxType) -> str:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Revisions of templates of groups, teams, guests and mailboxes."""
 
 from dataclasses import dataclass

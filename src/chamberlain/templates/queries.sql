@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: find
 -- Read the current revision of a template of the transaction's tenant.
 SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,

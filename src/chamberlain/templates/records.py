@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read and write templates: their current revisions and those that requests name."""
 
 from collections.abc import Collection, Sequence
@@ -15,6 +16,7 @@ from chamberlain.templates.models import (
     MAILBOX_KINDS,
     CompiledGroupTemplate,
     CompiledMailboxTemplate,
+    GuestTemplate,
     StoredTemplate,
     TemplateHead,
     TemplateKind,
@@ -22,14 +24,17 @@ from chamberlain.templates.models import (
 from chamberlain.templates.rules import compile_group_template, compile_mailbox_template
 from chamberlain.templates.schema import (
     GroupTemplateShape,
+    GuestTemplateShape,
     MailboxTemplateShape,
     to_group_template,
+    to_guest_template,
     to_mailbox_template,
 )
 
 SQL = load_queries(__name__)
 
 _decode_group = StoredDecoder(GroupTemplateShape).decode
+_decode_guest = StoredDecoder(GuestTemplateShape).decode
 _decode_mailbox = StoredDecoder(MailboxTemplateShape).decode
 # Not stored: a change of a template keeps its creator.
 NOBODY = Actor(ActorType.SYSTEM, None, "")
@@ -39,6 +44,14 @@ async def find(tx: Transaction, template_id: TemplateId) -> StoredTemplate | Non
     """Read the current revision of a template of the transaction's tenant."""
     row = await tx.fetch_row(SQL["find"], tx.tenant_id, template_id)
     return _stored(row) if row else None
+
+
+async def find_guest(tx: Transaction, template_id: TemplateId) -> GuestTemplate | None:
+    """Read a guest template of the transaction's tenant."""
+    stored = await find(tx, template_id)
+    if stored is None or stored.head.kind is not TemplateKind.GUEST:
+        return None
+    return to_guest_template(_decode_guest(stored.content))
 
 
 async def find_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[StoredTemplate]:

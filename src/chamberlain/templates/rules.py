@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules of templates: naming rules, custom fields, audiences and defaults.
 
 A naming rule is parsed once, when a template is loaded, and expanded for each request. Values of placeholders are plain
@@ -14,6 +15,9 @@ from uuid import UUID
 
 from chamberlain.core.errors import ChamberlainError, Fault, Forbidden
 from chamberlain.core.ids import WRITTEN_ID, GroupId, RequestId, UserId
+from chamberlain.core.romanization import FOREIGN, romanize, romanize_symbols
+from chamberlain.core.sentences import Word, phrase
+from chamberlain.core.text import is_blank
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties
 from chamberlain.templates.models import (
     Audience,
@@ -44,7 +48,7 @@ PLACEHOLDER = re.compile(r"\{([^{}]*)\}|[{}]")
 PROPERTY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 WHITE_SPACE = re.compile(r"\s")
 NOT_OF_A_LOCAL_PART = re.compile(r"[^a-z0-9._-]")
-DOTS = re.compile(r"\.\.+")
+SEPARATORS = re.compile(r"[.-]{2,}")
 # Letters without a Unicode decomposition, in lower case.
 LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l"})
 
@@ -52,17 +56,18 @@ LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l"})
 class NamingRuleInvalid(ChamberlainError, ValueError):
     """A text is no naming rule; `position` counts its characters from 0."""
 
-    def __init__(self, position: int, detail: str) -> None:
-        super().__init__(detail)
+    def __init__(self, position: int, template: str, **values: Word) -> None:
+        super().__init__(phrase(template, values))
         self.position = position
-        self.detail = detail
+        self.template = template
+        self.values = values
 
 
 def parse_naming_rule(text: str) -> NamingRule:
     """Parse a naming rule. Raises NamingRuleInvalid."""
     parts = tuple(parts_of(text))
     if Input() not in parts:
-        raise NamingRuleInvalid(0, "The rule does not say where the given name goes. Put {input} into it.")
+        raise NamingRuleInvalid(0, "The rule does not say where the given name goes. Put {{input}} into it.")
     return NamingRule(
         parts=parts,
         needs_counter=any(isinstance(part, Counter) for part in parts),
@@ -80,7 +85,7 @@ def parts_of(text: str) -> Iterator[Part]:
         end = found.end()
         part = placeholder_of(found)
         if has_input and part == Input():
-            raise NamingRuleInvalid(found.start(), "{input} is there twice. Leave one out.")
+            raise NamingRuleInvalid(found.start(), "{{input}} is there twice. Leave one out.")
         has_input = has_input or part == Input()
         yield part
     if end < len(text):
@@ -104,8 +109,10 @@ def placeholder_of(found: re.Match[str]) -> Part:
         return Counter(int(digits))
     raise NamingRuleInvalid(
         found.start(),
-        f"{found[0]} is no placeholder. Known are {{input}}, {{metadata.<key>}}, {{user.<property>}} and "
-        f"{{counter:N}} with N from 1 to {COUNTER_DIGITS}.",
+        "{placeholder} is no placeholder. Known are {{input}}, {{metadata.<key>}}, {{user.<property>}} and "
+        "{{counter:N}} with N from 1 to {max}.",
+        placeholder=found[0],
+        max=COUNTER_DIGITS,
     )
 
 
@@ -164,38 +171,111 @@ def text_of(
 def local_part(text: str) -> str | None:
     """Return the local part of an address for a text.
 
-    None means that no character is usable. The result may be longer than an address allows. The caller rejects or
-    truncates it.
+    None means that no character is usable, not even romanized. The result may be longer than an address allows. The
+    caller rejects or truncates it.
     """
+    return latin_local_part(text) or _usable(romanize(text)) or _usable(romanize_symbols(text))
+
+
+def latin_local_part(text: str) -> str | None:
+    """Return the local part of a text that needs no romanization.
+
+    None means that it has such letters, or no usable character.
+    """
+    if text.isascii():
+        return _usable(text.lower())
     # Combining marks of the decomposition are removed with all other invalid characters.
-    small = text.lower() if text.isascii() else unicodedata.normalize("NFKD", text).lower().translate(LETTERS)
+    small = unicodedata.normalize("NFKD", text).lower().translate(LETTERS)
+    return None if FOREIGN.search(small) else _usable(small)
+
+
+def is_romanized(text: str) -> bool:
+    """Return whether the local part of a text is romanized."""
+    return not text.isascii() and latin_local_part(text) is None
+
+
+def _usable(small: str) -> str | None:
     kept = NOT_OF_A_LOCAL_PART.sub("", WHITE_SPACE.sub("-", small))
-    return DOTS.sub(".", kept).strip(".-") or None
+    return SEPARATORS.sub(_join_separators, kept).strip(".-") or None
 
 
-def nickname_candidates(display_name: str, *, by_rule: str | None, request_id: RequestId | None) -> tuple[str, ...]:
-    """Return the possible mail nicknames of a group, best first.
+def _join_separators(run: re.Match[str]) -> str:
+    """Join dots to one dot, and dots with dashes to one dash.
 
-    There is none if no character of the name is usable. A naming rule gives exactly one: `by_rule`, its expansion. The
-    display name gives two, the second with the first eight digits of the requestId. These are truncated to the limit of
-    an address, because a display name may be four times as long. The expansion of a rule is not truncated, because the
-    author of the template chose it. Without a requestId only the best one is returned.
+    A run of dashes stays: several spaces are several dashes.
     """
-    if by_rule is not None:
-        nickname = local_part(by_rule)
-        return () if nickname is None else (nickname,)
-    nickname = local_part(display_name)
-    if nickname is None:
-        return ()
-    if request_id is None:
-        return (cut(nickname, LOCAL_PART_LENGTH),)
+    if "." not in run[0]:
+        return run[0]
+    return "-" if "-" in run[0] else "."
+
+
+def substitute_name(kind: str, request_id: RequestId) -> str:
+    """Return the substitute for a name without usable characters.
+
+    It is the kind with the last eight digits of the requestId.
+    """
+    return f"{kind}-{request_id.hex[-8:]}"
+
+
+def local_part_by_rule(
+    rule: NamingRule,
+    given: str,
+    metadata: Mapping[str, str | bool],
+    properties: Mapping[str, str],
+    *,
+    number: int | None,
+    substitute: str,
+) -> str:
+    """Return the local part that a naming rule gives.
+
+    `substitute` replaces a name without usable characters: the rest of a rule would be the same address for all of
+    them. The result may be too long, because the author of the template chose the rule. A romanized name is truncated
+    to fit, because its author cannot count its letters.
+    """
+    made = expand(rule, given, metadata, properties, number=number)
+    local = local_part(made)
+    own = local if made == given else local_part(given)
+    if own is None or local is None:
+        return local_part(expand(rule, substitute, metadata, properties, number=number)) or substitute
+    if len(local) <= LOCAL_PART_LENGTH or not is_romanized(given):
+        return local
+    local = local_part(expand(rule, own, metadata, properties, number=number)) or own
+    room = len(own) + LOCAL_PART_LENGTH - len(local)
+    if room <= 0:
+        return local
+    return local_part(expand(rule, cut_at_word(own, room), metadata, properties, number=number)) or local
+
+
+def mail_nickname(display_name: str, *, substitute: str) -> str:
+    """Return the best mail nickname for a display name.
+
+    It is truncated to the limit of an address, because a display name may be four times as long.
+    """
+    if (latin := latin_local_part(display_name)) is not None:
+        return cut(latin, LOCAL_PART_LENGTH)
+    return cut_at_word(local_part(display_name) or substitute, LOCAL_PART_LENGTH)
+
+
+def second_nickname(nickname: str, request_id: RequestId) -> str:
+    """Add the first eight digits of the requestId to a taken nickname."""
     suffix = f"-{request_id.hex[:8]}"
-    return cut(nickname, LOCAL_PART_LENGTH), cut(nickname, LOCAL_PART_LENGTH - len(suffix)) + suffix
+    return cut(nickname, LOCAL_PART_LENGTH - len(suffix)) + suffix
 
 
 def cut(nickname: str, length: int) -> str:
     """Truncate a local part, without a dot or dash at the end."""
     return nickname if len(nickname) <= length else nickname[:length].rstrip(".-")
+
+
+def cut_at_word(nickname: str, length: int) -> str:
+    """Truncate a local part after a word or syllable.
+
+    It is truncated inside of one if half of it would be removed otherwise.
+    """
+    if len(nickname) <= length:
+        return nickname
+    end = max(nickname.rfind("-", 0, length + 1), nickname.rfind(".", 0, length + 1))
+    return cut(nickname, end if end > length // 2 else length)
 
 
 # Differs from the zeros of an unknown number in every digit.
@@ -214,9 +294,10 @@ def field_faults(fields: Sequence[CustomField], metadata: Metadata | None) -> It
     for field in fields:
         value = values.get(field.key)
         if field.required and is_missing(value):
-            yield fault_at(field, "customFieldRequired", f'"{field.label}" is required.')
-        elif value is not None and (wrong := what_is_wrong(field, value)):
-            yield fault_at(field, "customFieldInvalid", f'"{field.label}" {wrong}')
+            sentence = '"{label}" is required.'
+            yield Fault.build(metadata_pointer(field), "customFieldRequired", sentence, label=field.label)
+        elif value is not None and (fault := value_fault(field, value)):
+            yield fault
 
 
 def default_faults(fields: Sequence[CustomField], metadata: Metadata | None, pointer: str) -> Iterator[Fault]:
@@ -231,8 +312,8 @@ def default_faults(fields: Sequence[CustomField], metadata: Metadata | None, poi
             continue
         # A field of type choice without choices has its own error.
         has_values = field.type is not FieldType.CHOICE or field.choices
-        if has_values and (wrong := what_is_wrong(field, value)):
-            yield fault_at(field, "customFieldInvalid", f'"{field.label}" {wrong}', pointer)
+        if has_values and (fault := value_fault(field, value, pointer)):
+            yield fault
 
 
 def unknown_user_faults(
@@ -241,7 +322,9 @@ def unknown_user_faults(
     """Validate that the users in fields are in the directory."""
     for field, user in users_in(fields, metadata):
         if user not in known:
-            yield fault_at(field, "customFieldInvalid", f'"{field.label}" names {user}, who is no user of this tenant.')
+            sentence = '"{label}" names {user}, who is no user of this tenant.'
+            pointer = metadata_pointer(field)
+            yield Fault.build(pointer, "customFieldInvalid", sentence, label=field.label, user=str(user))
 
 
 def named_users(fields: Sequence[CustomField], metadata: Metadata | None) -> Iterator[UserId]:
@@ -259,33 +342,36 @@ def users_in(fields: Sequence[CustomField], metadata: Metadata | None) -> Iterat
 
 
 def is_missing(value: Value | None) -> bool:
-    """Return whether a value is absent or only white space."""
-    return value is None or (isinstance(value, str) and not value.strip())
+    """Return whether a value is absent or shows nothing."""
+    return value is None or (isinstance(value, str) and is_blank(value))
 
 
-def what_is_wrong(field: CustomField, value: Value) -> str | None:
-    """Return the second half of the error message for a value.
+def value_fault(field: CustomField, value: Value, pointer: str = "") -> Fault | None:
+    """Validate the value of a field.
 
-    None means that the value is valid.
+    `pointer` is that of the metadata's parent.
     """
+    place, code, label = metadata_pointer(field, pointer), "customFieldInvalid", field.label
     match field.type:
-        case FieldType.BOOLEAN:
-            return None if isinstance(value, bool) else "is true or false, without quotation marks."
-        case FieldType.TEXT:
-            fits = isinstance(value, str) and len(value) <= TEXT_LENGTH
-            return None if fits else f"is a text of at most {TEXT_LENGTH} characters."
-        case FieldType.CHOICE:
-            return None if value in field.choices else f"is one of: {', '.join(field.choices)}."
-        case FieldType.USER:
-            return None if isinstance(value, str) and WRITTEN_ID.fullmatch(value) else "is the id of a user."
+        case FieldType.BOOLEAN if not isinstance(value, bool):
+            return Fault.build(place, code, '"{label}" is true or false, without quotation marks.', label=label)
+        case FieldType.TEXT if not isinstance(value, str) or len(value) > TEXT_LENGTH:
+            sentence = '"{label}" is a text of at most {max} characters.'
+            return Fault.build(place, code, sentence, label=label, max=TEXT_LENGTH)
+        case FieldType.CHOICE if value not in field.choices:
+            return Fault.build(place, code, '"{label}" is one of: {choices}.', label=label, choices=field.choices)
+        case FieldType.USER if not isinstance(value, str) or not WRITTEN_ID.fullmatch(value):
+            return Fault.build(place, code, '"{label}" is the id of a user.', label=label)
+        case _:
+            return None
 
 
-def fault_at(field: CustomField, code: str, detail: str, pointer: str = "") -> Fault:
-    """Return a fault that points to the field.
+def metadata_pointer(field: CustomField, pointer: str = "") -> str:
+    """Return the pointer to the value of a field.
 
     Tilde and slash are escaped (RFC 6901, 3). `pointer` is that of the metadata's parent.
     """
-    return Fault(f"{pointer}/metadata/{field.key.replace('~', '~0').replace('/', '~1')}", code, detail)
+    return f"{pointer}/metadata/{field.key.replace('~', '~0').replace('/', '~1')}"
 
 
 def template_fault(
@@ -296,15 +382,15 @@ def template_fault(
     A head of None means that there is no such template.
     """
     if head is None:
-        detail = "There is no such template. Run `chamberlain template list` to see all."
-        return Fault(pointer, "templateUnknown", detail)
+        sentence = "There is no such template. Run `chamberlain template list` to see all."
+        return Fault.build(pointer, "templateUnknown", sentence)
     if head.kind not in kinds:
-        wanted = " or ".join(sorted(kinds))
-        detail = f"This template is of kind {head.kind}; one of kind {wanted} is needed here."
-        return Fault(pointer, "templateOfOtherKind", detail)
+        sentence = "This template is of kind {kind}; one of these kinds is needed here: {choices}."
+        wanted = tuple(sorted(kinds))
+        return Fault.build(pointer, "templateOfOtherKind", sentence, kind=str(head.kind), choices=wanted)
     if not head.active:
-        detail = "This template is not in use at present. Choose another, or ask an administrator to activate it."
-        return Fault(pointer, "templateInactive", detail)
+        sentence = "This template is not in use at present. Choose another, or ask an administrator to activate it."
+        return Fault.build(pointer, "templateInactive", sentence)
     return None
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON models of templates: groups, teams, guest rules and mailboxes."""
 
 from collections.abc import Collection, Iterator, Sequence
@@ -15,6 +16,7 @@ from chamberlain.core.fields import (
     ManyIds,
     Metadata,
     Name,
+    NotEmpty,
     Shape,
     line,
     lines,
@@ -48,7 +50,8 @@ def naming_rule_faults(text: str, pointer: str) -> Iterator[Fault]:
     try:
         parse_naming_rule(text)
     except NamingRuleInvalid as error:
-        yield Fault(pointer, "ruleInvalid", f"{error.detail} (Character {error.position + 1}.)")
+        sentence = error.template + " (Character {position}.)"
+        yield Fault.build(pointer, "ruleInvalid", sentence, position=error.position + 1, **error.values)
 
 
 class ChoiceShape(Shape, frozen=True, kw_only=True):
@@ -77,16 +80,16 @@ def custom_field_faults(fields: Sequence[CustomFieldShape], pointer: str) -> Ite
     for place, each in enumerate(fields):
         here = join_pointer(pointer, place)
         if each.key in seen:
-            detail = f'The key "{each.key}" is there twice. Give each field a key of its own.'
-            yield Fault(join_pointer(here, "key"), "ruleInvalid", detail)
+            sentence = 'The key "{key}" is there twice. Give each field a key of its own.'
+            yield Fault.build(join_pointer(here, "key"), "ruleInvalid", sentence, key=each.key)
         seen.add(each.key)
         if each.type is FieldType.CHOICE and not each.choices:
-            yield Fault(join_pointer(here, "choices"), "ruleInvalid", "A field of type choice needs choices.")
+            yield Fault.build(join_pointer(here, "choices"), "ruleInvalid", "A field of type choice needs choices.")
         values = [choice.value for choice in each.choices or ()]
         yield from duplicate_faults(values, join_pointer(here, "choices"), member="value")
         if each.type is not FieldType.CHOICE and each.choices:
-            detail = f"A field of type {each.type} has no choices. Leave them out, or make it a choice."
-            yield Fault(join_pointer(here, "choices"), "ruleInvalid", detail)
+            sentence = "A field of type {type} has no choices. Leave them out, or make it a choice."
+            yield Fault.build(join_pointer(here, "choices"), "ruleInvalid", sentence, type=str(each.type))
 
 
 def to_custom_field(shape: CustomFieldShape) -> CustomField:
@@ -188,14 +191,21 @@ def group_template_faults(shape: GroupTemplateShape, pointer: str = "") -> Itera
     if shape.naming.mail_nickname is not None:
         yield from naming_rule_faults(shape.naming.mail_nickname, f"{pointer}/naming/mailNickname")
     if shape.kind == "group" and shape.channels:
-        detail = "A group has no channels; only a team has. Leave them out, or make the kind team."
-        yield Fault(f"{pointer}/channels", "propertyNotApplicable", detail)
+        sentence = "A template of kind {type} has no {property}. Leave it out, or make the kind {typeWithIt}."
+        yield Fault.build(
+            f"{pointer}/channels",
+            "propertyNotApplicable",
+            sentence,
+            type="group",
+            property="channels",
+            typeWithIt="team",
+        )
     if shape.member_ship_type is MemberShipType.DYNAMIC and shape.membership_rule is None:
-        detail = "With memberShipType 2 the members follow a rule. Give a membershipRule, or another memberShipType."
-        yield Fault(f"{pointer}/membershipRule", "dynamicRuleMissing", detail)
+        sentence = "With memberShipType 2 the members follow a rule. Give a membershipRule, or another memberShipType."
+        yield Fault.build(f"{pointer}/membershipRule", "dynamicRuleMissing", sentence)
     if shape.member_ship_type is MemberShipType.DYNAMIC and shape.members:
-        detail = "With memberShipType 2 the members follow the rule. Leave members out."
-        yield Fault(f"{pointer}/members", "membersOfDynamicGroup", detail)
+        sentence = "With memberShipType 2 the members follow the rule. Leave members out."
+        yield Fault.build(f"{pointer}/members", "membersOfDynamicGroup", sentence)
     yield from custom_field_faults(shape.custom_fields, f"{pointer}/customFields")
     yield from audience_faults(shape.audience, f"{pointer}/audience")
     yield from approval_faults(shape.approval, f"{pointer}/approval")
@@ -305,7 +315,7 @@ Capacity = Annotated[
 State = Annotated[str, line(64)]
 BusinessPhones = Annotated[tuple[Line, ...], Meta(max_length=10)]
 AutomaticReply = Annotated[str, weighed_lines(8)]
-Tags = Annotated[tuple[Annotated[str, line(64)], ...], Meta(max_length=32)]
+Tags = Annotated[tuple[Annotated[str, line(64), NotEmpty], ...], Meta(max_length=32)]
 Notes = Annotated[str, lines(4096)]
 Reason = Annotated[str, line(1024)]
 
@@ -340,7 +350,7 @@ class MailboxPropertiesShape(Shape, frozen=True, kw_only=True, omit_defaults=Tru
     country: Line | None = None
     phone: Line | None = None
     department: Line | None = None
-    domain: Line | None = None
+    domain: Annotated[Line, NotEmpty] | None = None
     audio_device_name: Line | None = None
     display_device_name: Line | None = None
     video_device_name: Line | None = None
@@ -410,7 +420,7 @@ def identified_mailbox_template(body: MailboxTemplateBody, template_id: Template
 def mailbox_template_faults(shape: MailboxTemplateShape, pointer: str = "") -> Iterator[Fault]:
     """Why a well-formed template cannot be used."""
     yield from naming_rule_faults(shape.naming.address, f"{pointer}/naming/address")
-    yield from applicability_faults(_defaults(shape), MailboxType(shape.kind), f"{pointer}/defaults")
+    yield from applicability_faults(mailbox_defaults(shape), MailboxType(shape.kind), f"{pointer}/defaults")
     yield from custom_field_faults(shape.custom_fields, f"{pointer}/customFields")
     yield from _impossible_fields(shape, f"{pointer}/customFields")
     yield from audience_faults(shape.audience, f"{pointer}/audience")
@@ -426,8 +436,8 @@ def mailbox_domain_faults(shape: MailboxTemplateShape, domains: Collection[str],
     """
     for place, domain in (("domain", shape.domain), ("defaults/domain", shape.defaults.domain)):
         if domain and domain.lower() not in domains:
-            detail = f"{domain} is no verified domain of this tenant. Choose another, or leave it out."
-            yield Fault(f"{pointer}/{place}", "domainNotVerified", detail)
+            sentence = "{domain} is no verified domain of this tenant. Choose another, or leave it out."
+            yield Fault.build(f"{pointer}/{place}", "domainNotVerified", sentence, domain=domain)
 
 
 def to_mailbox_template(shape: MailboxTemplateShape, *, tenant_id: TenantId, revision: int) -> MailboxTemplate:
@@ -449,7 +459,7 @@ def to_mailbox_template(shape: MailboxTemplateShape, *, tenant_id: TenantId, rev
         audience=None if shape.audience is None else to_audience(shape.audience),
         domain=shape.domain,
         address_rule=shape.naming.address,
-        defaults=_defaults(shape),
+        defaults=mailbox_defaults(shape),
         custom_fields=tuple(to_custom_field(each) for each in shape.custom_fields),
         approval=None if shape.approval is None else to_approval_rule(shape.approval),
     )
@@ -464,10 +474,10 @@ def _impossible_fields(shape: MailboxTemplateShape, pointer: str) -> Iterator[Fa
         return
     for place, each in enumerate(shape.custom_fields):
         if each.key == EQUIPMENT_TYPE and each.required:
-            detail = f"Only equipment has metadata.{EQUIPMENT_TYPE}, so it cannot be required here. Use another key."
-            yield Fault(f"{pointer}/{place}/required", "ruleInvalid", detail)
+            sentence = "Only equipment has metadata.{key}, so it cannot be required here. Use another key."
+            yield Fault.build(f"{pointer}/{place}/required", "ruleInvalid", sentence, key=EQUIPMENT_TYPE)
 
 
-def _defaults(shape: MailboxTemplateShape) -> MailboxProperties:
-    """The rules' value of them, field by field of the same names."""
+def mailbox_defaults(shape: MailboxTemplateShape) -> MailboxProperties:
+    """Return the default properties of a template."""
     return convert(shape.defaults, MailboxProperties, from_attributes=True)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Submit requests: retry drafts from the cache until written or refused."""
 
 from collections.abc import Awaitable, Callable
@@ -7,7 +8,7 @@ from typing import TypeAlias
 from chamberlain.auth.models import Caller
 from chamberlain.core.errors import Conflict, Forbidden, KeyReused, LimitReached, NotPossible, Unavailable
 from chamberlain.core.idempotency import Submission
-from chamberlain.core.ids import TemplateId
+from chamberlain.core.ids import TemplateId, TenantId
 from chamberlain.core.values import value
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
@@ -51,12 +52,17 @@ MakeDraft: TypeAlias = Callable[[Basis], Awaitable[Draft]]
 
 @dataclass(frozen=True, slots=True)
 class Submitter:
-    """Submit the drafts of groups and mailboxes."""
+    """Submit the drafts of groups and mailboxes.
+
+    `is_elsewhere` tells whether the directory of a tenant is outside the database of the service. The write cannot ask
+    such a directory for taken addresses.
+    """
 
     database: Database
     catalog: Catalog
     acceptor: Acceptor
     notifier: Notifier
+    is_elsewhere: Callable[[TenantId], bool] = lambda _: False
 
     async def submit(self, caller: Caller, choice: Choice, make_draft: MakeDraft) -> tuple[Draft, Outcome]:
         """Draft and write a request, and return the draft with its outcome.
@@ -65,7 +71,7 @@ class Submitter:
         Nothing has changed then.
         """
         entry = await self.catalog.entry(caller.tenant_id, choice)
-        ask_addresses = self.acceptor.asks_addresses
+        ask_addresses = self.acceptor.asks_addresses and not self.is_elsewhere(caller.tenant_id)
         for _ in range(MOST_ROUNDS):
             try:
                 draft = await make_draft(Basis(entry, ask_addresses))

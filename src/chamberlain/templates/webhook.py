@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The webhook of a template, as sent and as stored.
 
 A stored webhook never has a secret.

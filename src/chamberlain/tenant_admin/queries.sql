@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: add
 -- Record a deletion in its transaction.
 INSERT INTO chamberlain.deleted_tenant (id, name, deleted_by, trace_id, head_position, head_digest)
@@ -8,8 +9,8 @@ VALUES ($1, $2, $3, $4, $5, $6)
 SELECT id, name, deleted_at, deleted_by, head_position, head_digest FROM chamberlain.deleted_tenant ORDER BY number
 
 -- name: tables
--- List the tables of tenants with their key columns. Secrets are never exported: neither encrypted ones nor their
--- proofs.
+-- List the tables of tenants with their key columns, without those of the schemas in $1. Secrets are never exported:
+-- neither encrypted ones nor their proofs.
 SELECT format('%I.%I', n.nspname, c.relname) AS name,
     (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY array_position(i.indkey::smallint[], a.attnum))
         FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
@@ -23,6 +24,7 @@ SELECT format('%I.%I', n.nspname, c.relname) AS name,
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute t ON t.attrelid = c.oid AND t.attname = 'tenant_id' AND NOT t.attisdropped
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND has_table_privilege(c.oid, 'DELETE')
+AND n.nspname <> ALL ($1)
 ORDER BY 1
 
 -- name: running

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operate tenants: list, suspend, resume, export and delete them.
 
 For the command line.
@@ -6,15 +7,18 @@ For the command line.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from chamberlain.audit import records as audit_records
 from chamberlain.audit.rules import BATCH, NO_DIGEST, Head
 from chamberlain.auth.models import Actor, Editor
-from chamberlain.changes.models import Change, Subject
+from chamberlain.changes.models import Change, Subject, announced
 from chamberlain.changes.records import record_change
 from chamberlain.configuration import records as configuration_records
 from chamberlain.core.errors import Conflict
-from chamberlain.core.ids import TenantId, TraceId
+from chamberlain.core.ids import EventId, TenantId, TraceId
+from chamberlain.database.clock import ReadTime, decision_time
+from chamberlain.database.connection import random_id
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.tenant_admin import store
 from chamberlain.tenant_admin import store as tenant_admin_store
@@ -22,15 +26,21 @@ from chamberlain.tenant_admin.store import DeletedTenant, RemovedRows, TenantRow
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant, resumed, suspended, tenant_unknown
 
+# The schema of the embedded directory. Its objects belong to the organisation, as those of any directory.
+DIRECTORY = "directory"
+
 
 @dataclass(frozen=True, slots=True)
 class TenantOperations:
     """List, suspend, resume, export and delete tenants.
 
-    `database` has the worker's role, which reads all tenants. Every method raises Unavailable.
+    `database` has the worker's role, which reads all tenants. `new_id` and `now` are those of events. Every
+    method raises Unavailable.
     """
 
     database: Database
+    new_id: Callable[[], UUID] = random_id
+    now: ReadTime = decision_time
 
     async def list(self) -> Sequence[Tenant]:
         """List tenants, oldest first."""
@@ -51,7 +61,7 @@ class TenantOperations:
         async with self.database.across_tenants() as tx:
             tenant = await _find(tx, tenant_id)
             if await tenant_records.suspend(tx, tenant_id, suspended=True):
-                await record_change(tx, suspended(tenant, Editor(actor, None, trace_id, None)))
+                await self._record(tx, suspended(tenant, Editor(actor, None, trace_id, None)))
         return tenant
 
     async def resume(self, tenant_id: TenantId, *, actor: Actor, trace_id: TraceId) -> Tenant:
@@ -62,7 +72,7 @@ class TenantOperations:
         async with self.database.across_tenants() as tx:
             tenant = await _find(tx, tenant_id)
             if await tenant_records.suspend(tx, tenant_id, suspended=False):
-                await record_change(tx, resumed(tenant, Editor(actor, None, trace_id, None)))
+                await self._record(tx, resumed(tenant, Editor(actor, None, trace_id, None)))
         return tenant
 
     async def export(
@@ -103,27 +113,46 @@ class TenantOperations:
             return await _require_deletable(tx, tenant_id)
 
     async def delete(self, tenant_id: TenantId, *, actor: Actor, trace_id: TraceId) -> Sequence[RemovedRows]:
-        """Delete every row of a tenant, and return the number by table.
+        """Delete every row of a tenant except its directory objects.
 
-        Its audit trail is deleted, too. A record with the last head of the trail remains. Raises NotFound and Conflict.
+        Returns the number by table. Raises like `delete_with_directory`.
         """
+        return await self._delete(tenant_id, (DIRECTORY,), actor=actor, trace_id=trace_id)
+
+    async def delete_with_directory(
+        self, tenant_id: TenantId, *, actor: Actor, trace_id: TraceId
+    ) -> Sequence[RemovedRows]:
+        """Delete every row of a tenant with its directory objects.
+
+        Returns the number by table. Its audit trail is deleted, too. A record with the last head of the trail remains.
+        Raises NotFound and Conflict.
+        """
+        return await self._delete(tenant_id, (), actor=actor, trace_id=trace_id)
+
+    async def _delete(
+        self, tenant_id: TenantId, kept: Sequence[str], *, actor: Actor, trace_id: TraceId
+    ) -> Sequence[RemovedRows]:
         await self.require_deletable(tenant_id)
         await self._seal(tenant_id)
         async with self.database.across_tenants() as tx:
             await configuration_records.hold(tx, [tenant_id])
             tenant = await _require_deletable(tx, tenant_id)
             head = await audit_records.find_head(tx, tenant_id) or Head(0, NO_DIGEST)
-            removed = await tenant_admin_store.remove(tx, tenant_id)
+            removed = await tenant_admin_store.remove(tx, tenant_id, kept)
             await store.add(tx, tenant, actor=actor, trace_id=trace_id, head=head)
         # A transaction from before the suspension may have committed rows after they were removed.
         async with self.database.across_tenants() as tx:
             await configuration_records.hold(tx, [tenant_id])
             gone = await tenant_records.find(tx, tenant_id) is None
-            late = await tenant_admin_store.remove(tx, tenant_id) if gone else ()
+            late = await tenant_admin_store.remove(tx, tenant_id, kept) if gone else ()
         counts: Counter[str] = Counter()
         for each in (*removed, *late):
             counts[each.table] += each.count
         return [RemovedRows(table, count) for table, count in sorted(counts.items())]
+
+    async def _record(self, tx: Transaction, change: Change) -> None:
+        """Record the change of a tenant with its event."""
+        await record_change(tx, announced(change, EventId(self.new_id()), now=await self.now(tx)))
 
     async def _seal(self, tenant_id: TenantId) -> None:
         """Seal the whole audit trail, so that its head covers all rows."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deleted tenants, and all rows of a tenant.
 
 Runs in the worker's role, which may only add records of deleted tenants.
@@ -87,7 +88,7 @@ async def read(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[TenantRow]
 
     Rows are JSON without secrets. Needs the worker's role.
     """
-    for table in await tx.fetch(TABLES):
+    for table in await tx.fetch(TABLES, []):
         name, key = table["name"], table["key"] or "1"
         statement = (
             f"SELECT row_to_json(r)::text AS content FROM (SELECT {table['shown']} FROM {name} "  # noqa: S608 - names come quoted from the catalog
@@ -98,12 +99,12 @@ async def read(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[TenantRow]
             yield TenantRow(name, row["content"])
 
 
-async def remove(tx: Transaction, tenant_id: TenantId) -> Sequence[RemovedRows]:
-    """Delete all rows of a tenant, and count them by table.
+async def remove(tx: Transaction, tenant_id: TenantId, kept: Sequence[str]) -> Sequence[RemovedRows]:
+    """Delete the rows of a tenant, except in the schemas `kept`.
 
-    Needs the worker's role.
+    Counts them by table. Needs the worker's role.
     """
-    tables = await tx.fetch(TABLES)
+    tables = await tx.fetch(TABLES, kept)
     names = {str(table["name"]) for table in tables}
     # Tables with references to others come first.
     parents = {str(table["name"]): [each for each in table["parents"] if each in names] for table in tables}

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read and replace the tenant, for its administrators."""
 
 from collections.abc import Mapping

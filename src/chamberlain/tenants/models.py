@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tenants: organisations with their settings and limits."""
 
 from collections.abc import Iterator, Mapping
@@ -79,6 +80,11 @@ def limit_full(limit: str) -> LimitReached:
     return LimitReached("quotaExceeded", detail, limit=limit, after=timedelta(seconds=10))
 
 
+def limit_conflicts(full: LimitReached | None) -> tuple[Fault, ...]:
+    """Return the exhausted limit as a conflict of a dry run."""
+    return () if full is None else (Fault("", full.code, full.detail, full.values),)
+
+
 @dataclass(frozen=True, slots=True)
 class TenantRecord:
     """A tenant with its issuers."""
@@ -142,14 +148,14 @@ def settings_faults(
     """
     domain = settings.default_domain
     if domain is not None and domain not in tenant.domains:
-        detail = f"{domain} is no verified domain of this tenant. Choose one of its domains, or leave it out."
-        yield Fault("/defaultDomain", "domainNotVerified", detail)
+        sentence = "{domain} is no verified domain of this tenant. Choose one of its domains, or leave it out."
+        yield Fault.build("/defaultDomain", "domainNotVerified", sentence, domain=domain)
     users = [(f"/administrators/users/{place}", each) for place, each in enumerate(settings.users)]
     groups = [(f"/administrators/groups/{place}", each) for place, each in enumerate(settings.groups)]
     yield from unknown_people(users, groups, answer)
     if not _lasting(answer.people) and not _lasting(members):
-        detail = "Only guests would administer this tenant. Name a user who is no guest, or a group that has one."
-        yield Fault("/administrators", "noAdministrator", detail)
+        sentence = "Only guests would administer this tenant. Name a user who is no guest, or a group that has one."
+        yield Fault.build("/administrators", "noAdministrator", sentence)
 
 
 def _lasting(people: Mapping[UserId, Person]) -> bool:

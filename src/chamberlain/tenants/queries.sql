@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: find
 -- Find a tenant.
 SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
@@ -9,6 +10,12 @@ FROM chamberlain.tenant WHERE tenant_id = $1
 SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
     open_requests, running_jobs, requests_per_minute, applicability, repair_drift, repair_properties, former_prefixes
 FROM chamberlain.tenant WHERE $1::uuid[] IS NULL OR tenant_id = ANY ($1) ORDER BY created_at, tenant_id
+
+-- name: full_limit
+-- Return the exhausted limit of a tenant, or null. Tenants without limits take no lock.
+SELECT CASE WHEN t.open_requests IS NOT NULL OR t.requests_per_minute IS NOT NULL
+    THEN (SELECT r.full_limit FROM chamberlain.room_of(t.tenant_id) r) END AS full_limit
+FROM chamberlain.tenant t WHERE t.tenant_id = $1
 
 -- name: put
 -- Create or update a tenant. The revision grows only if a value changes.
@@ -35,6 +42,11 @@ RETURNING revision
 UPDATE chamberlain.tenant SET suspended = $2, revision = revision + 1, updated_at = now()
 WHERE tenant_id = $1 AND suspended <> $2
 RETURNING tenant_id
+
+-- name: set_directory
+-- Park the jobs of a tenant that use its directory, or let them run; with `lanes` they run in a lane of the tenant.
+UPDATE chamberlain.tenant SET directory_parked = $2, directory_lanes = $3
+WHERE tenant_id = $1 AND (directory_parked, directory_lanes) IS DISTINCT FROM ($2, $3)
 
 -- name: put_issuer
 -- Register an issuer, unless another tenant has it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Statements on tenants and their issuers."""
 
 from collections.abc import Collection, Sequence
@@ -5,11 +6,12 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from chamberlain.auth.models import Issuer
+from chamberlain.core.errors import LimitReached
 from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.database.transactions import Database, Record, Transaction
 from chamberlain.directory.properties import DriftProperty, Treatment
 from chamberlain.queries import load_queries
-from chamberlain.tenants.models import Applicability, Limits, Tenant, TenantRecord
+from chamberlain.tenants.models import Applicability, Limits, Tenant, TenantRecord, limit_full
 
 SQL = load_queries(__name__)
 
@@ -29,6 +31,20 @@ async def find_all(tx: Transaction, tenant_ids: Collection[TenantId] | None = No
     """
     rows = await tx.fetch(SQL["find_all"], None if tenant_ids is None else list(tenant_ids))
     return [_tenant(row) for row in rows]
+
+
+async def find_full_limit(tx: Transaction, tenant_id: TenantId) -> LimitReached | None:
+    """Find the exhausted limit of a tenant, as its refusal."""
+    row = await tx.fetch_row(SQL["full_limit"], tenant_id)
+    return None if row is None or row["full_limit"] is None else limit_full(row["full_limit"])
+
+
+async def set_directory(tx: Transaction, tenant_id: TenantId, *, is_parked: bool, in_lanes: bool) -> None:
+    """Park or release the jobs that use the directory of a tenant.
+
+    They run one by one `in_lanes`. Workers are woken by the commit.
+    """
+    await tx.execute(SQL["set_directory"], tenant_id, is_parked, in_lanes)
 
 
 async def put(tx: Transaction, tenant: Tenant) -> bool:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tenants in configuration files and in the API."""
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read and replace the caller's tenant.
 
 For administrators of the tenant, and applications that configure it.
@@ -5,13 +6,16 @@ For administrators of the tenant, and applications that configure it.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
 
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Edit, Issuer, require_match
 from chamberlain.auth.permissions import Operation
+from chamberlain.changes.models import announced
 from chamberlain.changes.records import record_change
 from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
-from chamberlain.core.ids import TenantId
+from chamberlain.core.ids import EventId, TenantId
 from chamberlain.database.transactions import Database
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
@@ -41,6 +45,8 @@ class TenantService:
     people: People
     authorization: Authorization
     own_issuers: Callable[[TenantId], tuple[Issuer, ...]]
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
 
     async def read(self, caller: Caller) -> TenantRecord:
         """Read the tenant."""
@@ -69,7 +75,8 @@ class TenantService:
                 raise NotPossible(faults)
             after = changed(before.tenant, settings)
             if await records.put(tx, after):
-                await record_change(tx, replaced(before.tenant, after, editor))
+                change = replaced(before.tenant, after, editor)
+                await record_change(tx, announced(change, EventId(self.new_id()), now=self.now()))
             record = present(await tenant_records.find_record(tx, tenant_id))
         return self._with_own_issuers(record, tenant_id)
 

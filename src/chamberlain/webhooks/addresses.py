@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Validate the addresses of webhooks.
 
 Allowed are public addresses and the networks that the operator configures. The lists are written out, because the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of webhooks and their deliveries."""
 
 from datetime import datetime
@@ -5,15 +6,17 @@ from typing import Annotated
 
 import typer
 
-from chamberlain.cli.arguments import id_of_name
 from chamberlain.cli.calls import Area, Call, Service, show, show_list
 from chamberlain.cli.errors import ExitCode, Misused
+from chamberlain.cli.help import CommandTable
+from chamberlain.cli.names import DELIVERIES, REQUESTS, TEMPLATES, id_of
 from chamberlain.cli.options import All, Key, Limit, calls, most
 from chamberlain.cli.output import Column, say, written_time
-from chamberlain.template_admin.cli import COLLAB, MAIL, find_template
+from chamberlain.template_admin.cli import find_template
 from chamberlain_client import operations
+from chamberlain_client.models import DeliveryState
 
-webhooks = typer.Typer()
+webhooks = CommandTable()
 
 Template = Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template of the webhook, by name or id.")]
 
@@ -28,7 +31,7 @@ def try_webhook(call: Call, template: Template, *, idempotency_key: Key = None) 
     show(call, attempt)
     status = attempt.get("status")
     if not isinstance(status, int) or not 200 <= status < 300:
-        say("The webhook did not take it.")
+        say("The receiver did not accept the call.")
         raise typer.Exit(ExitCode.FAILED)
 
 
@@ -54,19 +57,25 @@ def _show_deliveries(
         Column("STATE", "state"),
         Column("TYPE", "type"),
         Column("REQUEST", "requestId"),
-        Column("ADDRESS", "url"),
-        Column("AT", "createdAt"),
+        Column("ADDRESS", "url", wide=True),
+        Column("AGE", "createdAt"),
     )
     with call.service(Area.ADMIN) as service:
-        filters = {"state": state, "templateId": _template(service, template), "requestId": request}
-    show_list(call, Area.ADMIN, operations.LIST_DELIVERIES, filters=filters, columns=columns, most=most)
+        filters = {
+            "state": state,
+            "templateId": _template(service, template),
+            "requestId": request and id_of(service, request, REQUESTS, option="--request"),
+        }
+    show_list(
+        call, Area.ADMIN, operations.LIST_DELIVERIES, filters=filters, columns=columns, most=most, noun="deliveries"
+    )
 
 
 def _template(service: Service, written: str | None) -> str | None:
-    return written and id_of_name(service, written, (MAIL.list, COLLAB.list), "template")
+    return written and id_of(service, written, TEMPLATES, option="--template")
 
 
-deliveries = typer.Typer()
+deliveries = CommandTable()
 
 OfTemplate = Annotated[str | None, typer.Option(help="Only deliveries of this template, by name or id.")]
 Time = Annotated[datetime | None, typer.Option(metavar="TIME", help="UTC time, such as 2026-11-20T09:30:00.")]
@@ -77,9 +86,12 @@ Time = Annotated[datetime | None, typer.Option(metavar="TIME", help="UTC time, s
 def list_deliveries(
     call: Call,
     *,
-    state: Annotated[str | None, typer.Option(help="State: pending, succeeded, failed or cancelled.")] = None,
+    state: Annotated[
+        DeliveryState | None,
+        typer.Option(metavar="STATE", case_sensitive=False, help="State: pending, succeeded, failed or cancelled."),
+    ] = None,
     template: OfTemplate = None,
-    request: Annotated[str | None, typer.Option(metavar="ID", help="Only deliveries of this request.")] = None,
+    request: Annotated[str | None, typer.Option(metavar="REQUEST", help="Only deliveries of this request.")] = None,
     limit: Limit = 50,
     everything: All = False,
 ) -> None:
@@ -92,11 +104,13 @@ def list_deliveries(
 @calls
 def redeliver(
     call: Call,
-    delivery: Annotated[str | None, typer.Argument(metavar="ID", help="Id of a delivery.")] = None,
+    delivery: Annotated[
+        str | None, typer.Argument(metavar="DELIVERY", help="Delivery, by id or the end of it.")
+    ] = None,
     *,
     from_: Annotated[
         datetime | None,
-        typer.Option("--from", metavar="TIME", help="In place of the ID: all deliveries since this time."),
+        typer.Option("--from", metavar="TIME", help="In place of the DELIVERY: all deliveries since this time."),
     ] = None,
     to: Annotated[
         datetime | None, typer.Option(metavar="TIME", help="With --from: only deliveries before this time.")
@@ -107,11 +121,16 @@ def redeliver(
     """Send one delivery again, or all of a period."""
     if delivery is not None and (from_, to, template) == (None, None, None):
         with call.service(Area.ADMIN) as service:
-            show(call, service.post(operations.REDELIVER_DELIVERY, delivery, body={}, key=idempotency_key))
+            show(
+                call,
+                service.post(
+                    operations.REDELIVER_DELIVERY, id_of(service, delivery, DELIVERIES), body={}, key=idempotency_key
+                ),
+            )
     elif delivery is None and from_ is not None and to is not None:
         with call.service(Area.ADMIN) as service:
             chosen = {} if template is None else {"templateId": _template(service, template)}
             body = {"from": written_time(from_), "to": written_time(to), **chosen}
             show(call, service.post(operations.REDELIVER_SPAN, body=body, key=idempotency_key))
     else:
-        raise Misused("Name either the ID of a delivery, or a span of time by --from and --to.")
+        raise Misused("Name either the DELIVERY, or a span of time by --from and --to.")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Endpoints of webhooks: rotate a secret, and send a test event."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deliver events to webhooks, and record the attempts.
 
 A receiver can drop repeated calls by their id, which is that of the event. Calls run concurrently. Their reads and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Webhooks: calls, replies, deliveries and their attempts."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules of webhooks: retry schedule, disabling, test calls and audit entries.
 
 The schedule is that of Standard Webhooks 1.0 ("Deliverability and reliability"). By this standard a receiver

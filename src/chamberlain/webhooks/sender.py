@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Call webhooks over HTTP.
 
 A call takes at most 15 seconds, without redirects or a proxy. Only the start of the answer is read. It uses the engine
@@ -164,10 +165,11 @@ class ConnectionPool:
 
 _SECRET_PREFIX = "whsec_"  # noqa: S105 - the prefix of every secret, not a secret.
 TIMEOUT: Final = timedelta(seconds=15)
-# Errors of calls without an answer. All refused addresses have the same text.
+# Errors of calls without an answer. Refused addresses and unknown names have the same text: another one for unknown
+# names would show which internal names exist.
 REFUSED: Final = (
-    "This address may not be called. It must begin with https, and its name must resolve to public addresses only, "
-    "unless the operator allows more."
+    "The name of this address is unknown, or the address may not be called. It must begin with https, and its name "
+    "must resolve to public addresses only, unless the operator allows more."
 )
 TIMED_OUT: Final = "There was no answer within 15 seconds."
 UNREACHABLE: Final = "No connection could be made, or it ended before there was an answer."

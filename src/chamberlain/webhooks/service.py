@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Administer deliveries of webhooks, their secrets, and test calls."""
 
 from collections.abc import Callable
@@ -218,6 +219,7 @@ async def _require_template(tx: Transaction, span: DeliverySpan) -> None:
         return
     template = await template_admin_records.find(tx, span.template_id)
     if template is None:
-        detail = f"There is no template {span.template_id}. Leave it out to repeat the deliveries of all templates."
-        raise NotPossible((Fault("/templateId", "templateUnknown", detail),))
+        sentence = "There is no template {template}. Leave it out to repeat the deliveries of all templates."
+        fault = Fault.build("/templateId", "templateUnknown", sentence, template=str(span.template_id))
+        raise NotPossible((fault,))
     require_callable(callable_url(template))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQL of deliveries: claim, save attempts, list and queue again.
 
 A pending delivery has a job. The job's `run_at` is the time of the next attempt, and its lane is the template. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deliveries and their attempts as they are sent."""
 
 from uuid import UUID
@@ -95,6 +96,6 @@ def to_delivery_span(body: RedeliveryBody) -> DeliverySpan:
     if isinstance(since, Fault) or isinstance(until, Fault):
         raise BodyInvalid([each for each in (since, until) if isinstance(each, Fault)])
     if until <= since:
-        raise BodyInvalid((Fault("/to", "outOfBounds", "to must be later than from."),))
+        raise BodyInvalid((Fault.build("/to", "outOfBounds", "{property} must be later than from.", property="to"),))
     template_id = None if body.template_id is None else TemplateId(UUID(body.template_id))
     return DeliverySpan(since, until, template_id)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The client: one service, its tokens, and all operations by noun."""
 
 import ssl
@@ -10,11 +11,16 @@ import httpx2
 from chamberlain_client.asynchronous.administration import (
     AsyncAdoptions,
     AsyncAudit,
+    AsyncConfiguration,
+    AsyncConnections,
     AsyncDeliveries,
     AsyncDrift,
     AsyncEvents,
     AsyncJobs,
+    AsyncOwnFigures,
     AsyncOwnTenant,
+    AsyncPermissions,
+    AsyncReleases,
     AsyncWebhooks,
 )
 from chamberlain_client.asynchronous.groups import AsyncCollabTemplates, AsyncDirectory, AsyncGroups
@@ -90,13 +96,18 @@ class AsyncChamberlain:
         self.managed_sites = AsyncManagedSites(self._transport)
         self.findings = AsyncFindings(self._transport)
         self.drift = AsyncDrift(self._transport)
+        self.figures = AsyncOwnFigures(self._transport)
+        self.permissions = AsyncPermissions(self._transport)
         self.events = AsyncEvents(self._transport)
         self.deliveries = AsyncDeliveries(self._transport)
         self.webhooks = AsyncWebhooks(self._transport)
         self.jobs = AsyncJobs(self._transport)
         self.adoptions = AsyncAdoptions(self._transport)
+        self.releases = AsyncReleases(self._transport)
+        self.connections = AsyncConnections(self._transport)
         self.audit = AsyncAudit(self._transport)
         self.tenant = AsyncOwnTenant(self._transport)
+        self.configuration = AsyncConfiguration(self._transport)
 
     async def wait_for_request(
         self, request_id: Id, timeout: float = 300.0, *, retry_after: float | None = None

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups and teams, their templates, and groups in the directory."""
 
 from collections.abc import Mapping
@@ -14,10 +15,10 @@ from chamberlain_client.models import (
     CollabTemplate,
     DirectoryGroup,
     DirectoryGroups,
+    DryRunGroup,
     NewCollabTemplate,
     NewGroup,
     OfferedGroupTemplate,
-    RehearsedGroup,
 )
 from chamberlain_client.responses import Response, decode, decode_collab_template, with_etag
 from chamberlain_client.timing import group_poll_intervals
@@ -39,7 +40,7 @@ class AsyncGroups(AsyncResource):
     ) -> AcceptedGroup: ...
 
     @overload
-    async def create(self, group: NewGroup | Mapping[str, object], *, dry_run: Literal[True]) -> RehearsedGroup: ...
+    async def create(self, group: NewGroup | Mapping[str, object], *, dry_run: Literal[True]) -> DryRunGroup: ...
 
     @overload
     async def create(
@@ -49,7 +50,7 @@ class AsyncGroups(AsyncResource):
         dry_run: bool,
         wait: float | None = None,
         idempotency_key: str | None = None,
-    ) -> AcceptedGroup | RehearsedGroup: ...
+    ) -> AcceptedGroup | DryRunGroup: ...
 
     async def create(
         self,
@@ -58,7 +59,7 @@ class AsyncGroups(AsyncResource):
         dry_run: bool = False,
         wait: float | None = None,
         idempotency_key: str | None = None,
-    ) -> AcceptedGroup | RehearsedGroup:
+    ) -> AcceptedGroup | DryRunGroup:
         """Request a group or team, or do a dry run.
 
         The service waits up to `wait` seconds, at most 30, until the group exists. Raises NotPossible, Conflict,
@@ -67,7 +68,7 @@ class AsyncGroups(AsyncResource):
         call = build_post(operations.CREATE_GROUP, body=group, key=idempotency_key, dry_run=dry_run, wait=wait)
         response = await self._transport.send(call)
         if dry_run:
-            return decode(response, RehearsedGroup)
+            return decode(response, DryRunGroup)
         accepted = decode(response, AcceptedGroup)
         return structs.replace(accepted, retry_after=response.retry_after, replayed=response.replayed)
 

@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guest rules: policies, assignments to groups and sites, findings."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar, overload
 
 from msgspec import UNSET, UnsetType
 
@@ -10,6 +11,7 @@ from chamberlain_client import operations
 from chamberlain_client.asynchronous.transport import AsyncPages, AsyncResource, AsyncTransport
 from chamberlain_client.calls import Id, build_change, build_get, build_post, encode_ids, format_time, parse_id
 from chamberlain_client.models import (
+    DryRunAssignment,
     Finding,
     FindingKind,
     FindingState,
@@ -18,6 +20,7 @@ from chamberlain_client.models import (
     ManagedSite,
     NewPolicy,
     Policy,
+    Request,
     SimulatedPolicy,
 )
 from chamberlain_client.operations import Operation
@@ -110,6 +113,7 @@ class AsyncSubjects(AsyncResource, Generic[M]):
         """
         return self._decode(await self._transport.send(build_get(self._reads, id_)))
 
+    @overload
     async def assign(
         self,
         id_: Id,
@@ -117,14 +121,39 @@ class AsyncSubjects(AsyncResource, Generic[M]):
         template_id: Id | UnsetType | None = UNSET,
         policy_id: Id | UnsetType | None = UNSET,
         if_match: str | None = None,
-    ) -> M:
+        dry_run: Literal[False] = False,
+    ) -> M: ...
+
+    @overload
+    async def assign(
+        self,
+        id_: Id,
+        *,
+        template_id: Id | UnsetType | None = UNSET,
+        policy_id: Id | UnsetType | None = UNSET,
+        if_match: str | None = None,
+        dry_run: Literal[True],
+    ) -> DryRunAssignment: ...
+
+    async def assign(
+        self,
+        id_: Id,
+        *,
+        template_id: Id | UnsetType | None = UNSET,
+        policy_id: Id | UnsetType | None = UNSET,
+        if_match: str | None = None,
+        dry_run: bool = False,
+    ) -> M | DryRunAssignment:
         """Assign a guest template, a guest policy, or both.
 
-        None clears; UNSET keeps. The effects follow, as the request `assignment_request_id`. Raises NotFound,
-        NotPossible, and Stale if `if_match` is not the version of the assignment any more.
+        None clears; UNSET keeps. With `dry_run` nothing changes. The effects follow, as the request
+        `assignment_request_id`. Raises NotFound, NotPossible, and Stale if `if_match` is not the version of the
+        assignment any more.
         """
         body = encode_ids({"templateId": template_id, "policyId": policy_id})
-        return self._decode(await self._transport.send(build_change(self._assigns, id_, body=body, if_match=if_match)))
+        call = build_change(self._assigns, id_, body=body, if_match=if_match, dry_run=dry_run)
+        response = await self._transport.send(call)
+        return decode(response, DryRunAssignment) if dry_run else self._decode(response)
 
     def _decode(self, response: Response) -> M:
         return with_etag(decode(response, self._type), response)
@@ -141,6 +170,33 @@ class AsyncManagedGroups(AsyncSubjects[ManagedGroup]):
             reads=operations.READ_MANAGED_GROUP,
             assigns=operations.ASSIGN_TO_GROUP,
         )
+
+    def list(
+        self,
+        *,
+        assigned: bool | None = None,
+        template_id: Id | None = None,
+        policy_id: Id | None = None,
+        q: str | None = None,
+        metadata_key: str | None = None,
+        metadata_value: str | bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[ManagedGroup]:
+        """List by display name.
+
+        `q` is a prefix of the name, `metadata_key` a key of the metadata with any value, or with `metadata_value`.
+        `limit` is the size of a page.
+        """
+        query = {
+            "assigned": assigned,
+            "templateId": template_id,
+            "policyId": policy_id,
+            "q": q,
+            "metadataKey": metadata_key,
+            "metadataValue": metadata_value,
+        }
+        return self._list(ManagedGroup, operations.LIST_MANAGED_GROUPS, **query, limit=limit, cursor=cursor)
 
 
 class AsyncManagedSites(AsyncSubjects[ManagedSite]):
@@ -189,6 +245,24 @@ class AsyncFindings(AsyncResource):
         """
         body = {"reason": reason} if isinstance(until, UnsetType) else {"reason": reason, "until": format_time(until)}
         return await self._post(Finding, operations.ACCEPT_FINDING, finding_id, body=body, key=idempotency_key)
+
+    async def ignore(
+        self, finding_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None
+    ) -> Finding:
+        """Ignore the observed value of a finding, until another value is observed.
+
+        Raises NotFound, and Conflict if it is closed or not about drift.
+        """
+        return await self._act(Finding, operations.IGNORE_FINDING, finding_id, comment=comment, key=idempotency_key)
+
+    async def repair(
+        self, finding_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None
+    ) -> Request:
+        """Request the repair of a finding, and return the request to follow.
+
+        Raises NotFound, and Conflict if no repair is possible or one is running.
+        """
+        return await self._act(Request, operations.REPAIR_FINDING, finding_id, comment=comment, key=idempotency_key)
 
     async def confirm(
         self, finding_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mailboxes and their templates."""
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from chamberlain_client.asynchronous.transport import AsyncPages, AsyncResource
 from chamberlain_client.calls import Id, build_change, build_get, build_post
 from chamberlain_client.models import (
     AcceptedMailbox,
+    DryRunMailbox,
     Mailbox,
     MailboxTemplate,
     MailboxType,
@@ -17,7 +19,6 @@ from chamberlain_client.models import (
     NewMailboxTemplate,
     OfferedMailboxTemplate,
     ProvisioningState,
-    RehearsedMailbox,
 )
 from chamberlain_client.responses import Response, decode, with_etag
 
@@ -38,9 +39,7 @@ class AsyncMailboxes(AsyncResource):
     ) -> AcceptedMailbox: ...
 
     @overload
-    async def create(
-        self, mailbox: NewMailbox | Mapping[str, object], *, dry_run: Literal[True]
-    ) -> RehearsedMailbox: ...
+    async def create(self, mailbox: NewMailbox | Mapping[str, object], *, dry_run: Literal[True]) -> DryRunMailbox: ...
 
     @overload
     async def create(
@@ -50,7 +49,7 @@ class AsyncMailboxes(AsyncResource):
         dry_run: bool,
         wait: float | None = None,
         idempotency_key: str | None = None,
-    ) -> AcceptedMailbox | RehearsedMailbox: ...
+    ) -> AcceptedMailbox | DryRunMailbox: ...
 
     async def create(
         self,
@@ -59,7 +58,7 @@ class AsyncMailboxes(AsyncResource):
         dry_run: bool = False,
         wait: float | None = None,
         idempotency_key: str | None = None,
-    ) -> AcceptedMailbox | RehearsedMailbox:
+    ) -> AcceptedMailbox | DryRunMailbox:
         """Request a mailbox, or do a dry run.
 
         The service waits up to `wait` seconds, at most 30, until the mailbox is active. Raises NotPossible, Conflict
@@ -68,7 +67,7 @@ class AsyncMailboxes(AsyncResource):
         call = build_post(operations.CREATE_MAILBOX, body=mailbox, key=idempotency_key, dry_run=dry_run, wait=wait)
         response = await self._transport.send(call)
         if dry_run:
-            return decode(response, RehearsedMailbox)
+            return decode(response, DryRunMailbox)
         accepted = decode(response, AcceptedMailbox)
         return structs.replace(accepted, retry_after=response.retry_after, replayed=response.replayed)
 

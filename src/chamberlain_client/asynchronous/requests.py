@@ -1,14 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests: read, list, watch, wait, decide."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-import httpx2
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, UnsetType
 
 from chamberlain_client import operations
-from chamberlain_client.asynchronous.transport import AsyncPages, AsyncResource, AsyncTransport
-from chamberlain_client.calls import Call, Id, build_get, parse_id, validate_header
+from chamberlain_client.asynchronous.transport import AsyncPages, AsyncResource, AsyncTransport, NoFurtherEvents
+from chamberlain_client.calls import Call, Id, build_get, parse_id
 from chamberlain_client.errors import ChamberlainError, RequestNotFinished, Unreachable
 from chamberlain_client.events import Happening, decode_happening, is_last, validate_number
 from chamberlain_client.models import Request, RequestKind, RequestState, RequestSummary
@@ -82,13 +82,19 @@ class AsyncRequests(AsyncResource):
     async def cancel(
         self, request_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None
     ) -> Request:
-        """Cancel a request that has not ended. Raises Conflict."""
+        """Cancel a request that has not ended.
+
+        For the requester and administrators. Raises Conflict, and Forbidden for approvers.
+        """
         return await self._act(Request, operations.CANCEL_REQUEST, request_id, comment=comment, key=idempotency_key)
 
     async def retry(
         self, request_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None
     ) -> Request:
-        """Retry a failed request. Raises Conflict."""
+        """Retry a failed request.
+
+        For the requester and administrators. Raises Conflict, and Forbidden for approvers.
+        """
         return await self._act(Request, operations.RETRY_REQUEST, request_id, comment=comment, key=idempotency_key)
 
     async def name_approvers(
@@ -111,7 +117,7 @@ async def _watch(transport: AsyncTransport, call: Call, last_event_id: str | Non
     while True:
         attempt += 1
         try:
-            async with aclosing(_stream(transport, _resume(call, seen))) as events:
+            async with aclosing(transport.server_sent_events(call, seen)) as events:
                 async for event in events:
                     # Each event resets the retries.
                     seen, attempt, begin = validate_number(event.id) or seen, 0, transport.clock.now()
@@ -120,28 +126,10 @@ async def _watch(transport: AsyncTransport, call: Call, last_event_id: str | Non
                         yield happening
                         if is_last(happening):
                             return
-        except _Ended:
+        except NoFurtherEvents:
             return
         except ChamberlainError as error:
             await transport.wait_or_raise(call, error, attempt=max(1, attempt), begin=begin)
         else:
             ended = Unreachable("The stream has ended before the request has.", was_sent=True)
             await transport.wait_or_raise(call, ended, attempt=max(1, attempt), begin=begin)
-
-
-class _Ended(Exception):
-    """The service has no further events."""
-
-
-async def _stream(transport: AsyncTransport, call: Call) -> AsyncGenerator[httpx2.ServerSentEvent]:
-    async with transport.stream(call) as response:
-        if response.status_code == 204:
-            raise _Ended
-        async for event in httpx2.EventSource(response):
-            yield event
-
-
-def _resume(call: Call, seen: str | None) -> Call:
-    if seen is None:
-        return call
-    return structs.replace(call, headers=(*call.headers, ("last-event-id", validate_header(seen))))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Send calls with a token, a timeout and retries, and paginate lists."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -5,9 +6,18 @@ from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
 
 import httpx2
-from msgspec import Raw, UnsetType
+from msgspec import Raw, UnsetType, structs
 
-from chamberlain_client.calls import Body, Call, Id, QueryValue, build_get, build_post, comment_body
+from chamberlain_client.calls import (
+    Body,
+    Call,
+    Id,
+    QueryValue,
+    build_get,
+    build_post,
+    comment_body,
+    validate_header,
+)
 from chamberlain_client.connections import AsyncTokenSource, async_token_of, transport_errors
 from chamberlain_client.errors import AnswerNotUnderstood, ChamberlainError
 from chamberlain_client.operations import Operation, Server
@@ -20,6 +30,10 @@ T = TypeVar("T")
 _STREAM_TIMEOUT = 45.0
 # Many times the size of the largest page of the API. The limit protects the memory of the program.
 _LARGEST_BODY = 64 * 1024 * 1024
+
+
+class NoFurtherEvents(Exception):
+    """The service has no further events."""
 
 
 class AsyncTransport:
@@ -78,6 +92,19 @@ class AsyncTransport:
                 yield response
             finally:
                 await response.aclose()
+
+    async def server_sent_events(self, call: Call, last_event_id: str | None) -> AsyncGenerator[httpx2.ServerSentEvent]:
+        """Stream server-sent events after the last one, without retries.
+
+        Raises NoFurtherEvents if the service has no more.
+        """
+        if last_event_id is not None:
+            call = structs.replace(call, headers=(*call.headers, ("last-event-id", validate_header(last_event_id))))
+        async with self.stream(call) as response:
+            if response.status_code == 204:
+                raise NoFurtherEvents
+            async for event in httpx2.EventSource(response):
+                yield event
 
     async def aclose(self) -> None:
         """Close all connections."""

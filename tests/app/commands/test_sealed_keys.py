@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The keys of the embedded identity platform, as the key commands count and rotate them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The result of each check for an operator."""
 
 from datetime import UTC, datetime, timedelta

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report of `chamberlain doctor` for healthy installations, and for each fault."""
 
 import json
@@ -169,11 +170,17 @@ async def test_it_rejects_a_role_that_sees_every_tenant(
 async def test_it_finds_a_key_that_is_missing(example_databases: Databases, tmp_path: Path, keyring: Keyring) -> None:
     lost = Keyring("lost", {"lost": bytes(32)})
     before = Keyring("before", {"before": bytes(32)})
+    gone = Keyring("gone", {"gone": bytes(32)})
     async with connected(example_databases.addresses.worker) as connection:
         await connection.execute(PUT_SECRET, ESTATE, PROJECT_GROUP, keyring.seal(b"whsec_", "somewhere"))
         await connection.execute(
             "UPDATE chamberlain.webhook_secret SET previous_secret = $1, previous_until = now()",
             before.seal(b"whsec_", "somewhere"),
+        )
+        await connection.execute(
+            "INSERT INTO chamberlain.connection (tenant_id, connection_id, adapter, sealed) "
+            "VALUES (gen_random_uuid(), gen_random_uuid(), 'embedded', $1)",
+            gone.seal(b"password", "somewhere"),
         )
         await connection.execute(
             "INSERT INTO identity.signing_keys (id, sealed, signs_from) VALUES ('1', $1, now())",
@@ -183,7 +190,7 @@ async def test_it_finds_a_key_that_is_missing(example_databases: Databases, tmp_
     found = await examine(settings_of(example_databases, tmp_path), nobody)
 
     ((_, said),) = [each for each in named(found, "keys") if each[0] is FAULT]
-    assert '"before", "lost"' in said
+    assert '"before", "gone", "lost"' in said
 
 
 async def test_every_column_that_is_sealed_is_looked_at(databases: Databases) -> None:
@@ -196,6 +203,7 @@ async def test_every_column_that_is_sealed_is_looked_at(databases: Databases) ->
         found = [row["name"] for row in await connection.fetch(statement) if "digest" not in row["name"]]
 
     assert found == [
+        "chamberlain.connection.sealed",
         "chamberlain.webhook_secret.previous_secret",
         "chamberlain.webhook_secret.sealed",
         "identity.signing_keys.sealed",
@@ -303,10 +311,12 @@ async def test_it_tells_of_held_jobs_and_of_faults_on_purpose(example_databases:
     async with connected(example_databases.addresses.worker) as connection:
         await connection.execute(HOLD, ESTATE)
 
-    found = await examine(settings_of(example_databases, tmp_path, fault_unavailable="50/51"), nobody)
+    settings = settings_of(example_databases, tmp_path, fault_unavailable="50/51", fault_surface=True)
+    found = await examine(settings, nobody)
 
     assert (WARNING, "1 job waits for a person.") in named(found, "queue")
     assert (WARNING, "It makes difficulties on purpose, as settings ask for.") in named(found, "directory")
+    assert (WARNING, "Test runs can set its faults over HTTP, as settings ask for.") in named(found, "directory")
 
 
 @pytest.mark.parametrize(
@@ -412,4 +422,4 @@ def test_whoever_else_listens_on_the_port_is_reported(tmp_path: Path) -> None:
         done = run_command("doctor", "--port", str(port), "--data-dir", str(tmp_path))
 
     assert done.returncode == 1
-    assert f"Nothing can listen on 127.0.0.1 port {port + 1}" in done.stdout
+    assert f"Cannot listen on 127.0.0.1 port {port + 1}" in done.stdout

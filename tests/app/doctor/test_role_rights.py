@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults in the rights of a role."""
 
 from dataclasses import replace

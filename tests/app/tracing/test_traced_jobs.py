@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spans of jobs have the code of a fault, and no text of a user."""
 
 from collections.abc import Sequence
@@ -14,10 +15,10 @@ from chamberlain.app.tracing.jobs import TracedDirectory, traced_handlers
 from chamberlain.app.tracing.spans import Ids, Spans, request_span_id
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import JobId, RequestId, TenantId, TraceId
+from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.port import (
-    Capabilities,
     Directory,
     GroupOutcome,
     GroupWork,
@@ -38,8 +39,7 @@ ONE, OTHER = RequestId(UUID(int=1)), RequestId(UUID(int=2))
 class FailingDirectory(Directory):
     """A directory that refuses every second group, and then does not answer at all."""
 
-    @property
-    def capabilities(self) -> Capabilities:
+    async def capabilities(self, tenant_id: TenantId) -> Capabilities:  # noqa: ARG002 - the same for all tenants.
         return Capabilities(timedelta())
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Without a receiver of traces everything is as it is; with one, its ids follow from those of trace and request."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The checker finds every kind of broken promise in histories that are written by hand."""
 
 from collections.abc import Callable, Sequence
@@ -124,6 +125,7 @@ def valid_history() -> RecordedHistory:
         Event("e7", "request.approvalRequired", REJECTED, level=2),
         Event("e8", "request.cancelled", CANCELLED),
         Event("e9", "request.rejected", REJECTED),
+        Event("approved", "request.approved", APPROVED),
         Event("e10", "group.created", APPROVED),
         Event("e11", "group.assignmentChanged", "effects 2", "staff", "b", "c"),
         Event("e12", "group.assignmentChanged", "effects 3", "staff", "c", "d"),
@@ -321,6 +323,21 @@ def omit_event_of_assignment(made: RecordedHistory) -> None:
     made.read("one")
 
 
+def omit_event_of_approval(made: RecordedHistory) -> None:
+    made.feed.pop(9)
+    made.read("one")
+
+
+def report_acceptance_twice(made: RecordedHistory) -> None:
+    made.feed[:0] = [Event(each, "request.accepted", DONE) for each in ("e13", "e14")]
+    made.read("one")
+
+
+def report_acceptance_after_end(made: RecordedHistory) -> None:
+    made.feed.append(Event("e13", "request.accepted", DONE))
+    made.read("one")
+
+
 def tell_two_ends(made: RecordedHistory) -> None:
     made.feed.append(Event("e13", "group.created", REJECTED))
     made.read("one")
@@ -337,7 +354,7 @@ def tell_of_a_refused_assignment(made: RecordedHistory) -> None:
 
 
 def tell_end_before_level(made: RecordedHistory) -> None:
-    made.feed[5], made.feed[9] = made.feed[9], made.feed[5]
+    made.feed[5], made.feed[10] = made.feed[10], made.feed[5]
     made.read("one")
 
 
@@ -347,7 +364,7 @@ def tell_of_a_block_after_the_opening(made: RecordedHistory) -> None:
 
 
 def tell_assignments_out_of_order(made: RecordedHistory) -> None:
-    made.feed[10], made.feed[11] = made.feed[11], made.feed[10]
+    made.feed[11], made.feed[12] = made.feed[12], made.feed[11]
     made.read("one")
 
 
@@ -405,11 +422,19 @@ BREAKS: Sequence[tuple[Rule, Sequence[Break]]] = [
     (Rule.EVENT_VANISHED, [lose_a_read_event]),
     (Rule.EVENT_TWICE, [repeat_an_event_for_a_reader, repeat_an_event_in_the_feed]),
     (Rule.EVENT_MOVED, [move_an_event, put_an_event_before_what_was_read]),
-    (Rule.EVENT_MISSING, [omit_event_of_end, omit_event_of_level, omit_event_of_assignment]),
-    (Rule.EVENT_UNFOUNDED, [tell_two_ends, tell_of_an_unknown_request, tell_of_a_refused_assignment]),
+    (Rule.EVENT_MISSING, [omit_event_of_end, omit_event_of_level, omit_event_of_approval, omit_event_of_assignment]),
+    (
+        Rule.EVENT_UNFOUNDED,
+        [tell_two_ends, report_acceptance_twice, tell_of_an_unknown_request, tell_of_a_refused_assignment],
+    ),
     (
         Rule.EVENT_OUT_OF_ORDER,
-        [tell_end_before_level, tell_of_a_block_after_the_opening, tell_assignments_out_of_order],
+        [
+            tell_end_before_level,
+            report_acceptance_after_end,
+            tell_of_a_block_after_the_opening,
+            tell_assignments_out_of_order,
+        ],
     ),
     (
         Rule.AUDIT_WRONG,
@@ -453,6 +478,13 @@ def test_an_unknown_call_may_take_effect_or_not(valid_history: RecordedHistory, 
         ]
         valid_history.assigned["staff"] = "y"
         valid_history.read("one")
+
+    assert valid_history.found() == set()
+
+
+def test_an_accepted_request_has_an_event_once_the_feed_is_read(valid_history: RecordedHistory) -> None:
+    valid_history.feed.insert(0, Event("e13", "request.accepted", APPROVED))
+    valid_history.read("one")
 
     assert valid_history.found() == set()
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A few rounds of the proof `history`: no fault breaks a promise, and the checker finds what the control loses."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A person with a browser, by azure-identity."""
 
 import json

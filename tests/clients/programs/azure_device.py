@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A person at a terminal, by azure-identity, who signs in with a code."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program without a person, by azure-identity."""
 
 import json

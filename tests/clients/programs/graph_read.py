@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program that reads the directory by the vendor's Graph SDK: only the address and the credential are others."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program without a person, by MSAL: a token, and the same again out of the cache."""
 
 import json

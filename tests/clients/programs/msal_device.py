@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A person at a terminal, by MSAL: signs in with a code, and is known from then on without being asked."""
 
 import json

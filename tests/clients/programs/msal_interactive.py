@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A person with a browser, by MSAL: it opens the browser and waits for it on an address of this machine."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A web application with a secret, by MSAL: it sends a person's browser to sign in, and gets it back with a code."""
 
 import json

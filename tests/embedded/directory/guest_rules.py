@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guest rules of a group and a site."""
 
 from chamberlain.embedded.directory.database import Pool

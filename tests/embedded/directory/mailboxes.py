@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """New mailboxes, one of each type."""
 
 from uuid import UUID

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random filters, and the meaning of each in Python."""
 
 import random

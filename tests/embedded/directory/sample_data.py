@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two tenants with a few users, as a section of a configuration file."""
 
 from uuid import UUID

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Changed groups since a cursor, independent of the writer and the order of commits."""
 
 from collections.abc import Sequence

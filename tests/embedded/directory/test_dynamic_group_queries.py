@@ -1,11 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 from itertools import product
 
 import pytest
 
+from chamberlain.core.membership_rules import RuleInvalid, read_pattern, read_rule
 from chamberlain.embedded.directory.dynamic_groups import rules_by_user, users_by_rule
-from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.load import load
-from chamberlain.embedded.directory.membership_rules import read_pattern, read_rule
 from tests.databases import Databases
 from tests.embedded.directory.sample_data import ADA, BEN, CLEO, GIL, HOUSE, SECTION, ZOE
 
@@ -50,7 +50,7 @@ PIECES = ("a", "Z", "0", "-", "^", "$", ".", "*", "+", "?", "(", ")", "[", "]", 
 def is_valid(pattern: str) -> str | None:
     try:
         return read_pattern(pattern, 1)
-    except BadRule:
+    except RuleInvalid:
         return None
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The members of dynamic groups follow their rules when users change."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Injected faults, by time and by number of calls."""
 
 from datetime import UTC, datetime, timedelta

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import contextlib
 import re
 
@@ -5,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chamberlain.core.expressions import AllOf, AnyOf, Not
 from chamberlain.embedded.directory.errors import BadQuery
-from chamberlain.embedded.directory.expressions import AllOf, AnyOf, Not
 from chamberlain.embedded.directory.graph.filters import (
     GROUP_VOCABULARY,
     GROUPS,
     Equals,
     Filter,
+    HasAddress,
     HasType,
     Parameters,
     Path,
@@ -39,6 +41,7 @@ MARK = Path("chamberlain_group", "requestId")
         ("startswith(chamberlain_group/requestId,'x')", StartsWith(MARK, "x")),
         ("groupTypes/any(c:c eq 'Unified')", HasType("Unified")),
         ("groupTypes/any(x : x eq 'Unified')", HasType("Unified")),
+        ("proxyAddresses/any(p:p eq 'smtp:a@b.example')", HasAddress("smtp:a@b.example")),
         ("not displayName eq 'x'", Not(Equals(NAME, ("x",)))),
         ("not(displayName eq 'x')", Not(Equals(NAME, ("x",)))),
         (
@@ -151,6 +154,7 @@ comparisons = st.one_of(
     ),
     st.builds(lambda path, text: f"startswith({path},{quoted(text)})", paths, texts),
     st.builds(lambda text: f"groupTypes/any(c:c eq {quoted(text)})", texts),
+    st.builds(lambda text: f"proxyAddresses/any(c:c eq {quoted('smtp:' + text)})", texts),
 )
 random_filters = st.recursive(
     comparisons,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from uuid import UUID
 
 import pytest
@@ -126,6 +127,15 @@ async def test_it_is_read_only(served: Served, method: str, path: str) -> None:
     assert answer.status_code == 405
     assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
     assert set(answer.json()["error"]) == {"code", "message", "innerError"}
+
+
+@pytest.mark.parametrize(("method", "is_write"), [("PATCH", True), ("PUT", False)])
+async def test_a_refused_write_names_the_setting_that_permits_it(
+    served: Served, method: str, *, is_write: bool
+) -> None:
+    answer = await served.http.request(method, f"/graph/v1.0/groups/{STAFF}", headers={"Authorization": "Bearer house"})
+
+    assert ("CHAMBERLAIN_DIRECTORY_WRITABLE" in answer.json()["error"]["message"]) is is_write
 
 
 @pytest.mark.parametrize("path", ["/v1.0/groups", f"/v1.0/groups/{STAFF}", "/v1.0/groups/$count", "/v1.0/x"])

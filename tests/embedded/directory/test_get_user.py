@@ -1,8 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 from collections.abc import AsyncIterator
 
 import pytest
 
 from chamberlain.embedded import postgres
+from chamberlain.embedded.directory.graph.products import plan_id, product_id
 from tests.embedded.directory.conftest import OwnServer, Served, open_server
 from tests.embedded.directory.mailboxes import HELP, create_mailboxes
 from tests.embedded.directory.sample_data import ADA, CLEO, ZOE
@@ -81,7 +83,27 @@ async def test_it_shows_licenses_with_their_plans(own_server: OwnServer) -> None
 
     [license] = (await own_server.served.get(f"/v1.0/users/{CLEO}/licenseDetails", whose="house-users")).json()["value"]  # noqa: A001 - its name.
 
-    assert license["skuPartNumber"] == "BUSINESS"
+    assert (license["skuPartNumber"], license["skuId"]) == ("BUSINESS", str(product_id("BUSINESS")))
     assert license["servicePlans"] == [
-        {"servicePlanName": name, "provisioningStatus": "Success", "appliesTo": "User"} for name in ("MAIL1", "TEAMS1")
+        {
+            "servicePlanId": str(plan_id(name)),
+            "servicePlanName": name,
+            "provisioningStatus": "Success",
+            "appliesTo": "User",
+        }
+        for name in ("MAIL1", "TEAMS1")
     ]
+
+
+async def test_it_shows_the_last_sign_in_if_it_is_selected(own_server: OwnServer) -> None:
+    await own_server.databases.worker.pool.execute(
+        "UPDATE directory.users SET last_seen_at = '2026-11-01T08:00:00Z' WHERE id = $1", ADA
+    )
+
+    users = (await own_server.served.get("/v1.0/users?$select=id,signInActivity", whose="house-users")).json()["value"]
+    plain = (await own_server.served.get(f"/v1.0/users/{ADA}", whose="house-users")).json()
+
+    found = {user["id"]: user["signInActivity"] for user in users}
+    assert found[str(ADA)] == {"lastSignInDateTime": "2026-11-01T08:00:00Z"}
+    assert found[str(CLEO)] is None
+    assert "signInActivity" not in plain

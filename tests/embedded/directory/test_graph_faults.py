@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The HTTP surface with injected faults."""
 
 from collections.abc import AsyncIterator, Callable

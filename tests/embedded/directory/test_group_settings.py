@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guest settings of a group over HTTP, and the marks of assignments."""
 
 from collections.abc import AsyncIterator

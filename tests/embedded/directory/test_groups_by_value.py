@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batched queries for groups by the value of an extension attribute."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The application role sees at most one tenant, and cannot write."""
 
 import asyncpg

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from urllib.parse import quote
 
 import pytest
@@ -85,6 +86,9 @@ async def test_it_decodes_every_encoding_of_a_query(served: Served, path: str) -
         ("groupTypes/any(c:c eq 'Unified')", [STAFF, SALES, CREW]),
         ("groupTypes/any(c:c eq 'DynamicMembership') or displayName eq 'Handbook'", [SALES, HANDBOOK]),
         ("not(groupTypes/any(c:c eq 'Unified')) and not (displayName eq 'x')", [HANDBOOK]),
+        ("proxyAddresses/any(p:p eq 'SMTP:All-Staff@house.example')", [STAFF]),
+        ("proxyAddresses/any(p:p eq 'smtp:ada@house.example')", []),
+        ("not proxyAddresses/any(p:p eq 'all-staff@house.example') and mailNickname eq 'crew'", [CREW]),
         ("displayName eq ''' OR true; --'", []),
     ],
 )

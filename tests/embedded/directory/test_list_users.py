@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
@@ -59,6 +60,9 @@ async def test_it_works(with_mailboxes: Served) -> None:
         ("mailNickname eq 'tower'", [ROOM]),
         ("startswith(mailNickname, 'a') or startswith(mailNickname, 'ca')", [ADA, CART]),
         ("userType eq 'Guest'", [GIL]),
+        ("proxyAddresses/any(p:p eq 'smtp:support@HOUSE.example')", [HELP]),
+        ("proxyAddresses/any(p:p eq 'smtp:ada@house.example') or userType eq 'Guest'", [ADA, GIL]),
+        ("proxyAddresses/any(p:p eq 'sip:ada@house.example')", []),
         ("userType eq 'member' and startswith(mail, 'b')", [BEN]),
         ("house_mailbox/requestId in ('room-1', 'cart-1')", [ROOM, CART]),
         ("house_mailbox/requestId eq null", [ADA, BEN, CLEO, GIL]),

@@ -1,20 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
 import contextlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chamberlain.embedded.directory.dynamic_groups import condition_of
-from chamberlain.embedded.directory.errors import BadRule
-from chamberlain.embedded.directory.expressions import AllOf, AnyOf, Not
-from chamberlain.embedded.directory.membership_rules import (
+from chamberlain.core.expressions import AllOf, AnyOf, Not
+from chamberlain.core.membership_rules import (
     Comparison,
     Operator,
     Property,
     Rule,
+    RuleInvalid,
     find_property,
     read_rule,
 )
+from chamberlain.embedded.directory.dynamic_groups import condition_of
 
 
 def known(name: str, kind: str = "user") -> Property:
@@ -94,7 +95,7 @@ def test_it_works(text: str, expected: Rule) -> None:
     ],
 )
 def test_it_rejects_with_the_position(text: str, position: int) -> None:
-    with pytest.raises(BadRule) as rejected:
+    with pytest.raises(RuleInvalid) as rejected:
         read_rule(text)
 
     assert rejected.value.position == position
@@ -117,5 +118,5 @@ def test_all_values_are_parameters(text: str) -> None:
 
 @given(st.text(alphabet=st.characters(codec="ascii"), max_size=60))
 def test_it_parses_or_rejects_any_text(text: str) -> None:
-    with contextlib.suppress(BadRule):
+    with contextlib.suppress(RuleInvalid):
         condition_of(read_rule(text), [])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`$orderby` with pagination, and `$count`."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode

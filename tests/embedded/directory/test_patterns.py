@@ -1,7 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from chamberlain.embedded.directory.errors import BadRule
-from chamberlain.embedded.directory.membership_rules import read_pattern
+from chamberlain.core.membership_rules import RuleInvalid, read_pattern
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_it_works(pattern: str, expected: str) -> None:
     ],
 )
 def test_it_rejects_slow_and_ambiguous_patterns(pattern: str) -> None:
-    with pytest.raises(BadRule) as rejected:
+    with pytest.raises(RuleInvalid) as rejected:
         read_pattern(pattern, 7)
 
     assert rejected.value.position == 7

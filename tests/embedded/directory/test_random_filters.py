@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ten thousand random filters select the same groups in the database and in Python."""
 
 import random

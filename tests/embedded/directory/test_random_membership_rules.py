@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ten thousand random rules select the same users in the database and in Python."""
 
 import random
@@ -6,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from chamberlain.core.membership_rules import MOST_CHARACTERS, RuleInvalid, read_rule
 from chamberlain.embedded.directory.dynamic_groups import condition_of
-from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.load import load
-from chamberlain.embedded.directory.membership_rules import MOST_CHARACTERS, read_rule
 from tests.databases import Databases
 from tests.embedded.directory.sample_data import HOUSE, user
 
@@ -201,10 +201,10 @@ def test_it_rejects_mutations_with_the_position() -> None:
     assert refused > RULES * 0.7
 
 
-def fault_of(text: str) -> BadRule | None:
+def fault_of(text: str) -> RuleInvalid | None:
     """Return the error of a rule; every other exception is a bug."""
     try:
         condition_of(read_rule(text), [])
-    except BadRule as fault:
+    except RuleInvalid as fault:
         return fault
     return None

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provisioning commits asynchronously; the commit that records it waits for the disk."""
 
 import pytest

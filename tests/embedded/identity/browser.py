@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A browser for page tests: it keeps cookies, parses forms, and sends Origin and Sec-Fetch-Site."""
 
 import ssl

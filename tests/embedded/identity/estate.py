@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identity platform for tests, with two tenants, served over HTTPS."""
 
 import asyncio
@@ -112,6 +113,9 @@ async def open_server(databases: Databases, folder: Path) -> AsyncIterator[Ident
     clock = Clock()
     recorded: list[LocalToken] = []
 
+    async def name_of(tenant_id: UUID) -> str | None:
+        return "Example <Estate>" if tenant_id == TENANT else None
+
     async def record(token: LocalToken) -> None:
         recorded.append(token)
 
@@ -125,6 +129,8 @@ async def open_server(databases: Databases, folder: Path) -> AsyncIterator[Ident
             token_now=clock,
             local_secret=LOCAL_SECRET,
             on_local_token=record,
+            organisation=name_of,
+            permission_words={"collab/App.ReadWrite.All": "Create groups and teams for you"},
         )
         async with serving(Starlette(routes=routes(platform)), listener, certificate):
             trusting = ssl.create_default_context(cadata=certificate.authority_pem)

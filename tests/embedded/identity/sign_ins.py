@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sign-ins from the view of the client; functions replace the pages."""
 
 import json

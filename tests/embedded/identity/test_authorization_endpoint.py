@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from urllib.parse import urlsplit

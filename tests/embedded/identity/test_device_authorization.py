@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import asyncio
 import json
 import re
@@ -44,7 +45,7 @@ async def test_it_works(server: IdentityServer) -> None:
     assert (codes["expires_in"], codes["interval"]) == (900, 5)
     assert codes["verification_uri"] == f"{server.base_url}/device"
     assert codes["user_code"] in codes["message"]
-    assert "verification_uri_complete" not in codes
+    assert codes["verification_uri_complete"] == f"{server.base_url}/device?user_code={codes['user_code']}"
     assert error_of(waiting) == (400, "authorization_pending")
     assert "retry-after" not in waiting.headers
     assert pending is not None

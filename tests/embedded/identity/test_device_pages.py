@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -17,7 +18,7 @@ from tests.embedded.identity.browser import (
     set_test_passwords,
     sign_in_at,
 )
-from tests.embedded.identity.estate import ADA, OTHER_TENANT, START, TENANT, ZOE, IdentityServer
+from tests.embedded.identity.estate import ADA, OTHER_TENANT, START, ZOE, IdentityServer
 from tests.embedded.identity.sign_ins import begin, error_of, part_of, poll
 
 
@@ -57,14 +58,28 @@ async def test_it_works(server: IdentityServer, browser: Browser) -> None:
     assert sign_in.state == (200, "sign_in")
     decision = await browser.send(sign_in.form, credentials())
     assert decision.state == (200, "device_decision")
-    for shown in (codes["user_code"], ADA.address, str(TENANT), "collab/App.ReadWrite.All", "offline_access"):
+    for shown in (codes["user_code"], ADA.address, "Example &lt;Estate&gt;", "Create groups and teams for you"):
         assert shown in decision.html
+    assert "offline_access" not in decision.html
     done = await browser.send(decision.form, decision.form.button("decision", "allow"))
 
     assert done.state == (200, "device_allowed")
     tokens = (await poll(server, codes["device_code"])).json()
     assert part_of(tokens["access_token"], 1)["oid"] == str(ADA.id)
     assert part_of(tokens["id_token"], 1)["auth_time"] == int(START.timestamp())
+
+
+@pytest.mark.parametrize(("written", "is_filled_in"), [("{code}", True), ("%22%3E%3Cb%3E", False)])
+async def test_a_code_in_the_address_only_fills_in_the_form(
+    server: IdentityServer, browser: Browser, written: str, *, is_filled_in: bool
+) -> None:
+    codes = await codes_of(server)
+
+    page = await browser.open(f"{codes['verification_uri']}?user_code={written.format(code=codes['user_code'])}")
+
+    assert page.state == (200, "device_code")
+    assert page.form.values["user_code"] == (codes["user_code"] if is_filled_in else "")
+    assert (await poll(server, codes["device_code"])).json()["error"] == "authorization_pending"
 
 
 async def test_it_rejects_an_empty_password(server: IdentityServer, browser: Browser) -> None:
@@ -87,7 +102,7 @@ async def test_a_signed_in_user_needs_no_password(server: IdentityServer, browse
 async def test_a_device_can_be_denied(server: IdentityServer, browser: Browser) -> None:
     codes = await codes_of(server)
     decision = await come_to_decision(browser, codes["user_code"])
-    assert decision.form.buttons[0] == ("decision", "deny"), "Enter presses the first button"
+    assert decision.form.buttons == [("decision", "allow"), ("decision", "deny")]
 
     done = await browser.send(decision.form, decision.form.button("decision", "deny"))
 
@@ -141,14 +156,6 @@ async def test_it_rejects_an_unknown_code(browser: Browser, code: str) -> None:
 
     assert page.state == (400, "device_code")
     assert "<script>" not in page.html
-
-
-async def test_a_code_in_the_url_is_ignored(server: IdentityServer, browser: Browser) -> None:
-    code = (await codes_of(server))["user_code"]
-
-    page = await browser.open(f"{server.base_url}/device?user_code={code}")
-
-    assert code not in page.html
 
 
 async def test_too_many_wrong_codes_block_right_ones_too(server: IdentityServer, browser: Browser) -> None:

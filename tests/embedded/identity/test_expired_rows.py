@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deletion of expired rows: at most a hundred, by an index."""
 
 from datetime import UTC, datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import json
 from base64 import urlsafe_b64decode
 from datetime import timedelta

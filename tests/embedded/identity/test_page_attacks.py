@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attacks on the pages: forged forms, guessing, injection and others."""
 
 import asyncio
@@ -513,4 +514,4 @@ async def test_only_static_files_are_served(server: IdentityServer, browser: Bro
     assert (style.status_code, style.headers["content-type"]) == (200, "text/css; charset=utf-8")
     for name in ("layout.html", "../page.py", "..%2fpage.py", ""):
         assert (await browser.http.get(f"{server.base_url}/pages/{name}")).status_code == 404
-    assert {path.suffix for path in FOLDER.iterdir()} == {".html", ".css", ".svg"}
+    assert {path.suffix for path in FOLDER.iterdir()} == {".html", ".css"}

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sign-in pages in Chromium, without scripts and mouse."""
 
 import json
@@ -7,6 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
 from threading import Thread
+from typing import Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx2
@@ -241,8 +243,6 @@ def test_a_device_is_allowed_by_keyboard(service: Service, browser: Browser) -> 
         expect(page.get_by_text(code, exact=True)).to_be_visible()
         expect(page.get_by_text("Ada Achterberg (ada@estate.example)")).to_be_visible()
         page.keyboard.press("Tab")
-        expect(page.get_by_role("button", name="Deny")).to_be_focused()
-        page.keyboard.press("Tab")
         expect(page.get_by_role("button", name="Allow")).to_be_focused()
         page.keyboard.press("Enter")
 
@@ -266,8 +266,27 @@ def test_a_wrong_password_is_reported_accessibly(service: Service, browser: Brow
         expect(page.get_by_label("Address")).to_be_focused()
 
 
-def test_pages_fit_a_small_screen_with_enough_contrast(service: Service, browser: Browser, program: Program) -> None:
+def test_the_decision_fits_a_telephone(service: Service, browser: Browser) -> None:
+    with browser_user(browser) as page:
+        page.set_viewport_size({"width": 390, "height": 700})
+        page.goto(f"{platform_of(service)}/device")
+        type_and_press_enter(page, user_code_of(service))
+        expect_page(page, "sign_in")
+        type_and_press_enter(page, ADA_MAIL, password_of(service))
+        expect_page(page, "device_decision")
+
+        for shown in (page.get_by_role("button", name="Allow"), page.get_by_text("Create groups and teams for you")):
+            expect(shown).to_be_in_viewport(ratio=1)
+        expect(page.get_by_text("Example Estate")).to_be_in_viewport(ratio=1)
+        assert page.evaluate("scrollY") == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_a_small_screen_with_enough_contrast(
+    service: Service, browser: Browser, program: Program, scheme: Literal["light", "dark"]
+) -> None:
     with browser_user(browser, scripts=True) as page:
+        page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": 320, "height": 480})
 
         def check(name: str) -> None:

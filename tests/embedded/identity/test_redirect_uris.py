@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import pytest
 
 from chamberlain.embedded.identity.clients import is_registered_redirect, is_valid_redirect

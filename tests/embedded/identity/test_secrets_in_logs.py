@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Secrets must not appear in the repr of values, as logs and tracebacks show it."""
 
 import inspect

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import pytest
 
 from chamberlain.embedded.identity.device_authorization import format_user_code, new_user_code, parse_user_code

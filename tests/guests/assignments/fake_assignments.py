@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A fake service of assignments with one group and one site."""
 
 from dataclasses import replace
@@ -10,6 +11,7 @@ from chamberlain.core.paging import NamedPage, NamedPageWanted, NamePosition
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import Sharing, SubjectType
+from chamberlain.guests.assignments.dry_run import AssignmentDryRun, nothing_to_do
 from chamberlain.guests.assignments.models import assignment_after
 from chamberlain.guests.assignments.rules import WantedAssignment
 from chamberlain.guests.assignments.service import AssignmentService
@@ -90,6 +92,11 @@ class FakeAssignments(AssignmentService):
             raise unknown_subject(wanted)
         require_type(record.entry.type, group_id, wanted)
         return record
+
+    async def dry_run(self, caller: Caller, wanted: WantedAssignment) -> AssignmentDryRun:
+        before = await self.read(caller, wanted.id, wanted.type)
+        require_match(before.etag, wanted.edit, "group")
+        return nothing_to_do(assignment_after(before.assignment, wanted.order))
 
     async def assign(self, caller: Caller, wanted: WantedAssignment) -> SubjectRecord:
         before = await self.read(caller, wanted.id, wanted.type)

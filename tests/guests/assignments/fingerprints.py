@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A fingerprint of the whole database, to prove that a call leaves no trace in it."""
 
 from collections.abc import Mapping

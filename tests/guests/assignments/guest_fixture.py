@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Services and jobs of guest rules over an estate, with a faulty port."""
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +12,10 @@ from chamberlain.auth.models import Caller, Edit
 from chamberlain.core.errors import OutsideFault, TryAgain
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
 from chamberlain.core.paging import NamedPageWanted, PageWanted
+from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions
 from chamberlain.directory.embedded.guests import EmbeddedGuests
 from chamberlain.directory.embedded.subjects import EmbeddedSubjects
-from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
+from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, Shortfall, SubjectChanges
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.guests import Guests as KeptGuests
@@ -50,6 +52,7 @@ class FaultyGuests(Guests):
     guests: Guests
     error: TryAgain | None = None
     faults: dict[GroupId, OutsideFault] = field(default_factory=dict)
+    shortfalls: tuple[Shortfall, ...] = ()
     ensured: list[GuestWork] = field(default_factory=list)
     act_faults: dict[UserId, ActOutcome] = field(default_factory=dict)
     acts: list[GuestAct] = field(default_factory=list)
@@ -62,7 +65,10 @@ class FaultyGuests(Guests):
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
         self.ensured.extend(works)
         well = [work for work in works if work.wanted.id not in self.faults]
-        outcomes = {work.wanted.id: each for work, each in zip(well, await self.guests.ensure(well), strict=True)}
+        outcomes = {
+            work.wanted.id: replace(each, shortfalls=self.shortfalls)
+            for work, each in zip(well, await self.guests.ensure(well), strict=True)
+        }
         return [outcomes.get(work.wanted.id) or GuestOutcome(None, (), self.faults[work.wanted.id]) for work in works]
 
     async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
@@ -113,11 +119,21 @@ class GuestFixture:
         if_match: str | None = None,
     ) -> SubjectRecord:
         """As `assign`, with the body as one thing."""
+        wanted = self.wanted(sent, group_id, kind=kind, if_match=if_match)
+        return await self.assignments.assign(caller or administrator(ADA), wanted)
+
+    def wanted(
+        self,
+        sent: Mapping[str, object],
+        group_id: GroupId = ALL_STAFF,
+        *,
+        kind: SubjectType = SubjectType.GROUP,
+        if_match: str | None = None,
+    ) -> WantedAssignment:
+        """Return the change that a body asks for."""
         body = msgspec.json.encode(sent)
         edit = Edit(None if if_match is None else frozenset((if_match,)), TRACE)
-        order = to_assignment_order(ASSIGNMENT.read(body))
-        wanted = WantedAssignment(group_id, kind, order, body, edit)
-        return await self.assignments.assign(caller or administrator(ADA), wanted)
+        return WantedAssignment(group_id, kind, to_assignment_order(ASSIGNMENT.read(body)), body, edit)
 
     async def work(self) -> None:
         """Run due jobs of assignments once."""
@@ -178,10 +194,17 @@ def guest_fixture(estate: Estate) -> GuestFixture:
         estate=estate,
         guests=guests,
         assignments=AssignmentService(
-            database, directory, estate.authorization(), Assigner(database), workers(estate), uuid4, estate.now
+            database,
+            directory,
+            estate.directory,
+            estate.authorization(),
+            Assigner(database),
+            workers(estate),
+            uuid4,
+            estate.now,
         ),
         assignment_jobs=AssignmentJobs(worker, guests, watchers(estate), uuid4, estate.now),
-        subject_jobs=SubjectJobs(worker, guests, uuid4, estate.now),
+        subject_jobs=SubjectJobs(worker, guests, EmbeddedAdoptions(worker.pool), uuid4, estate.now),
         evaluate=PolicyJobs(worker, guests, uuid4, estate.read_time),
         findings=FindingService(database, estate.people, estate.authorization(), estate.now),
     )

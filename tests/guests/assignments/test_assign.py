@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assigning over HTTP, with the real use case behind: every value of both fields, for groups and sites, by every kind
 of caller."""
 
@@ -12,11 +13,14 @@ import pytest
 from chamberlain.app.routes import create_app
 from chamberlain.auth.models import ActorType, Caller
 from chamberlain.configuration.files import Configuration
+from chamberlain.directory.steps import Step, title
 from tests.databases import Databases
 from tests.estates import BEN, OTHER_HOUSE, PROJECT_GROUP, ZOE, open_estate
 from tests.example import configuration_in, example_document
+from tests.guests.assignments.fingerprints import fingerprint
 from tests.guests.assignments.guest_fixture import (
     ALL_STAFF,
+    GIL,
     HANDBOOK,
     NINETY_DAYS,
     NO_GUESTS,
@@ -26,6 +30,7 @@ from tests.guests.assignments.guest_fixture import (
     GuestFixture,
     guest_fixture,
 )
+from tests.guests.assignments.test_assignment_apply import STEPS
 from tests.http.http_fixture import ADA, BASE, PREFIX, USER, HttpFixture
 
 INACTIVE_TEMPLATE = "7e000000-0000-4000-8000-0000000000e4"
@@ -220,11 +225,19 @@ async def test_a_new_assignment_is_answered_as_the_page_shows(assignment_client:
         "template": {"id": str(NO_GUESTS), "name": "No guests"},
         "policy": None,
         "effects": [
-            {"name": name, "state": "pending", "reason": None, "nextAttemptAt": None}
+            {
+                "name": name,
+                "state": "pending",
+                "reason": None,
+                "nextAttemptAt": None,
+                "reasonCode": None,
+                "reasonValues": None,
+            }
             for name in ("markAssignment", "setGuestAccess", "setGuestDomains")
         ],
         "openFindings": 0,
         "requestId": None,
+        "metadata": {},
         "assignedAt": "2026-11-20T09:30:00.000Z",
         "assignedBy": {"type": "user", "id": str(ADA), "displayName": "Ada Achterberg"},
         "observedAt": "2026-11-20T09:30:00.000Z",
@@ -285,17 +298,29 @@ async def test_lists_show_what_is_assigned(assignment_client: AssignmentClient) 
         await assignment_client.get(f"/admin/collab/v1/manage/groups/?assigned=true&templateId={NO_GUESTS}&q=all")
     ).json()
     none = (await assignment_client.get("/admin/collab/v1/manage/spo/?assigned=true")).json()
+    query = "metadataKey=costCentre&metadataValue=%34%37%31%31"
+    by_metadata = (await assignment_client.get(f"/admin/collab/v1/manage/groups/?{query}")).json()
+    of_sites = await assignment_client.get(f"/admin/collab/v1/manage/spo/?{query}")
 
     assert [each["displayName"] for each in groups["items"]] == ["All staff"]
     assert [each["displayName"] for each in (*sites["items"], *more["items"])] == ["Handbook", "Suppliers"]
     assert more["nextCursor"] is None
     assert [each["template"]["name"] for each in assigned["items"]] == ["No guests"]
-    assert none == {"items": [], "nextCursor": None}
+    assert none == by_metadata == {"items": [], "nextCursor": None}
+    assert (of_sites.status_code, of_sites.json()["code"]) == (400, "unknownParameter")
+    assert groups["items"][0]["metadata"] == {}
 
 
 @pytest.mark.parametrize(
     ("query", "code"),
-    [("templateId=x", "invalidParameter"), ("assigned=yes", "invalidParameter"), ("cursor=x", "invalidCursor")],
+    [
+        ("templateId=x", "invalidParameter"),
+        ("assigned=yes", "invalidParameter"),
+        ("cursor=x", "invalidCursor"),
+        ("metadataKey=", "invalidParameter"),
+        ("metadataValue=x", "invalidParameter"),
+        ("metadata=x", "unknownParameter"),
+    ],
 )
 async def test_it_rejects_filters_that_cannot_be(assignment_client: AssignmentClient, query: str, code: str) -> None:
     answer = await assignment_client.get(f"/admin/collab/v1/manage/groups/?{query}")
@@ -320,3 +345,50 @@ async def test_findings_are_listed(assignment_client: AssignmentClient) -> None:
     assert of_group == everything
     assert of_site["items"] == []
     assert refused.status_code == 403
+
+
+async def test_a_dry_run_answers_with_the_plan_and_leaves_no_trace(assignment_client: AssignmentClient) -> None:
+    guest_rules, path = assignment_client.guest_rules, PATHS["group"]
+    await guest_rules.discover()
+    before = await fingerprint(guest_rules.estate.databases)
+
+    async def dry_run(body: object, query: str = "dryRun=true", **headers: str) -> httpx2.Response:
+        sent = {"authorization": "Bearer Manage", **headers}
+        return await assignment_client.client.patch(f"{path}?{query}", json=body, headers=sent)
+
+    answer = await dry_run({"templateId": str(NO_GUESTS)}, **{"idempotency-key": "dry"})
+    refused = [
+        await dry_run({"templateId": None}),
+        await dry_run({"templateId": UNKNOWN}),
+        await dry_run({}, **{"if-match": '"other"'}),
+        await dry_run({}, "dryRun=yes"),
+        await assignment_client.client.patch(
+            f"{path}?dryRun=true", json={}, headers={"authorization": "Bearer delegated other"}
+        ),
+    ]
+
+    detail = "Gil Hartmann is a guest, and guests are not allowed here."
+    gil = {"id": str(GIL), "displayName": "Gil Hartmann", "mail": "gil@partner.example"}
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+    assert answer.json() == {
+        "templateId": str(NO_GUESTS),
+        "policyId": None,
+        "effects": [{"name": step, "title": title(Step(step))} for step in STEPS],
+        "removals": [],
+        "findings": [
+            {
+                "kind": "guestAgainstRule",
+                "property": "guests",
+                "wanted": None,
+                "observed": gil,
+                "detail": detail,
+                "policyId": None,
+                "action": None,
+                "actionAt": None,
+            }
+        ],
+        "shortfalls": [],
+    }
+    assert "etag" not in answer.headers
+    assert [each.status_code for each in refused] == [400, 422, 412, 400, 403]
+    assert await fingerprint(guest_rules.estate.databases) == before

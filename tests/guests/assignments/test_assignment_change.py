@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Changing assignments: one after the other however many come, durable with all that belongs to it, or without a
 trace."""
 
@@ -150,7 +151,7 @@ async def test_the_same_again_brings_about_what_was_cancelled(guest_rules: Guest
     await guest_rules.work()
 
     assert nothing == cancelled
-    assert {(each.state, each.reason) for each in cancelled.effects} == {("pending", CANCELLED)}
+    assert {(each.state, each.shown_reason) for each in cancelled.effects} == {("pending", CANCELLED)}
     assert again.assignment == record.assignment
     assert again.assignment_request_id != record.assignment_request_id
     assert [each.reason for each in again.effects] == [None, None, None]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drafts of assignments: when there is something to write, which steps follow, and what goes on record."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assignments as the worker applies them: a template may remove guests, and no template removes none."""
 
 from uuid import UUID

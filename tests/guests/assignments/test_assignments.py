@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assignments: what each field of a change asks for, what comes of it, and why it cannot be."""
 
 from uuid import UUID

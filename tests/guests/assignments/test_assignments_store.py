@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Changes of assignments as the database writes them: a held row is another outcome than an outdated decision.
 
 The owner writes here, whom row-level security does not bind: the functions themselves keep to each tenant.

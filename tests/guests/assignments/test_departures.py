@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups that are gone: the record says what was assigned to them."""
 
 from datetime import UTC, datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guest rules of a template for its groups.
 
 They are assigned when the group is ready, and reported where they cannot be.
@@ -11,10 +12,12 @@ import pytest
 
 from chamberlain.core.errors import TryAgain
 from chamberlain.database.transactions import Overtaken
+from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.assignments import store as assignment_store
 from chamberlain.guests.assignments.rules import AssignmentDraft
 from chamberlain.guests.assignments.store import Assigner
 from chamberlain.guests.models import Assignment
+from chamberlain.guests.subjects.models import SubjectFilter
 from chamberlain.template_admin.models import COLLAB
 from tests.databases import Databases
 from tests.estates import ADA, PROJECT_GROUP, changed_estate, open_estate
@@ -101,9 +104,9 @@ async def test_a_guest_template_that_is_gone_when_the_group_is_ready_is_reported
     assert group is not None
     assert request.state == "succeeded"
     (told,) = request.warnings
-    assert told.startswith(warning)
+    assert told.sentence.startswith(warning)
     (step,) = [each for each in request.steps if each.step == "assignGuestRules"]
-    assert (step.state, step.reason) == ("warning", told)
+    assert (step.state, step.shown_reason) == ("warning", told)
     assert (await guest_rules.record(group.id)).assignment == Assignment(None, NINETY_DAYS)
     shown = await guest_rules.shown(group.id)
     assert (shown.template_id, shown.policy_id, shown.rules) == (None, NINETY_DAYS, None)
@@ -177,3 +180,42 @@ async def test_a_worker_that_meets_somebody_who_holds_what_it_needs_comes_again(
     async with worker.across_tenants() as tx:
         await assignment_store.write(tx, [drafter.draft])
     assert (await guest_rules.record()).assignment == Assignment(PARTNERS, None)
+
+
+async def test_a_group_without_guest_rules_is_listed_as_soon_as_its_request_succeeds(databases: Databases) -> None:
+    guests = guest_fixture(await open_estate(databases))
+    accepted = await guests.estate.request("Apollo")
+
+    await guests.estate.work()
+
+    group = await guests.estate.group(accepted.request_id)
+    assert group is not None
+    assert "Apollo" in await guests.names(SubjectFilter(SubjectType.GROUP))
+    record = await guests.record(group.id)
+    assert (record.assignment, record.entry.request_id) == (Assignment(), accepted.request_id)
+    assert await guests.estate.rows("SELECT type FROM chamberlain.event") == [("group.created",)]
+
+
+async def test_a_listed_group_that_was_deleted_before_it_was_discovered_leaves_the_list(databases: Databases) -> None:
+    guests = guest_fixture(await open_estate(databases))
+    await guests.discover()
+    await guests.estate.request("Apollo")
+    await guests.estate.work()
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute("DELETE FROM directory.groups WHERE display_name = 'Apollo'")
+
+    await guests.discover()
+
+    assert "Apollo" not in await guests.names(SubjectFilter(SubjectType.GROUP))
+
+
+async def test_a_group_of_a_tenant_that_was_deleted_meanwhile_leaves_no_row(databases: Databases) -> None:
+    guests = guest_fixture(await open_estate(databases))
+    await guests.estate.request("Apollo")
+    claim = await guests.estate.claim()
+    async with guests.estate.databases.worker.across_tenants() as tx:
+        await tx.execute("DELETE FROM chamberlain.tenant")
+
+    await guests.estate.provision_groups.provision(claim)
+
+    assert await guests.estate.rows("SELECT FROM chamberlain.subject") == []

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guest rules that a new group gets of those that its template names."""
 
 from dataclasses import replace
@@ -72,7 +73,7 @@ def test_it_does_not_get_what_cannot_be_assigned(
     # Where it gets nothing, the request corrects its marks.
     assert made.draft is not None
     assert made.draft.after == after
-    assert [noun in warning for noun, warning in zip(nouns, made.warnings, strict=True)] == [True] * len(nouns)
+    assert [noun in warning.sentence for noun, warning in zip(nouns, made.warnings, strict=True)] == [True] * len(nouns)
 
 
 def test_a_warning_tells_what_is_gone_from_what_is_inactive() -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A service of findings that keeps them in memory."""
 
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from chamberlain.guests.findings.rules import (
     AcceptanceRequest,
     accepted,
     confirmed_finding,
+    ignored,
     present_finding,
     require_open_review,
 )
@@ -69,6 +71,13 @@ class FakeFindings(FindingService):
             Actor(caller.type, caller.id, "Ada Achterberg"), caller.client_id, act.trace_id, act.client_address
         )
         return KeptAnswer(render(accepted(before, wanted, editor, now=NOW)))
+
+    async def ignore(
+        self, caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]
+    ) -> KeptAnswer:
+        before = self._find(caller, finding_id)
+        editor = Editor(Actor(caller.type, caller.id, "Ada Achterberg"), caller.client_id, act.trace_id, None)
+        return KeptAnswer(render(ignored(before, act, editor, now=NOW)))
 
     async def confirm(
         self, caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]

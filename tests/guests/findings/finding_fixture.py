@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Findings for tests, and their service and jobs, built over an estate."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Acceptances of findings: who may accept which, how long one holds, and what the record shows."""
 
 from dataclasses import replace
@@ -43,10 +44,10 @@ FINDING = FindingRecord(
 
 
 @pytest.mark.parametrize("state", FindingState)
-def test_only_an_open_or_accepted_finding_can_be_accepted(state: FindingState) -> None:
+def test_only_an_open_accepted_or_ignored_finding_can_be_accepted(state: FindingState) -> None:
     finding = replace(FINDING, state=state)
 
-    if state in {FindingState.OPEN, FindingState.ACCEPTED}:
+    if state in {FindingState.OPEN, FindingState.ACCEPTED, FindingState.IGNORED}:
         assert accepted(finding, AcceptanceRequest("Known", None), ADA, now=NOW).state is FindingState.ACCEPTED
     else:
         with pytest.raises(Conflict) as refused:

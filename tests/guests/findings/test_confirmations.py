@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Confirmations of guests: who may confirm whom, which findings and when, and what becomes of the clock."""
 
 from dataclasses import replace

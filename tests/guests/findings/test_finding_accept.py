@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Accept a finding: it stays for a reason, and is open again at the end of the acceptance."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guests against the rules, and the identity of a finding."""
 
 from dataclasses import replace
@@ -77,6 +78,6 @@ def test_the_api_shows_these_words() -> None:
         "tooFewOwners",
         "repairDoesNotHold",
     ]
-    assert [str(each) for each in FindingState] == ["open", "repaired", "accepted", "gone"]
+    assert [str(each) for each in FindingState] == ["open", "repaired", "accepted", "ignored", "gone"]
     assert [str(each) for each in FindingSource] == ["assignment", "drift", "policy"]
     assert FindingMailbox(TENANT, MailboxId(UUID(int=2)), "Info").type == "mailbox"

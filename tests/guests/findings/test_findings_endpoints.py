@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Findings over HTTP: accepted with a reason, and until when; reviews confirmed."""
 
 from dataclasses import replace
@@ -10,6 +11,7 @@ from tests.http.http_fixture import HttpFixture
 
 ID = "f1d00000-0000-4000-8000-000000000001"
 PATH = f"/admin/v1/findings/{ID}/accept/"
+IGNORE = f"/admin/v1/findings/{ID}/ignore/"
 CONFIRM = f"/admin/v1/findings/{ID}/confirm/"
 ADMINISTRATOR = {"authorization": "Bearer administrator"}
 
@@ -27,6 +29,21 @@ async def test_it_works(api: httpx2.AsyncClient) -> None:
         "acceptedAt": "2026-11-20T09:30:00.000Z",
         "until": "2027-03-31T22:00:00.000Z",
     }
+
+
+async def test_a_drift_is_ignored(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
+    http_fixture.findings.records = [replace(http_fixture.findings.records[0], kind=FindingKind.DRIFT)]
+
+    answer = await api.post(IGNORE, json={"comment": "Fine."}, headers=ADMINISTRATOR)
+
+    assert (answer.status_code, answer.json()["state"]) == (200, "ignored")
+    assert (answer.json()["acceptance"]["reason"], answer.json()["acceptance"]["until"]) == ("Fine.", None)
+
+
+async def test_it_rejects_to_ignore_a_guest(api: httpx2.AsyncClient) -> None:
+    answer = await api.post(IGNORE, headers=ADMINISTRATOR)
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "stateDoesNotAllow")
 
 
 async def test_one_that_nobody_has_accepted_says_so(api: httpx2.AsyncClient) -> None:

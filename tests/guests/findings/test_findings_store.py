@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of findings stay quick for every filter, and find what it names."""
 
 from itertools import product

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A fake service of guest policies in memory."""
 
 from collections.abc import Callable

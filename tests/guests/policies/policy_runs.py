@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run policies day by day over an estate, and collect their effects."""
 
 from collections.abc import Iterable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A group in memory whose policy runs again and again."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

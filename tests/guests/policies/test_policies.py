@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which days of a policy go together, and which policy can be used."""
 
 from uuid import UUID

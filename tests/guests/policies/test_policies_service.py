@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guest policies: every change on record, and what is in use stays."""
 
 import json
@@ -19,6 +20,7 @@ from chamberlain.guests.policies.schema import POLICY
 from chamberlain.guests.policies.service import PolicyService, Simulator
 from chamberlain.template_admin.models import COLLAB
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, TRACE, Estate, caller_of
+from tests.events.configuration_events import BY_ADA, stored_events
 from tests.requests.request_services import administrator, application
 from tests.template_admin.template_fixture import TemplateFixture
 
@@ -41,7 +43,7 @@ class PolicyFixture:
     def policies(self) -> PolicyService:
         database = self.estate.databases.application
         simulator = Simulator(database, EmbeddedSubjects(database.pool), self.estate.now)
-        return PolicyService(database, self.estate.authorization(), simulator, uuid4)
+        return PolicyService(database, self.estate.authorization(), simulator, uuid4, lambda: self.estate.moment)
 
     async def create(self, members: Mapping[str, object] = NOTHING, *, key: str | None = None) -> PolicyId:
         act = Act(None, None if key is None else IdempotencyKey(key, b"digest"), TRACE)
@@ -105,6 +107,15 @@ async def test_a_replaced_one_is_on_record_with_what_changed_only(
     assert (await audited(estate))[1:] == [
         ("policy.replace", {"name": "30 days", "active": True}, {"name": "Thirty days", "active": False})
     ]
+    await policy_fixture.delete(made)
+    events = [data for type_, data in await stored_events(estate.databases) if type_ == "policy.changed"]
+    assert [each["change"] for each in events] == ["created", "replaced", "deleted"]
+    assert events[1] == {
+        "policy": {"id": str(made), "name": "Thirty days"},
+        "change": "replaced",
+        "properties": ["active", "name"],
+        "changedBy": BY_ADA,
+    }
 
 
 async def test_a_deleted_one_is_gone_and_on_record(estate: Estate, policy_fixture: PolicyFixture) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The clocks of single guests are read without those of all the others in the group."""
 
 from datetime import timedelta

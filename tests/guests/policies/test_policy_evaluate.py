@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs of assigned policies: clocks go on, reminders and actions are reported, and due actions are taken."""
 
 import asyncio

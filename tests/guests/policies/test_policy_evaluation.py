@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The effects of a policy on the guests and owners of a group: tables of cases, and properties of all policies."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Events and records of what policies do."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A worker that runs policies is killed between any two things that it does: in the end none is left out, none came
 twice."""
 
@@ -23,12 +24,12 @@ TOO_FEW: Told = (0, "reminder", None)
 @pytest.mark.parametrize(
     ("rule", "content", "reminded_on"),
     [
-        ("expiry", EXPIRY | {"action": "remove"}, 76),
+        pytest.param("expiry", EXPIRY | {"action": "remove"}, 76, marks=pytest.mark.heavy),
         pytest.param("expiry", EXPIRY | {"action": "disable"}, 76, marks=pytest.mark.heavy),
         ("expiry", EXPIRY | {"action": "notify"}, 76),
         pytest.param("review", REVIEW | {"action": "disable"}, 86, marks=pytest.mark.heavy),
         pytest.param("review", REVIEW | {"action": "remove"}, 86, marks=pytest.mark.heavy),
-        ("review", REVIEW | {"action": "notify"}, 86),
+        pytest.param("review", REVIEW | {"action": "notify"}, 86, marks=pytest.mark.heavy),
         pytest.param("inactivity", EXPIRY | {"action": "remove"}, 76, marks=pytest.mark.heavy),
     ],
 )

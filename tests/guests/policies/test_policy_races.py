@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A policy run against other transactions, at every statement of both.
 
 There is no deadlock, and of an action and an answer one wins.
@@ -41,7 +42,7 @@ SELECT CASE WHEN action = 'policy.act' THEN 'action' WHEN action LIKE 'finding.%
 FROM chamberlain.audit WHERE sequence > $1 ORDER BY sequence
 """
 # None of them has more statements than that.
-LATEST = 90
+LATEST = 120
 
 # Something that happens by this database.
 Verb = Callable[[Database], Awaitable[object]]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of runs: their entries at the time of sending, recipients and texts."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A worker that runs policies is killed between any two of its steps.
 
 In the end there is one report for each group and day with an entry, and every entry is in it.
@@ -75,7 +76,8 @@ async def notices(example: Databases) -> AsyncIterator[NoticeFixture]:
         yield notice_fixture(service_of(notice_databases), smtp_server)
 
 
-@pytest.mark.parametrize("action", ["remove", pytest.param("disable", marks=pytest.mark.heavy)])
+@pytest.mark.heavy
+@pytest.mark.parametrize("action", ["remove", "disable"])
 async def test_it_tells_once_what_was_cut_short(notices: NoticeFixture, action: str) -> None:
     guest_rules = guest_fixture(notices.estate)
     for place in count():

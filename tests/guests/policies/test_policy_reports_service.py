@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mail for owners about the policy of their group: one report for each run, with the state at the time of sending."""
 
 from collections.abc import AsyncIterator, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of policies in their tables: new entries are added while no worker sends them, and no run waits."""
 
 import asyncio

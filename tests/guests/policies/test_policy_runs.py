@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In what parts groups are run, and in what portions their actions are asked for."""
 
 from collections.abc import Sequence

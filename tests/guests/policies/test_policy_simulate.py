@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Looking ahead at a policy: what it would do to groups and sites, without doing it."""
 
 import asyncio
@@ -93,7 +94,7 @@ def simulator(guest_rules: GuestFixture) -> Simulator:
 
 def service(guest_rules: GuestFixture, simulator: Simulator) -> PolicyService:
     estate = guest_rules.estate
-    return PolicyService(estate.databases.application, estate.authorization(), simulator, uuid4)
+    return PolicyService(estate.databases.application, estate.authorization(), simulator, uuid4, lambda: estate.moment)
 
 
 async def simulate(

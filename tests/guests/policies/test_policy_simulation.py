@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulation of a policy equals what then happens, run day by day."""
 
 import time
@@ -278,6 +279,7 @@ def name_of(guests: list[Guest], about: str) -> str:
     return next((each.display_name for each in guests if str(each.id) == about), "")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("accepts", [False, True])
 def test_a_group_of_thousands_takes_as_long_as_that_many_groups_where_it_is_assigned(*, accepts: bool) -> None:
     def took(number: int) -> float:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When a run need not look at the clocks: only when it could not bring anything to pass; and what stays due."""
 
 from dataclasses import replace

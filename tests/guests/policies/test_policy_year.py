@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A year of "Yearly review" and 90 days of "90 days" over a thousand guests, against a plain reckoning of
 what is due."""
 
@@ -29,6 +30,7 @@ def frozen() -> Iterator[None]:
         yield
 
 
+@pytest.mark.heavy
 async def test_it_works_for_a_thousand_guests(estate: Estate) -> None:
     runs = await new_group(guest_fixture(estate))
     guests = await make_guests(runs, GUESTS)

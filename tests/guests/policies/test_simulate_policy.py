@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Looking ahead at a policy over HTTP."""
 
 from uuid import UUID

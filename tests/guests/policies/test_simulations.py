@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The counts and texts of a simulation."""
 
 from dataclasses import replace

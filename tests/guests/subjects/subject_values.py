@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An observed group and its record."""
 
 from uuid import UUID

@@ -1,17 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
 """Discovery: every group and site of the directory is known, by its name, and what becomes of it later."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
 
-from chamberlain.core.errors import Rejected, TryAgain
+from chamberlain.core.errors import ConnectionBroken, Rejected, TryAgain
 from chamberlain.core.ids import GroupId, TenantId
-from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
+from chamberlain.core.reasons import Reason
+from chamberlain.directory.embedded.changed_tenants import EmbeddedChangedTenants
+from chamberlain.directory.port import (
+    ActOutcome,
+    ChangedTenants,
+    GuestAct,
+    GuestOutcome,
+    Guests,
+    GuestWork,
+    SubjectChanges,
+    TenantCursors,
+)
+from chamberlain.directory.routed import Route, RoutedChangedTenants, Routes
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType
+from chamberlain.embedded.directory.changes import Changes
 from chamberlain.guests.subjects.models import SubjectFilter
 from chamberlain.queue.models import NOBODY, JobKind
 from tests.estates import ESTATE, OTHER_HOUSE, TRACE, Estate
@@ -26,6 +40,7 @@ from tests.guests.assignments.guest_fixture import (
     later,
     make_due,
 )
+from tests.postgres import connected
 
 GROUPS, SITES = SubjectFilter(SubjectType.GROUP), SubjectFilter(SubjectType.SITE)
 NEW_GROUP = """
@@ -128,7 +143,9 @@ async def test_what_was_assigned_to_a_group_that_is_gone_is_reported(guest_rules
     await guest_rules.discover()
     await guest_rules.discover()
 
-    told = await guest_rules.estate.rows("SELECT type, data::text FROM chamberlain.event WHERE request_id IS NULL")
+    told = await guest_rules.estate.rows(
+        "SELECT type, data::text FROM chamberlain.event WHERE request_id IS NULL AND type LIKE '%.assignmentChanged'"
+    )
     nothing = {"templateId": None, "policyId": None}
     by = {"type": "system", "id": None, "displayName": "Chamberlain"}
     assert sorted((type_, json.loads(str(data))) for type_, data in told) == [
@@ -278,6 +295,37 @@ class EmptyGuests(Guests):
         return replace(await self.guests.changes(tenant_id, extension, cursor), subjects=())
 
 
+async def test_a_group_that_a_page_repeats_is_known_once_in_its_last_state(guest_rules: GuestFixture) -> None:
+    repeating = RepeatingGuests(guest_rules.guests)
+    guest_rules.subject_jobs = replace(guest_rules.subject_jobs, guests=repeating)
+
+    await guest_rules.discover()
+
+    assert await guest_rules.names(GROUPS) == ["All staff"]
+    assert await guest_rules.names(SITES) == ["Handbook", "Suppliers"]
+
+
+@dataclass
+class RepeatingGuests(Guests):
+    """A directory whose lists repeat their groups under older names, and do not say which ones are sites."""
+
+    guests: Guests
+
+    async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+        return await self.guests.observe(references)
+
+    async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
+        return await self.guests.ensure(works)
+
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        return await self.guests.act(acts)
+
+    async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
+        page = await self.guests.changes(tenant_id, extension, cursor)
+        older = tuple(replace(each, display_name="Before") for each in page.subjects)
+        return replace(page, subjects=older + tuple(replace(each, type=None) for each in page.subjects))
+
+
 async def test_it_waits_while_the_directory_does_not_answer(guest_rules: GuestFixture) -> None:
     guest_rules.guests.error = TryAgain(timedelta(minutes=5), "The directory does not answer.")
     await guest_rules.discover()
@@ -312,3 +360,127 @@ async def test_a_group_whose_name_has_control_characters_is_known_by_a_clean_nam
     await guest_rules.discover()
 
     assert await guest_rules.names(GROUPS) == ["All staff"]
+
+
+CHANGED_MAILBOX = """
+INSERT INTO directory.changed_mailboxes
+SELECT tenant_id, id, pg_current_xact_id(), '{}' FROM directory.groups WHERE id = $1
+"""
+WAITS = "SELECT tenant_id, run_at > now() + interval '11 hours' FROM chamberlain.job WHERE kind = $1 ORDER BY 1"
+
+
+def with_sweep(guest_rules: GuestFixture, changed: ChangedTenants | None = None) -> GuestFixture:
+    """The parts of a process whose directory names changed tenants."""
+    pool = guest_rules.estate.databases.worker.pool
+    port = changed or EmbeddedChangedTenants(Changes(pool))
+    guest_rules.subject_jobs = replace(guest_rules.subject_jobs, changed=port)
+    return guest_rules
+
+
+async def sweep(guest_rules: GuestFixture) -> list[TenantId]:
+    """Run the sweep, and return the tenants whose jobs it wakes."""
+    await guest_rules.estate.rows("UPDATE chamberlain.job SET run_at = now() WHERE kind = 'subjectSweep' RETURNING 1")
+    await guest_rules.subject_jobs.sweep(await guest_rules.estate.claim(kinds=[JobKind.SUBJECT_SWEEP]))
+    return [job.tenant_id for job in (await guest_rules.estate.claim(kinds=[JobKind.SUBJECT_DISCOVER])).jobs]
+
+
+async def test_the_jobs_of_idle_tenants_sleep_until_a_sweep_wakes_them(guest_rules: GuestFixture) -> None:
+    with_sweep(guest_rules)
+    await guest_rules.discover()
+    asleep = await guest_rules.estate.rows(WAITS, "subjectDiscover")
+    nothing = await sweep(guest_rules)
+    await change(guest_rules, "UPDATE directory.groups SET display_name = 'Everybody' WHERE id = $1", ALL_STAFF)
+    changed = await sweep(guest_rules)
+    again = await sweep(guest_rules)
+
+    assert asleep[1:] == [(ESTATE, True), (OTHER_HOUSE, True)]
+    assert (nothing, changed, again) == ([], [ESTATE], [])
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM directory.groups WHERE id = $1",
+        CHANGED_MAILBOX,
+    ],
+)
+async def test_a_sweep_sees_removed_groups_and_changed_mailboxes(guest_rules: GuestFixture, statement: str) -> None:
+    with_sweep(guest_rules)
+    await guest_rules.discover()
+
+    await change(guest_rules, statement, ALL_STAFF)
+
+    assert await sweep(guest_rules) == [ESTATE]
+
+
+@pytest.mark.parametrize("cursor", ["of another directory", '{"database":"1","tenant":"%s","since":"3:3:"}' % ESTATE])  # noqa: UP031 - braces
+async def test_a_sweep_wakes_tenants_whose_cursor_it_cannot_compare(guest_rules: GuestFixture, cursor: str) -> None:
+    with_sweep(guest_rules)
+    await guest_rules.discover()
+
+    await change(guest_rules, "UPDATE chamberlain.discovery SET position = $1 WHERE tenant_id = $2", cursor, ESTATE)
+
+    assert await sweep(guest_rules) == [ESTATE]
+
+
+@pytest.mark.parametrize("flag", ["suspended", "directory_parked"])
+async def test_a_sweep_leaves_out_tenants_whose_jobs_are_not_claimed(guest_rules: GuestFixture, flag: str) -> None:
+    with_sweep(guest_rules)
+    await guest_rules.discover()
+    await change(guest_rules, "DELETE FROM directory.groups WHERE id = $1", ALL_STAFF)
+    statement = f"UPDATE chamberlain.tenant SET {flag} = $1 WHERE tenant_id = $2"  # noqa: S608 - our names
+    await change(guest_rules, statement, True, ESTATE)  # noqa: FBT003 - a value of the statement
+    await sweep(guest_rules)
+
+    await change(guest_rules, statement, False, ESTATE)  # noqa: FBT003 - as above
+
+    assert (await guest_rules.estate.claim(kinds=[JobKind.SUBJECT_DISCOVER])).jobs == ()
+    assert await sweep(guest_rules) == [ESTATE]
+
+
+class AwayTenants(ChangedTenants):
+    """A directory that cannot be reached."""
+
+    async def changed_tenants(self, cursors: Sequence[TenantCursors]) -> frozenset[TenantId]:
+        assert cursors
+        raise TryAgain(timedelta(seconds=1), Reason.build("directoryNotAvailable"))
+
+
+async def test_a_sweep_without_an_answer_is_repeated(guest_rules: GuestFixture) -> None:
+    with_sweep(guest_rules, AwayTenants())
+    await guest_rules.discover()
+
+    found = await sweep(guest_rules)
+
+    statement = "SELECT run_at > now(), lease_id FROM chamberlain.job WHERE kind = 'subjectSweep'"
+    waits = await guest_rules.estate.rows(statement)
+    assert (found, waits) == ([], [(True, None)])
+
+
+async def test_no_job_sleeps_while_an_older_process_may_run(guest_rules: GuestFixture) -> None:
+    with_sweep(guest_rules)
+    async with connected(guest_rules.estate.databases.addresses.owner) as owner:
+        await owner.execute("DELETE FROM migration.applied WHERE file_name = '0075_scheduled_jobs.post.sql'")
+
+    await guest_rules.discover()
+
+    assert {asleep for _, asleep in await guest_rules.estate.rows(WAITS, "subjectDiscover")} == {False}
+
+
+class ElsewhereRoutes(Routes):
+    """Routes where one tenant has a directory of its own, which cannot be opened."""
+
+    @property
+    def elsewhere(self) -> Mapping[TenantId, Route]:
+        return {OTHER_HOUSE: Route(None)}
+
+    async def refused(self, tenant_id: TenantId, error: ConnectionBroken) -> None:
+        raise AssertionError(tenant_id) from error
+
+
+async def test_a_sweep_wakes_each_tenant_with_a_directory_of_its_own(guest_rules: GuestFixture) -> None:
+    own = EmbeddedChangedTenants(Changes(guest_rules.estate.databases.worker.pool))
+    with_sweep(guest_rules, RoutedChangedTenants(own, ElsewhereRoutes()))
+    await guest_rules.discover()
+
+    assert await sweep(guest_rules) == [OTHER_HOUSE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of groups and sites stay quick: each filter is read along an index, and a million are like a thousand."""
 
 from itertools import product
@@ -10,7 +11,7 @@ from chamberlain.core.paging import NamedPageWanted, NamePosition
 from chamberlain.database.transactions import PLANNING, Transaction
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.subjects import store as subject_store
-from chamberlain.guests.subjects.models import SubjectFilter
+from chamberlain.guests.subjects.models import MetadataFilter, SubjectFilter
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE
 from tests.guests.assignments.guest_fixture import NINETY_DAYS, NO_GUESTS, PARTNERS, YEARLY_REVIEW
@@ -42,6 +43,14 @@ FILTERS = [
 ]
 
 
+# Twenty groups have the value "rare".
+FILL_METADATA = """
+INSERT INTO chamberlain.group_metadata (tenant_id, subject_id, name, value, is_boolean)
+SELECT tenant_id, subject_id, 'costCentre', CASE WHEN row_number() OVER () <= 20 THEN 'rare' ELSE 'common' END, false
+FROM chamberlain.subject WHERE tenant_id = $1 AND type = 'group' LIMIT 5000
+"""
+
+
 async def fill(databases: Databases, number: int) -> None:
     async with databases.worker.across_tenants() as tx:
         await tx.connection.execute("SET LOCAL statement_timeout = '300s'")
@@ -64,6 +73,17 @@ async def test_it_works_along_indexes_for_every_filter(databases: Databases, num
             if wanted.is_assigned is False and (wanted.template_id or wanted.policy_id):
                 continue
             assert await looked_at(tx, wanted, position) <= 250, (wanted, position)
+
+
+async def test_a_search_by_metadata_reads_the_groups_that_have_it(databases: Databases) -> None:
+    await fill(databases, 20_000)
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute(FILL_METADATA, ESTATE)
+    rare = SubjectFilter(SubjectType.GROUP, metadata=MetadataFilter("costCentre", "rare"))
+
+    async with databases.application.transaction(ESTATE) as tx:
+        assert await looked_at(tx, rare, None) <= 250
+        assert len(await walked(tx, rare)) == 20
 
 
 async def test_every_filter_finds_what_it_names(databases: Databases) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The records of groups and sites."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`chamberlain mailbox import` against a running service: from the file to the directory, and stopped in between."""
 
 import csv
@@ -156,7 +157,7 @@ def test_it_works(import_fixture: ImportFixture) -> None:
     assert all(item["tags"] == ["quiet", "window"] for item in import_fixture.items())
 
 
-def test_a_rehearsal_shows_the_plan_and_does_nothing(import_fixture: ImportFixture) -> None:
+def test_a_dry_run_shows_the_plan_and_does_nothing(import_fixture: ImportFixture) -> None:
     import_fixture.write(2)
 
     done = import_fixture.run("--dry-run")
@@ -167,7 +168,7 @@ def test_a_rehearsal_shows_the_plan_and_does_nothing(import_fixture: ImportFixtu
     assert (line, name, template, approval) == ("2", import_fixture.name(0), "Room", "no")
     assert address == f"{import_fixture.name(0)}@rooms.estate.example"
     assert steps.startswith("createMailbox, ")
-    assert "2 rows: 0 done by an earlier run; of 2 looked at, 0 would be refused and 0 need approval." in done.stderr
+    assert "2 rows: 0 requested by an earlier run. 2 rows checked: 0 would be refused, 0 need approval." in done.stderr
     assert [json.loads(each)["name"] for each in printed.stdout.splitlines()] == [
         import_fixture.name(0),
         import_fixture.name(1),
@@ -176,7 +177,7 @@ def test_a_rehearsal_shows_the_plan_and_does_nothing(import_fixture: ImportFixtu
     assert [each.name for each in import_fixture.folder.iterdir()] == ["rooms.csv"]
 
 
-def test_a_rehearsal_tells_what_would_be_refused(import_fixture: ImportFixture) -> None:
+def test_a_dry_run_tells_what_would_be_refused(import_fixture: ImportFixture) -> None:
     import_fixture.write(1)
     import_fixture.run()
     import_fixture.journal.unlink()
@@ -235,7 +236,7 @@ def test_a_row_that_is_refused_stops_no_other(import_fixture: ImportFixture) -> 
     assert "3 rows: 2 accepted, 1 refused." in first.stderr
     present, refused, conflict = import_fixture.report()
     assert (present["outcome"], refused["outcome"], conflict["outcome"]) == ("present", "refused", "conflict")
-    assert refused["detail"].startswith("templateId: The body speaks officeLocation for a room and autoMapping for")
+    assert refused["detail"].startswith("templateId: The body has properties of the types room, shared:")
     assert conflict["code"] == "nameTaken"
     assert conflict["id"] in {item["id"] for item in import_fixture.items()}
     assert len(import_fixture.items()) == 2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of the audit trail.
 
 `list` calls the API; `verify` and `erase` open the database.
@@ -5,77 +6,66 @@
 
 import sys
 from datetime import UTC, datetime
-from typing import Annotated
 from uuid import UUID
 
 import typer
 
 from chamberlain.app.clock_and_ids import command_line
-from chamberlain.app.commands.tenants import tenant_id_of
 from chamberlain.app.errors import in_database
 from chamberlain.audit.erasure import Erasure, UserEraser
 from chamberlain.audit.rules import AuditFault, AuditVerdict, Head, head_of
 from chamberlain.audit.service import AuditVerifier
 from chamberlain.cli.calls import Area, Call, show_list
 from chamberlain.cli.errors import failed
-from chamberlain.cli.options import All, DataDir, Limit, calls, most, settings_of
+from chamberlain.cli.names import SUBJECTS, id_of, user_id
 from chamberlain.cli.output import Column, written_time
 from chamberlain.core.ids import WRITTEN_ID, TenantId, UserId
 from chamberlain.observability.logs import new_trace_id
 from chamberlain.settings import Settings
 from chamberlain_client.operations import LIST_AUDIT
 
-audit = typer.Typer()
 
-
-@audit.command("list")
-@calls
 def list_audit(
     call: Call,
     *,
-    subject: Annotated[str | None, typer.Option(metavar="ID", help="Only changes of this object.")] = None,
-    actor: Annotated[str | None, typer.Option(metavar="ID", help="Only changes by this actor.")] = None,
-    action: Annotated[str | None, typer.Option(help="Only this action, such as group.assign.")] = None,
-    from_: Annotated[datetime | None, typer.Option("--from", metavar="TIME", help="Only since this UTC time.")] = None,
-    to: Annotated[datetime | None, typer.Option(metavar="TIME", help="Only before this UTC time.")] = None,
-    limit: Limit = 50,
-    everything: All = False,
+    subject: str | None,
+    actor: str | None,
+    action: str | None,
+    first: datetime | None,
+    before: datetime | None,
+    most: int | None,
 ) -> None:
-    """List rows of the audit trail, newest first. For administrators."""
+    """Print rows of the audit trail, newest first.
+
+    `most` None means no limit.
+    """
     columns = (
-        Column("AT", "at"),
+        Column("AGE", "at"),
         Column("ACTION", "action"),
         Column("BY", "actor.displayName"),
         Column("SUBJECT", "subject.displayName"),
-        Column("SUBJECT ID", "subject.id"),
-        Column("SEQUENCE", "sequence"),
-        Column("ADDRESS", "clientAddress"),
+        Column("SUBJECT ID", "subject.id", wide=True),
+        Column("SEQUENCE", "sequence", wide=True),
+        Column("ADDRESS", "clientAddress", wide=True),
     )
+    with call.service(Area.ADMIN) as service:
+        subject_id = subject and id_of(service, subject, SUBJECTS, option="--subject")
+        actor_id = actor and user_id(service, actor, option="--actor")
     filters = {
-        "subjectId": subject,
-        "actorId": actor,
+        "subjectId": subject_id,
+        "actorId": actor_id,
         "action": action,
-        "from": from_ and written_time(from_),
-        "to": to and written_time(to),
+        "from": first and written_time(first),
+        "to": before and written_time(before),
     }
-    at_most = most(limit, everything=everything)
-    show_list(call, Area.ADMIN, LIST_AUDIT, filters=filters, columns=columns, most=at_most)
+    show_list(call, Area.ADMIN, LIST_AUDIT, filters=filters, columns=columns, most=most, noun="rows")
 
 
-@audit.command("verify")
-def verify_audit(
-    tenant: Annotated[str | None, typer.Option(help="Only this tenant, by id.")] = None,
-    head: Annotated[
-        str | None, typer.Option(metavar="POSITION:DIGEST", help="A head of the chain that you kept elsewhere.")
-    ] = None,
-    data_dir: DataDir = None,
-) -> None:
-    """Verify the audit trail: find changed, removed, inserted and cut-off rows.
+def verify_audit(settings: Settings, tenant_id: TenantId | None, head: str | None) -> None:
+    """Print the faults of the audit trail.
 
     Exits 1 if there are any.
     """
-    settings = settings_of(data_dir=data_dir)
-    tenant_id = None if tenant is None else tenant_id_of(tenant)
     kept = None if head is None else _head(head, tenant_id)
     verdicts = in_database(settings, lambda database: AuditVerifier(database, _report).verify(tenant_id, kept))
     for verdict in verdicts:

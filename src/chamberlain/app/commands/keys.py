@@ -1,7 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of encryption keys, for the machine with the keys file."""
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import typer
 
@@ -11,7 +11,8 @@ from chamberlain.app.errors import expected_faults, in_database
 from chamberlain.app.identity import identity_unavailable
 from chamberlain.app.keys import KeyService, KeyUse
 from chamberlain.cli.errors import ExitCode, failed, reported_faults
-from chamberlain.cli.options import DataDir, settings_of
+from chamberlain.cli.formats import Output
+from chamberlain.cli.output import Column
 from chamberlain.database.transactions import Database
 from chamberlain.embedded.identity import signing_keys
 from chamberlain.observability.logs import new_trace_id
@@ -39,45 +40,31 @@ class IdentityKeys:
             return await signing_keys.reseal(self._pool, keyring, KeysUnusable)
 
 
-keys = typer.Typer()
-
-KeyArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as shown by `keys list`.")]
+_COLUMNS = (Column("ID", "id"), Column("STATE", "state"), Column("STORED SECRETS", "secrets"))
 
 
-@keys.command("list")
-def list_keys(data_dir: DataDir = None) -> None:
-    """List the keys and the number of secrets of each.
+def list_keys(settings: Settings, output: Output) -> None:
+    """Print the keys and the number of secrets of each.
 
     Exits 1 if a key is missing.
     """
-    settings = settings_of(data_dir=data_dir)
     uses = in_database(settings, lambda database: _key_service(settings, database).list())
-    for use in uses:
-        print(f"{use.id:12}  {_state(use):7}  {_secrets(use.secrets)}")
+    rows = [{"id": use.id, "state": _state(use), "secrets": use.secrets} for use in uses]
+    output.show_records(rows, _COLUMNS, "keys")
     if any(not use.is_there for use in uses):
         raise failed(f"{settings.keys_file} lacks keys with which stored secrets are sealed. Put their lines back.")
 
 
-@keys.command("add")
-def add_key(data_dir: DataDir = None) -> None:
-    """Add a key that does not encrypt yet.
-
-    Copy it to every machine first.
-    """
-    settings = settings_of(data_dir=data_dir)
+def add_key(settings: Settings) -> None:
+    """Add a key that does not encrypt yet."""
     with reported_faults(), expected_faults():
         name = app_keys.add_key(_keys_file(settings))
     print(f"{name} is in {settings.keys_file} and does not seal yet.")
     print(f"Copy the file to every machine of the installation, then: chamberlain keys rotate --to {name}")
 
 
-@keys.command("rotate")
-def rotate_keys(
-    to: Annotated[str | None, typer.Option(metavar="ID", help="Key of the file. Default: a new key.")] = None,
-    data_dir: DataDir = None,
-) -> None:
-    """Encrypt all stored secrets with another key, while the service runs."""
-    settings = settings_of(data_dir=data_dir)
+def rotate_keys(settings: Settings, to: str | None) -> None:
+    """Encrypt all stored secrets with another key; None is a new one."""
     rotation = in_database(
         settings,
         lambda database: _key_service(settings, database).rotate(to, actor=command_line(), trace_id=new_trace_id()),
@@ -91,13 +78,8 @@ def rotate_keys(
         raise typer.Exit(ExitCode.FAILED)
 
 
-@keys.command("drop")
-def drop_key(key: KeyArgument, data_dir: DataDir = None) -> None:
-    """Remove a key from the keys file.
-
-    Refused while a secret needs it.
-    """
-    settings = settings_of(data_dir=data_dir)
+def drop_key(settings: Settings, key: str) -> None:
+    """Remove a key from the keys file."""
     in_database(
         settings,
         lambda database: _key_service(settings, database).drop(key, actor=command_line(), trace_id=new_trace_id()),

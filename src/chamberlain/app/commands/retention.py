@@ -1,27 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
 """Confirm the database's clock after a gap in time."""
-
-import typer
 
 from chamberlain.app.clock_and_ids import command_line, local_now
 from chamberlain.app.errors import in_database
-from chamberlain.cli.options import DataDir, settings_of
 from chamberlain.core.errors import CannotStart
 from chamberlain.database import clock
 from chamberlain.database.clock import MOST_CLOCK_DIFFERENCE, ClockReading
 from chamberlain.database.transactions import Database
-
-retention = typer.Typer()
-
-
-@retention.callback()
-def _group() -> None:
-    """Resume retention after a clock fault."""
+from chamberlain.settings import Settings
 
 
-@retention.command("confirm")
-def confirm(data_dir: DataDir = None) -> None:
-    """Confirm the database's clock, so that retention resumes."""
-    reading = in_database(settings_of(data_dir=data_dir), confirm_clock)
+def confirm_retention(settings: Settings) -> None:
+    """Confirm the database's clock, and print both readings."""
+    reading = in_database(settings, confirm_clock)
     trusted, present = f"{reading.record.trusted_at:%Y-%m-%dT%H:%M:%SZ}", f"{reading.now:%Y-%m-%dT%H:%M:%SZ}"
     if not (reading.is_doubted or reading.is_behind):
         print(f"The database's clock shows {present} and was trusted already. Nothing had to be confirmed.")

@@ -1,76 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of tenants: list, suspend, resume, export and delete."""
 
 import json
 import os
 import sys
-from collections.abc import Callable
-from datetime import UTC
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Annotated
 from uuid import UUID
 
 import msgspec
-import typer
 
 from chamberlain.app.clock_and_ids import command_line
 from chamberlain.app.errors import in_database
 from chamberlain.cli.errors import failed
-from chamberlain.cli.options import DataDir, settings_of
+from chamberlain.cli.formats import Output
+from chamberlain.cli.output import Column, written_time
 from chamberlain.core.ids import WRITTEN_ID, TenantId
+from chamberlain.database.transactions import Database
 from chamberlain.observability.logs import new_trace_id
 from chamberlain.settings import Settings
 from chamberlain.tenant_admin.service import TenantOperations
-from chamberlain.tenant_admin.store import TenantRow
+from chamberlain.tenant_admin.store import RemovedRows, TenantRow
 from chamberlain.tenants.models import Tenant
 
-TenantArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the tenant, as shown by `tenant list`.")]
 
-tenants = typer.Typer()
+def tenant_id_of(settings: Settings, written: str, *, option: str | None = None) -> TenantId:
+    """Find the id of a tenant. An unknown one ends the command."""
+    if WRITTEN_ID.fullmatch(written):
+        return TenantId(UUID(written))
+    from chamberlain.cli.names import TENANTS, pick
 
-
-def tenant_id_of(written: str) -> TenantId:
-    """Parse a tenant id. An invalid one ends the command."""
-    if not WRITTEN_ID.fullmatch(written):
-        raise failed(f"{written} is not the id of a tenant. Run `chamberlain tenant list` to see all.")
-    return TenantId(UUID(written))
-
-
-@tenants.command("list")
-def list_tenants(
-    data_dir: DataDir = None,
-    *,
-    deleted: Annotated[bool, typer.Option("--deleted", help="List deleted tenants only.")] = False,
-) -> None:
-    """List all tenants, oldest first."""
-    settings = settings_of(data_dir=data_dir)
-    if deleted:
-        _print_deleted(settings)
-        return
     found = in_database(settings, lambda database: TenantOperations(database).list())
-    for tenant in found:
-        state = "suspended" if tenant.suspended else "served"
-        print(f"{tenant.id}  {state:9}  {tenant.name}  {', '.join(tenant.domains)}")
-    if not found:
-        print("There is no tenant.")
+    records = [{"id": str(each.id), "name": each.name} for each in found]
+    return TenantId(UUID(pick(records, written, TENANTS, option=option)))
 
 
-def _print_deleted(settings: Settings) -> None:
+_COLUMNS = (Column("ID", "id"), Column("STATE", "state"), Column("NAME", "name"), Column("DOMAINS", "domains"))
+_DELETED = (
+    Column("DELETED", "deletedAt"),
+    Column("ID", "id"),
+    Column("NAME", "name"),
+    Column("BY", "deletedBy"),
+    Column("HEAD", "head"),
+)
+
+
+def list_tenants(settings: Settings, output: Output) -> None:
+    """Print all tenants, oldest first."""
+    found = in_database(settings, lambda database: TenantOperations(database).list())
+    rows = [
+        {
+            "id": str(each.id),
+            "state": "suspended" if each.suspended else "served",
+            "name": each.name,
+            "domains": list(each.domains),
+        }
+        for each in found
+    ]
+    output.show_records(rows, _COLUMNS, "tenants")
+
+
+def list_deleted_tenants(settings: Settings, output: Output) -> None:
     """Print deleted tenants with the last head of their audit trail."""
     found = in_database(settings, lambda database: TenantOperations(database).list_deleted())
-    for each in found:
-        when = f"{each.deleted_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-        print(f"{when}  {each.id}  {each.name}  head {each.head}  {each.deleted_by}")
-    if not found:
-        print("No tenant was deleted.")
+    rows = [
+        {
+            "deletedAt": written_time(each.deleted_at),
+            "id": str(each.id),
+            "name": each.name,
+            "deletedBy": each.deleted_by,
+            "head": str(each.head),
+        }
+        for each in found
+    ]
+    output.show_records(rows, _DELETED, "deleted tenants")
 
 
-@tenants.command("suspend")
-def suspend_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
-    """Suspend a tenant: refuse its tokens and pause its jobs.
-
-    Nothing is deleted.
-    """
-    settings, tenant_id = settings_of(data_dir=data_dir), tenant_id_of(tenant)
+def suspend_tenant(settings: Settings, tenant_id: TenantId) -> None:
+    """Suspend a tenant, and print the result."""
     before = in_database(
         settings,
         lambda database: TenantOperations(database).suspend(tenant_id, actor=command_line(), trace_id=new_trace_id()),
@@ -81,10 +88,8 @@ def suspend_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
         print(f"{before.name} is suspended: its tokens are refused within a minute, and its jobs rest.")
 
 
-@tenants.command("resume")
-def resume_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
-    """Resume a suspended tenant."""
-    settings, tenant_id = settings_of(data_dir=data_dir), tenant_id_of(tenant)
+def resume_tenant(settings: Settings, tenant_id: TenantId) -> None:
+    """Resume a tenant, and print the result."""
     before = in_database(
         settings,
         lambda database: TenantOperations(database).resume(tenant_id, actor=command_line(), trace_id=new_trace_id()),
@@ -92,16 +97,8 @@ def resume_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
     print(f"{before.name} is served again." if before.suspended else f"{before.name} is not suspended.")
 
 
-@tenants.command("export")
-def export_tenant(
-    tenant: TenantArgument,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="File to write. Default: standard output.")
-    ] = None,
-    data_dir: DataDir = None,
-) -> None:
-    """Export all rows of a tenant as lines of JSON, without secrets."""
-    settings, tenant_id = settings_of(data_dir=data_dir), tenant_id_of(tenant)
+def export_tenant(settings: Settings, tenant_id: TenantId, file: Path | None) -> None:
+    """Write or print all rows of a tenant."""
     if file is None:
         _export(settings, tenant_id, print)
         return
@@ -134,16 +131,17 @@ def _export(settings: Settings, tenant_id: TenantId, write: Callable[[str], obje
     )
 
 
-@tenants.command("delete")
-def delete_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
+def delete_tenant(settings: Settings, tenant_id: TenantId, *, with_directory: bool) -> None:
     """Delete a suspended tenant permanently. Asks for its name."""
-    settings, tenant_id = settings_of(data_dir=data_dir), tenant_id_of(tenant)
     found = in_database(settings, lambda database: TenantOperations(database).require_deletable(tenant_id))
-    _require_name(found)
-    removed = in_database(
-        settings,
-        lambda database: TenantOperations(database).delete(tenant_id, actor=command_line(), trace_id=new_trace_id()),
-    )
+    _require_name(found, _WITH_DIRECTORY if with_directory else _WITHOUT_DIRECTORY)
+
+    def delete(database: Database) -> Awaitable[Sequence[RemovedRows]]:
+        operations = TenantOperations(database)
+        delete_rows = operations.delete_with_directory if with_directory else operations.delete
+        return delete_rows(tenant_id, actor=command_line(), trace_id=new_trace_id())
+
+    removed = in_database(settings, delete)
     for each in removed:
         print(f"{each.count:10}  {each.table}")
     rows = sum(each.count for each in removed)
@@ -151,8 +149,12 @@ def delete_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
     print("`chamberlain tenant list --deleted` shows that it was there, and the last head of its audit trail.")
 
 
-def _require_name(tenant: Tenant) -> None:
-    print(f"Everything of {tenant.name} ({tenant.id}) will be removed for good, its audit trail too.")
+_WITH_DIRECTORY = "its objects in the embedded directory too"
+_WITHOUT_DIRECTORY = "its objects in the directory stay"
+
+
+def _require_name(tenant: Tenant, directory: str) -> None:
+    print(f"Everything of {tenant.name} ({tenant.id}) will be removed for good, its audit trail too; {directory}.")
     print("Its name, to go on: ", end="", flush=True)
     if sys.stdin.readline().rstrip("\r\n") != tenant.name:
         print()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks of an installation: the finding, its state and the cure.
 
 The limits here are ours unless another source is named.

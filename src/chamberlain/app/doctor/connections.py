@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The directory: whether it answers, and whether it makes difficulties on purpose."""
 
 import asyncio
@@ -14,8 +15,11 @@ from chamberlain.app.doctor.database import Opened
 from chamberlain.app.doctor.store import NotThere, telling, webhook_targets
 from chamberlain.app.identity import believed_base_url, embedded_issuers
 from chamberlain.auth.issuers import UNANSWERED, UnusableAnswer, ask_issuer, issuers_client
+from chamberlain.connections import records as connection_records
+from chamberlain.connections.rules import check_connections
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.health import HealthCheck, fault, healthy, warning
+from chamberlain.core.ids import TenantId
 from chamberlain.database.transactions import Transaction
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.embedded.directory.faults import Faults
@@ -34,6 +38,14 @@ async def look_at_directory(opened: Opened) -> Sequence[HealthCheck]:
         found.extend(await tenant_records.find_all(tx))
         return ()
 
+    elsewhere = set[TenantId]()
+
+    async def read_connections(tx: Transaction) -> Sequence[HealthCheck]:
+        targets = await connection_records.find_targets(tx)
+        elsewhere.update(each.connection.tenant_id for each in targets if each.connection.address is not None)
+        return ()
+
+    await look("connections", opened.worker, read_connections)
     reports = [*_on_purpose(opened), *await look("tenants", opened.worker, read)]
     if opened.worker is None or opened.application is None or (not found and reports):
         return reports
@@ -43,7 +55,8 @@ async def look_at_directory(opened: Opened) -> Sequence[HealthCheck]:
     suspended = sum(tenant.suspended for tenant in found)
     counted = "1 tenant" if len(found) == 1 else f"{len(found)} tenants"
     reports.append(healthy("tenants", f"There are {counted}, {suspended} of them suspended."))
-    return [*reports, await _answer(opened, found[0])]
+    own = [tenant for tenant in found if tenant.id not in elsewhere]
+    return [*reports, *[await _answer(opened, tenant) for tenant in own[:1]]]
 
 
 async def _answer(opened: Opened, tenant: Tenant) -> HealthCheck:
@@ -66,10 +79,13 @@ async def _answer(opened: Opened, tenant: Tenant) -> HealthCheck:
 
 
 def _on_purpose(opened: Opened) -> Sequence[HealthCheck]:
-    if faults_of(opened.settings) == Faults():
-        return ()
     cure = "Take the settings CHAMBERLAIN_FAULT_... away where people work."
-    return [warning("directory", "It makes difficulties on purpose, as settings ask for.", cure)]
+    reports = []
+    if faults_of(opened.settings) != Faults():
+        reports.append(warning("directory", "It makes difficulties on purpose, as settings ask for.", cure))
+    if opened.settings.fault_surface:
+        reports.append(warning("directory", "Test runs can set its faults over HTTP, as settings ask for.", cure))
+    return reports
 
 
 # All that is asked about one issuer.
@@ -135,6 +151,16 @@ async def _ask(issuer: str, authority_pem: str | None) -> HealthCheck:
     keys = "1 key" if len(published.keys) == 1 else f"{len(published.keys)} keys"
     difference = None if published.at is None else published.at - local_now()
     return judge_issuer_clock("issuers", f"{issuer} publishes {keys}.", difference)
+
+
+async def look_at_connections(opened: Opened) -> Sequence[HealthCheck]:
+    """Report the connections of tenants, as their last checks left them."""
+
+    async def read(tx: Transaction) -> Sequence[HealthCheck]:
+        found = [each.connection for each in await connection_records.find_targets(tx)]
+        return check_connections(found, opened.settings.permitted_hosts)
+
+    return await look("connections", opened.worker, read)
 
 
 async def look_at_webhooks(opened: Opened) -> Sequence[HealthCheck]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Open the database as each role.
 
 Roles that cannot sign in are reported and left out.
@@ -212,7 +213,7 @@ async def look_at_queue(opened: Opened) -> Sequence[HealthCheck]:
     async def read(tx: Transaction) -> Sequence[HealthCheck]:
         depth = await queue_jobs.measure(tx)
         queue = checks.judge_queue(depth.due, depth.oldest, is_stopped=opened.was_stopped)
-        return [queue, *_held(depth.held)]
+        return [queue, *_held(depth.held), *_parked(depth.parked)]
 
     return await checks.look("queue", opened.worker, read)
 
@@ -223,6 +224,14 @@ def _held(count: int) -> Sequence[HealthCheck]:
     held = f"{counted(count, 'job')} {'waits' if count == 1 else 'wait'}"
     cure = "See `chamberlain jobs list`, fix the cause, then run `chamberlain jobs release`."
     return [warning("queue", f"{held} for a person.", cure)]
+
+
+def _parked(count: int) -> Sequence[HealthCheck]:
+    if not count:
+        return ()
+    parked = f"{counted(count, 'job')} {'waits' if count == 1 else 'wait'}"
+    cure = "Fix the connection of the tenant's directory. The jobs then run without further action."
+    return [warning("queue", f"{parked} for the directory of a tenant.", cure)]
 
 
 async def look_at_texts(opened: Opened) -> Sequence[HealthCheck]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Check the data folder: free space, certificate, and permissions of its secrets."""
 
 import shutil

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: server
 -- Read the state of the server: version, time, connections and settings. Others' sessions show no more than the
 -- database that they are in; the server's own processes are in none.
@@ -39,6 +40,7 @@ ORDER BY 1
 SELECT DISTINCT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), 'UTF8') AS key_id FROM (
     SELECT s.sealed FROM chamberlain.webhook_secret s
     UNION ALL SELECT s.previous_secret FROM chamberlain.webhook_secret s WHERE s.previous_secret IS NOT NULL
+    UNION ALL SELECT c.sealed FROM chamberlain.connection c WHERE c.sealed IS NOT NULL
 ) secrets (sealed) WHERE length(sealed) > 1 ORDER BY 1
 
 -- name: overlaps

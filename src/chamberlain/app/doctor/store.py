@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read the state of an installation, of all tenants. Nothing here writes."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spans of calls, submissions, assignments and webhook calls."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spans of a worker: one for each job and each directory call."""
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from chamberlain.app.tracing.spans import BATCH_SIZE, TENANT_ID, Attributes, Spa
 from chamberlain.core.errors import OutsideFault, Rejected
 from chamberlain.core.ids import TenantId
 from chamberlain.directory import port
+from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference
@@ -96,10 +98,9 @@ class TracedDirectory(port.Directory):
         self._directory = directory
         self._spans = spans
 
-    @property
-    def capabilities(self) -> port.Capabilities:
+    async def capabilities(self, tenant_id: TenantId) -> Capabilities:
         """Return the capabilities of the directory."""
-        return self._directory.capabilities
+        return await self._directory.capabilities(tenant_id)
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
         """Observe groups."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configure the OpenTelemetry SDK, and wrap every part of a process.
 
 The SDK reads its own variables.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spans that continue the trace of a call in every process.
 
 Rows store the trace id only. So the span id of a request is derived from the trace id and the request id: a worker can

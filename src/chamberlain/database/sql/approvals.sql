@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The approvers of the current level are stored for their lists beside the levels of the request (migration 0013), so that writers of
 -- levels need not maintain the lists.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Look up and change assignments of groups and sites, in batches, each tenant on its own.
 
 -- Groups and sites with their assignments, and the templates and policies to assign. Unknown groups are omitted; of an unknown template or
@@ -52,6 +53,17 @@ BEGIN
         LEFT JOIN LATERAL chamberlain.policy_head(tenant, i.policy_id) wants_policy ON true
         WHERE i.tenant_id = tenant;
     END LOOP;
+END
+$$;
+
+-- The metadata of a group as JSON, or null. It selects the tenant itself, so that one statement can ask for groups of several tenants.
+CREATE OR REPLACE FUNCTION chamberlain.metadata_of_group(tenant uuid, subject uuid) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('chamberlain.tenant_id', tenant::text, true);
+    RETURN (
+        SELECT json_object_agg(m.name, CASE WHEN m.is_boolean THEN to_json(m.value = 'true') ELSE to_json(m.value) END ORDER BY m.name)
+        FROM chamberlain.group_metadata m WHERE m.tenant_id = tenant AND m.subject_id = subject
+    );
 END
 $$;
 
@@ -180,7 +192,16 @@ BEGIN
         SELECT tenant, 'policyEvaluate', subject_ids[w], trace_ids[w] FROM unnest(with_policy) w;
         INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
         SELECT tenant, audit_actions[w], request_ids[w], trace_ids[w], audit_payloads[w]::json FROM unnest(written) w;
+        -- In the order of their sequences: a request is accepted before its assignment changes.
         INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)
+        SELECT gen_random_uuid(), tenant, 'request.accepted', request_ids[w], moments[w], chamberlain.accepted_event(
+            request_ids[w], 'assignment', display_names[w], 'queued', actor_types[w], actor_ids[w], actor_names[w]
+        )
+        FROM unnest(written) w
+        WHERE EXISTS (
+            SELECT FROM chamberlain.tenant t WHERE t.tenant_id = tenant AND t.events_read_at > now() - interval '31 days'
+        )
+        UNION ALL
         SELECT event_ids[w], tenant, event_types[w], request_ids[w], moments[w], event_data[w]::json FROM unnest(written) w
         WHERE event_ids[w] IS NOT NULL;
         RETURN QUERY SELECT w FROM unnest(written) w;

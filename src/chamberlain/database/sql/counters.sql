@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Numbers for naming rules, one sequence for each template and rule. They are unique and may have gaps; sequences do not lock as
 -- a counter row would. The application's role cannot create anything, so the owner does it for a rule's first use.
 CREATE OR REPLACE FUNCTION chamberlain.next_number(template uuid, rule text) RETURNS bigint

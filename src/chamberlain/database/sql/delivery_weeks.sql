@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Deliveries are kept in weeks (docs/decisions/0024), each a table of its own. Weeks begin on Monday, 0:00 UTC.
 
 -- The lowest id of a delivery of this moment or later: ids of deliveries are UUIDs of version 7 (RFC 9562), which begin with the

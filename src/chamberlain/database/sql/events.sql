@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Give the oldest events without a position in the feed of a tenant theirs, after all that have one; at most so many, and a thousand.
 --
 -- One reader at a time, who sees all commits until now. So later commits get later positions, however early they were written, and a reader

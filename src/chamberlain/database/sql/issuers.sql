@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Find an issuer by its exact key. It runs before a tenant is known, so with the rights of the owner.
 CREATE OR REPLACE FUNCTION chamberlain.find_issuer(wanted_issuer text, wanted_tid text)
 RETURNS TABLE (tenant_id uuid, issuer text, tid text, audiences json)

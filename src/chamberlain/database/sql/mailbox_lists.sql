@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Places of mailboxes whose name or address has the prefix, newest first: at most so many, behind a position.
 --
 -- Mailboxes are numbered in spans of 4,096 as they come in (migration 0038). The function looks up a span by kind and prefix along an index

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Notices are written in the transaction of their cause: with the event, or, for the approval of the last level, which has no event, with
 -- the change of the request. Each transaction has to enable notices (database/transactions.py); otherwise nothing is written here.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Requests of several tenants in one call, each seen as its own tenant sees it. The rows are those of the table as it is
 -- by then; who asks names the columns.
 CREATE OR REPLACE FUNCTION chamberlain.look_at_requests(tenants uuid[], wanted uuid[])

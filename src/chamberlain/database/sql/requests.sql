@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- With other arguments, the new functions would be added to the old ones. Both statements run in one transaction, so that processes of the
 -- previous version always find one.
 DROP FUNCTION IF EXISTS chamberlain.accept_requests;
@@ -43,6 +44,7 @@ DECLARE
     tenant uuid;
     revision_now integer;
     is_limited boolean;
+    has_reader boolean;
     all_stand boolean;
     -- For each request whether it belongs to the tenant and has no rejection so far, and whether it got its second address.
     standing boolean[];
@@ -65,14 +67,15 @@ BEGIN
         at_second := NULL;
 
         -- Mostly nothing has changed and all belong to one tenant; then no request has to be checked on its own.
-        SELECT t.revision, t.open_requests IS NOT NULL OR t.requests_per_minute IS NOT NULL, cardinality(tenant_ids) = (
+        SELECT t.revision, t.open_requests IS NOT NULL OR t.requests_per_minute IS NOT NULL,
+            t.events_read_at > now() - interval '31 days', cardinality(tenant_ids) = (
             SELECT count(*) FROM unnest(tenant_ids, tenant_revisions, template_ids, template_revisions)
                 AS o (tenant_id, tenant_revision, template_id, template_revision)
             JOIN chamberlain.template p
                 ON p.tenant_id = tenant AND p.template_id = o.template_id AND p.revision = o.template_revision
             WHERE o.tenant_id = tenant AND o.tenant_revision = t.revision
         )
-        INTO revision_now, is_limited, all_stand
+        INTO revision_now, is_limited, has_reader, all_stand
         FROM chamberlain.tenant t WHERE t.tenant_id = tenant;
         IF all_stand THEN
             standing := array_fill(true, ARRAY[cardinality(origins)]);
@@ -181,7 +184,8 @@ BEGIN
         INSERT INTO chamberlain.request (
             request_id, tenant_id, kind, state, display_name, mail_nickname, address,
             template_id, template_revision, template_name, body, approval_required, people_checked, steps,
-            client_id, actor_type, actor_id, actor_name, trace_id, approvals, blocked, warnings
+            client_id, actor_type, actor_id, actor_name, trace_id, approvals, blocked, warnings,
+            warning_causes
         )
         SELECT i.request_id, tenant, kinds[i.origin], states[i.origin], i.display_name,
             CASE WHEN i.at_second THEN second_nicknames[i.ordinal] ELSE i.mail_nickname END,
@@ -189,7 +193,8 @@ BEGIN
             template_ids[i.origin], template_revisions[i.origin], template_names[i.origin], i.body::json,
             approvals_required[i.origin], people_checked[i.origin], steps[i.origin]::json,
             client_ids[i.origin], actor_types[i.origin], actor_ids[i.origin], actor_names[i.origin], i.trace_id,
-            approvals[i.origin]::json, blocked[i.origin], warnings[i.origin]::json
+            approvals[i.origin]::json, blocked[i.origin], chamberlain.sent_warnings(warnings[i.origin]::json),
+            chamberlain.sent_causes(warnings[i.origin]::json)
         FROM unnest(origins, request_ids, display_names, mail_nicknames, addresses, bodies, trace_ids, standing, at_second)
             WITH ORDINALITY AS i (
                 origin, request_id, display_name, mail_nickname, address, body, trace_id, stands, at_second, ordinal
@@ -207,6 +212,16 @@ BEGIN
             AS i (origin, request_id, trace_id, payload, stands)
         WHERE i.stands;
 
+        IF has_reader THEN
+            INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)
+            SELECT gen_random_uuid(), tenant, 'request.accepted', i.request_id, now(), chamberlain.accepted_event(
+                i.request_id, kinds[i.origin], i.display_name, states[i.origin],
+                actor_types[i.origin], actor_ids[i.origin], actor_names[i.origin]
+            )
+            FROM unnest(origins, request_ids, display_names, standing) AS i (origin, request_id, display_name, stands)
+            WHERE i.stands;
+        END IF;
+
         IF cardinality(event_ids) > 0 THEN
             INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)
             SELECT i.event_id, tenant, i.event_type, i.request_id, now(), i.data::json
@@ -219,11 +234,13 @@ BEGIN
             WITH described AS (
                 INSERT INTO chamberlain.mailbox (
                     request_id, mailbox_id, tenant_id, kind, name, name_key, display_name, address, alias, template_id,
-                    template_source, content, warnings, readers, approval_required, actor_type, actor_id, actor_name
+                    template_source, content, warnings, warning_causes, readers, approval_required, actor_type, actor_id, actor_name
                 )
                 SELECT request_ids[m.ordinal], m.mailbox_id, tenant, kinds[origins[m.ordinal]], m.name, m.name_key,
                     display_names[m.ordinal], addresses[m.ordinal], m.alias, template_ids[origins[m.ordinal]],
-                    template_sources[origins[m.ordinal]], m.content::json, warnings[origins[m.ordinal]]::json, m.readers::uuid[],
+                    template_sources[origins[m.ordinal]], m.content::json,
+                    chamberlain.sent_warnings(warnings[origins[m.ordinal]]::json),
+                    chamberlain.sent_causes(warnings[origins[m.ordinal]]::json), m.readers::uuid[],
                     approvals_required[origins[m.ordinal]], actor_types[origins[m.ordinal]], actor_ids[origins[m.ordinal]],
                     actor_names[origins[m.ordinal]]
                 FROM unnest(

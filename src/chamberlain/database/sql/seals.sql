@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Seal the audit trail of a tenant: add the commits since the last look to its chain, in batches.
 
 -- One link. The verification computes the same in chamberlain/audit/rules.py.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The adoption port: lists existing mailboxes and marks existing objects."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -5,34 +6,61 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.core.ids import WRITTEN_ID, TenantId
-from chamberlain.directory.embedded.mailboxes import observed_mailbox_of
-from chamberlain.directory.embedded.mapping import KEY_MEMBER, mark_of, port_errors, rejected
+from chamberlain.core.ids import WRITTEN_ID, RequestId, TenantId
+from chamberlain.directory.embedded.mailboxes import mailbox_summary_of, observed_mailbox_of
+from chamberlain.directory.embedded.mapping import KEY_MEMBER, METADATA_MEMBER, mark_of, port_errors, rejected
+from chamberlain.directory.mailboxes import ObservedMailbox
 from chamberlain.directory.models import ObjectType
-from chamberlain.directory.port import MOST_CHANGES, Adoptions, MailboxPage, Marking
+from chamberlain.directory.port import MOST_CHANGES, Adoptions, MailboxChanges, MailboxPage, Marking
 from chamberlain.embedded.directory import markings as directory_markings
+from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.database import Pool
+from chamberlain.embedded.directory.errors import CursorUnknown
 from chamberlain.embedded.directory.faults import Injection
-from chamberlain.embedded.directory.mailboxes import list_mailboxes
+from chamberlain.embedded.directory.mailboxes import list_mailboxes, mailboxes_by_id
 from chamberlain.embedded.directory.markings import MarkedObject, Markings
 
 
 class EmbeddedAdoptions(Adoptions):
     """Lists mailboxes of one tenant with any role.
 
-    Marks need the worker's role.
+    Marks need the worker's role. `is_elsewhere` is true of another database than that of the service.
     """
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, is_elsewhere: bool = False) -> None:
         self._pool = pool
+        self._changes = Changes(pool, is_elsewhere=is_elsewhere)
         self._markings = {
             ObjectType.MAILBOX: Markings(pool, directory_markings.MAILBOXES, key_member=KEY_MEMBER),
-            ObjectType.GROUP: Markings(pool, directory_markings.GROUPS, key_member=KEY_MEMBER),
+            ObjectType.GROUP: Markings(
+                pool, directory_markings.GROUPS, key_member=KEY_MEMBER, further_members=(METADATA_MEMBER,)
+            ),
         }
 
     async def mailboxes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> MailboxPage:
         """Read the next page of mailboxes."""
         return await self._page(tenant_id, extension, cursor, until=None)
+
+    async def observe(
+        self, tenant_id: TenantId, extension: str, ids: Sequence[UUID]
+    ) -> Sequence[ObservedMailbox | None]:
+        """Read the state of mailboxes by id."""
+        return await self._observe(tenant_id, extension, ids, until=None)
+
+    async def changed_mailboxes(
+        self, tenant_id: TenantId, extensions: Sequence[str], cursor: str | None
+    ) -> MailboxChanges:
+        """Read the next page of changed and deleted mailboxes."""
+        try:
+            with port_errors():
+                shown = await self._changes.read_mailboxes(
+                    tenant_id, extensions, cursor, key_member=KEY_MEMBER, most=MOST_CHANGES
+                )
+        except CursorUnknown as error:
+            raise Rejected("cursorUnknown", str(error)) from error
+        # Other programs can write other texts into the member.
+        request_ids = [RequestId(UUID(mark)) for mark in shown.marks if WRITTEN_ID.fullmatch(mark)]
+        return MailboxChanges(tuple(request_ids), shown.cursor, shown.is_complete)
 
     async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
         """Add all marks, in one transaction for mailboxes and one for groups."""
@@ -68,7 +96,14 @@ class EmbeddedAdoptions(Adoptions):
                 self._pool, tenant_id, extension, behind=behind, until=until, most=MOST_CHANGES
             )
         more = len(shown) == MOST_CHANGES
-        return MailboxPage(tuple([observed_mailbox_of(one) for one in shown]), str(shown[-1].id) if more else None)
+        return MailboxPage(tuple([mailbox_summary_of(one) for one in shown]), str(shown[-1].id) if more else None)
+
+    async def _observe(
+        self, tenant_id: TenantId, extension: str, ids: Sequence[UUID], *, until: datetime | None
+    ) -> Sequence[ObservedMailbox | None]:
+        with port_errors():
+            shown = await mailboxes_by_id(self._pool, tenant_id, extension, ids, until=until)
+        return [None if one is None else observed_mailbox_of(one) for one in shown]
 
 
 class FaultyAdoptions(EmbeddedAdoptions):
@@ -83,6 +118,22 @@ class FaultyAdoptions(EmbeddedAdoptions):
         with port_errors():
             self._injection.answer()
         return await self._page(tenant_id, extension, cursor, until=self._injection.visible_until())
+
+    async def observe(
+        self, tenant_id: TenantId, extension: str, ids: Sequence[UUID]
+    ) -> Sequence[ObservedMailbox | None]:
+        """Read the state of visible mailboxes by id."""
+        with port_errors():
+            self._injection.answer()
+        return await self._observe(tenant_id, extension, ids, until=self._injection.visible_until())
+
+    async def changed_mailboxes(
+        self, tenant_id: TenantId, extensions: Sequence[str], cursor: str | None
+    ) -> MailboxChanges:
+        """Read the next page of changed and deleted mailboxes."""
+        with port_errors():
+            self._injection.answer()
+        return await super().changed_mailboxes(tenant_id, extensions, cursor)
 
     async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
         """Add the marks one by one; each has its own fault."""

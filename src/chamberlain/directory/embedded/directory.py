@@ -1,15 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
 """The directory port, with and without injected faults."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 
+from chamberlain.core.ids import TenantId
+from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.embedded.groups import GROUPS
 from chamberlain.directory.embedded.mailboxes import MAILBOXES
 from chamberlain.directory.embedded.steps import AtomicProvisioner, Provisioner, StepwiseProvisioner
 from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
 from chamberlain.directory.port import (
-    Capabilities,
     Directory,
     GroupOutcome,
     GroupWork,
@@ -35,8 +37,7 @@ class _Directory(Directory):
         self._mailboxes = mailboxes
         self._capabilities = Capabilities(visible_after=visible_after, shares_database=True)
 
-    @property
-    def capabilities(self) -> Capabilities:
+    async def capabilities(self, tenant_id: TenantId) -> Capabilities:  # noqa: ARG002 - the same for all tenants.
         """Return the capabilities of this directory."""
         return self._capabilities
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Converts groups between the port and the embedded directory."""
 
 from dataclasses import replace
@@ -9,6 +10,7 @@ from chamberlain.directory.embedded.steps import Kind
 from chamberlain.directory.groups import GUEST_MARKS, MemberShipType, ObservedGroup, remaining
 from chamberlain.directory.port import GroupWork
 from chamberlain.directory.steps import Step
+from chamberlain.embedded.directory.changes import SubjectSummaryShown
 from chamberlain.embedded.directory.groups import GroupEntry, GroupShown
 from chamberlain.embedded.directory.guests import SubjectShown
 
@@ -18,7 +20,7 @@ def group_id_of(reference: Reference) -> GroupId:
     return GroupId(object_id_of(reference))
 
 
-def member_ship_type_of(shown: GroupShown | SubjectShown) -> MemberShipType:
+def member_ship_type_of(shown: GroupShown | SubjectShown | SubjectSummaryShown) -> MemberShipType:
     """Return the membership type of a group."""
     if shown.is_dynamic:
         return MemberShipType.DYNAMIC

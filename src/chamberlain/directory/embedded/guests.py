@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guest port, with and without injected faults."""
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +9,7 @@ from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.directory import port
 from chamberlain.directory.embedded.mapping import port_errors, rejected
 from chamberlain.directory.embedded.steps import run_steps
-from chamberlain.directory.embedded.subjects import entry_of, name_of, observed_of, removal_of, stayed_in
+from chamberlain.directory.embedded.subjects import entry_of, name_of, observed_of, removal_of, stayed_in, summary_of
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference, remaining_of_subject
 from chamberlain.embedded.directory import guests
@@ -39,7 +40,7 @@ class _Guests(port.Guests, Generic[_Kept]):
         except CursorUnknown as error:
             raise Rejected("cursorUnknown", str(error)) from error
         return port.SubjectChanges(
-            subjects=tuple(map(observed_of, shown.subjects)),
+            subjects=tuple(map(summary_of, shown.subjects)),
             removed=tuple(map(GroupId, shown.removed)),
             cursor=shown.cursor,
             is_complete=shown.is_complete,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Converts mailboxes between the port and the embedded directory."""
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from chamberlain.directory.embedded.mapping import KEY_MEMBER, mark_of, object_i
 from chamberlain.directory.embedded.steps import Kind
 from chamberlain.directory.mailboxes import (
     AddressFields,
+    MailboxSummary,
     MailboxType,
     ObservedMailbox,
     PermissionLevel,
@@ -20,7 +22,13 @@ from chamberlain.directory.mailboxes import (
 )
 from chamberlain.directory.port import MailboxWork
 from chamberlain.directory.steps import Step
-from chamberlain.embedded.directory.mailboxes import Contact, MailboxEntry, MailboxShown, Permission
+from chamberlain.embedded.directory.mailboxes import (
+    Contact,
+    MailboxEntry,
+    MailboxShown,
+    MailboxSummaryShown,
+    Permission,
+)
 from chamberlain.embedded.directory.mailboxes import Place as PlaceEntry
 
 _RECIPIENT_TYPES: Mapping[MailboxType, str] = MappingProxyType(
@@ -89,6 +97,18 @@ def observed_mailbox_of(shown: MailboxShown) -> ObservedMailbox:
         permissions={UserId(user): PermissionLevel(one.access_right) for user, one in shown.permissions.items()},
         auto_mapped=frozenset(UserId(user) for user, one in shown.permissions.items() if one.auto_mapping),
         owners=tuple(map(UserId, shown.owners)),
+        marks=shown.values,
+    )
+
+
+def mailbox_summary_of(shown: MailboxSummaryShown) -> MailboxSummary:
+    """Convert a mailbox in a list."""
+    return MailboxSummary(
+        id=shown.id,
+        type=_TYPES[shown.recipient_type],
+        name=clean_line(shown.name),
+        display_name=clean_line(shown.display_name),
+        mail=clean_line(shown.mail),
         marks=shown.values,
     )
 

@@ -1,18 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
 """Map marks, object ids and errors between port and embedded directory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha1
 from typing import Protocol
 from uuid import UUID
 
-from chamberlain.core.errors import Rejected, TryAgain
+from chamberlain.core.errors import Cause, Rejected, TryAgain
 from chamberlain.core.ids import RequestId, TenantId
+from chamberlain.core.reasons import UNCODED, Reason
+from chamberlain.embedded.directory import faults
 from chamberlain.embedded.directory.entries import Mark
-from chamberlain.embedded.directory.errors import NotNow, Refused
+from chamberlain.embedded.directory.errors import NotNow, NotYet, Refused, Throttled
 
 # The member of the extension attribute that identifies a group or mailbox.
 KEY_MEMBER = "requestId"
+# The member with the metadata of a group's request.
+METADATA_MEMBER = "metadata"
 
 
 class Reference(Protocol):
@@ -26,6 +31,13 @@ class Reference(Protocol):
 
     @property
     def request_id(self) -> RequestId: ...
+
+
+class KnownReference(Reference, Protocol):
+    """A reference with the id of the object, if it is known."""
+
+    @property
+    def id(self) -> UUID | None: ...
 
 
 def mark_of(reference: Reference) -> Mark:
@@ -53,7 +65,33 @@ def port_errors() -> Iterator[None]:
     try:
         yield
     except NotNow as error:
-        raise TryAgain(error.after, str(error)) from error
+        raise TryAgain(error.after, _reason(error), _cause(error)) from error
+
+
+# The sentences of the embedded directory that have codes.
+_CODES: Mapping[str, str] = {
+    faults.NOT_SHOWN: "groupNotVisible",
+    faults.NOT_FOUND: "groupNotFoundById",
+    faults.MAILBOX_NOT_SHOWN: "mailboxNotVisible",
+    faults.MAILBOX_NOT_FOUND: "mailboxNotFoundById",
+    faults.TOO_MANY: "directoryBusy",
+    faults.AWAY: "directoryNotAvailable",
+}
+
+
+def _cause(error: NotNow) -> Cause:
+    match error:
+        case NotYet():
+            return Cause.NOT_YET
+        case Throttled():
+            return Cause.BUSY
+        case _:
+            return Cause.AWAY
+
+
+def _reason(error: NotNow) -> Reason:
+    code = _CODES.get(str(error))
+    return Reason.build(UNCODED, problem=str(error)) if code is None else Reason.build(code)
 
 
 def rejected(refused: Refused) -> Rejected:

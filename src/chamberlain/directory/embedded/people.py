@@ -1,16 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
 """The people port: lookups of users, labels, addresses and groups."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from chamberlain.core.ids import UserId
+from chamberlain.core.ids import TenantId, UserId
+from chamberlain.core.membership_rules import RuleInvalid, read_rule
 from chamberlain.core.text import clean_line
 from chamberlain.database.batching import Batcher
 from chamberlain.directory.embedded.mapping import port_errors
-from chamberlain.directory.models import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
+from chamberlain.directory.models import (
+    NO_RELATIONS,
+    Label,
+    NamedPerson,
+    PeopleAnswer,
+    PeopleQuestion,
+    Person,
+    Relations,
+    typed_words,
+)
 from chamberlain.directory.port import People
-from chamberlain.embedded.directory.errors import Refused
-from chamberlain.embedded.directory.membership_rules import read_rule
 from chamberlain.embedded.directory.people import Card, Found, Question, Register, Relative
 
 
@@ -24,6 +33,19 @@ class EmbeddedPeople(People):
     async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
         """Look up the existing keys of the question."""
         return await self._batcher.submit(question)
+
+    async def find(self, tenant_id: TenantId, text: str, limit: int) -> Sequence[Person]:
+        """Find people by typed text."""
+        words = typed_words(text)
+        if not words:
+            return ()
+        with port_errors():
+            return [_person(card) for card in await self._register.find(tenant_id, words, most=limit)]
+
+    async def labels(self, tenant_id: TenantId) -> Sequence[Label]:
+        """List the labels of a tenant."""
+        with port_errors():
+            return [Label(each, clean_line(name)) for each, name in await self._register.labels(tenant_id)]
 
     async def _answers(self, questions: Sequence[PeopleQuestion]) -> Sequence[PeopleAnswer]:
         with port_errors():
@@ -74,7 +96,7 @@ def _answer(question: PeopleQuestion, people: Mapping[UserId, Person], found: Fo
     member = question.member
     return PeopleAnswer(
         people={user: people[user] for user in question.users if user in people},
-        labels=question.labels & found.labels,
+        labels=question.labels and _known_labels(question.labels, found.labels),
         taken_addresses=question.addresses & found.taken_addresses,
         member_of=question.groups
         and frozenset([group for group in question.groups if (member, group) in found.memberships]),
@@ -89,9 +111,15 @@ def _rule_fault(rule: str) -> str | None:
     """Return the error of an invalid membership rule."""
     try:
         read_rule(rule)
-    except Refused as error:
+    except RuleInvalid as error:
         return error.detail
     return None
+
+
+def _known_labels(asked: frozenset[str], found: frozenset[str]) -> frozenset[str]:
+    """Return the labels of a question with the ids of the directory."""
+    small = frozenset(label.lower() for label in asked)
+    return frozenset(label for label in found if label.lower() in small)
 
 
 def _relations(question: PeopleQuestion, found: Found) -> Relations:

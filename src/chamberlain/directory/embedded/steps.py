@@ -1,12 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provisions groups and mailboxes, at once or step by step."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+from uuid import UUID
 
 from chamberlain.core.errors import OutsideFault, TryAgain
-from chamberlain.directory.embedded.mapping import Reference, mark_of, port_errors, rejected
+from chamberlain.directory.embedded.mapping import KnownReference, mark_of, port_errors, rejected
 from chamberlain.directory.port import Outcome, Work
 from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.entries import Ensured, Mark, Marked, MarkedObjects
@@ -43,7 +45,7 @@ class Provisioner(ABC, Generic[Wanted, Observed]):
     """Observes and provisions objects of one type."""
 
     @abstractmethod
-    async def observe(self, references: Sequence[Reference]) -> Sequence[Observed | None]:
+    async def observe(self, references: Sequence[KnownReference]) -> Sequence[Observed | None]:
         """Read the state of each.
 
         None if it does not exist or is not visible. Raises TryAgain.
@@ -64,10 +66,10 @@ class AtomicProvisioner(Provisioner[Wanted, Observed], Generic[Wanted, Observed,
         self._objects = objects
         self._kind = kind
 
-    async def observe(self, references: Sequence[Reference]) -> Sequence[Observed | None]:
+    async def observe(self, references: Sequence[KnownReference]) -> Sequence[Observed | None]:
         """Read the state of each."""
         with port_errors():
-            shown = await self._objects.observe([mark_of(one) for one in references])
+            shown = await self._objects.observe([mark_of(one) for one in references], [one.id for one in references])
         return [self._kind.observed(one) for one in shown]
 
     async def ensure(self, works: Sequence[Work[Wanted]]) -> Sequence[Outcome[Observed]]:
@@ -110,9 +112,9 @@ class StepwiseProvisioner(Provisioner[Wanted, Observed], Generic[Wanted, Observe
         self._objects = objects
         self._kind = kind
 
-    async def observe(self, references: Sequence[Reference]) -> Sequence[Observed | None]:
+    async def observe(self, references: Sequence[KnownReference]) -> Sequence[Observed | None]:
         """Read the state of each visible object."""
-        return await self._observe([mark_of(one) for one in references])
+        return await self._observe([mark_of(one) for one in references], [one.id for one in references])
 
     async def ensure(self, works: Sequence[Work[Wanted]]) -> Sequence[Outcome[Observed]]:
         """Run the steps of each object in their order.
@@ -125,9 +127,9 @@ class StepwiseProvisioner(Provisioner[Wanted, Observed], Generic[Wanted, Observe
         outcomes = {mark: await self._provision(work, found[mark]) for mark, work in unique.items()}
         return [outcomes[mark] for mark in marks]
 
-    async def _observe(self, marks: Sequence[Mark]) -> Sequence[Observed | None]:
+    async def _observe(self, marks: Sequence[Mark], ids: Sequence[UUID | None] = ()) -> Sequence[Observed | None]:
         with port_errors():
-            shown = await self._objects.observe(marks)
+            shown = await self._objects.observe(marks, ids)
         return [self._kind.observed(one) for one in shown]
 
     async def _provision(self, work: Work[Wanted], before: Observed | None) -> Outcome[Observed]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Converts groups, sites and guest rules, and reads them for the API."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,9 +19,11 @@ from chamberlain.directory.subjects import (
     ObservedSubject,
     Sharing,
     SubjectReference,
+    SubjectSummary,
     SubjectType,
     WantedGuestRules,
 )
+from chamberlain.embedded.directory.changes import SubjectSummaryShown
 from chamberlain.embedded.directory.database import Pool, one_tenant
 from chamberlain.embedded.directory.guests import (
     GuestEntry,
@@ -81,12 +84,8 @@ def removal_of(tenant_id: TenantId, group_id: GroupId, guests: Collection[UserId
 
 
 def observed_of(shown: SubjectShown) -> ObservedSubject:
-    """Convert the state of a group or site.
-
-    Marks that contain no id are ignored.
-    """
-    values = {member: UUID(value) for member, value in shown.values.items() if WRITTEN_ID.fullmatch(value)}
-    request, template, policy = (values.get(member) for member in (KEY_MEMBER, TEMPLATE_MEMBER, POLICY_MEMBER))
+    """Convert the state of a group or site."""
+    request_id, template_id, policy_id = _marks_in(shown.values)
     site = None if shown.site is None else _site(shown.site)
     return ObservedSubject(
         tenant_id=TenantId(shown.tenant_id),
@@ -96,13 +95,31 @@ def observed_of(shown: SubjectShown) -> ObservedSubject:
         mail=None if shown.mail is None else clean_line(shown.mail),
         is_team=shown.is_team,
         member_ship_type=member_ship_type_of(shown),
-        request_id=None if request is None else RequestId(request),
-        template_id=None if template is None else TemplateId(template),
-        policy_id=None if policy is None else PolicyId(policy),
+        request_id=request_id,
+        template_id=template_id,
+        policy_id=policy_id,
         rules=None if shown.settings is None else _rules(shown.settings, site),
         site=site,
         guests=tuple(map(_guest, shown.guests)),
         owners=shown.owners,
+        guest_owners=frozenset([UserId(guest.id) for guest in shown.guests if guest.is_owner]),
+    )
+
+
+def summary_of(shown: SubjectSummaryShown) -> SubjectSummary:
+    """Convert the summary of a group or site."""
+    request_id, template_id, policy_id = _marks_in(shown.values)
+    return SubjectSummary(
+        tenant_id=TenantId(shown.tenant_id),
+        id=GroupId(shown.id),
+        type=SubjectType.SITE if shown.is_site else SubjectType.GROUP,
+        display_name=clean_line(shown.display_name),
+        mail=None if shown.mail is None else clean_line(shown.mail),
+        is_team=shown.is_team,
+        member_ship_type=member_ship_type_of(shown),
+        request_id=request_id,
+        template_id=template_id,
+        policy_id=policy_id,
     )
 
 
@@ -123,6 +140,17 @@ def _marks(wanted: WantedGuestRules) -> Mapping[str, str | None]:
         TEMPLATE_MEMBER: None if template is None else str(template),
         POLICY_MEMBER: None if policy is None else str(policy),
     }
+
+
+def _marks_in(values: Mapping[str, str]) -> tuple[RequestId | None, TemplateId | None, PolicyId | None]:
+    """Read the ids in marks. Those that contain no id are ignored."""
+    ids = {member: UUID(value) for member, value in values.items() if WRITTEN_ID.fullmatch(value)}
+    request, template, policy = (ids.get(member) for member in (KEY_MEMBER, TEMPLATE_MEMBER, POLICY_MEMBER))
+    return (
+        None if request is None else RequestId(request),
+        None if template is None else TemplateId(template),
+        None if policy is None else PolicyId(policy),
+    )
 
 
 def _settings(rules: GuestRules) -> GuestSettings:
@@ -154,7 +182,8 @@ def _site(shown: SiteShown) -> ObservedSite:
 
 
 def _stayed(guest: GuestShown, code: str) -> Stayed:
-    return Stayed(UserId(guest.id), code, _REASONS[code].format(clean_line(guest.display_name)))
+    name = clean_line(guest.display_name)
+    return Stayed(UserId(guest.id), code, _REASONS[code].format(name), name)
 
 
 def _guest(shown: GuestShown) -> Guest:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small Graph-compatible directory for many tenants.
 
 It has users, groups, teams, labels and sites, in its own database schema. The package contains the tables

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Connections to the directory's database. Every temporary database error becomes Unreachable."""
 
 from collections.abc import AsyncIterator, Iterator

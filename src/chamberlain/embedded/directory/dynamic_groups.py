@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds and updates the members of dynamic groups.
 
 The database evaluates the rules, so that the users of a large tenant are not transferred, and because it matches
@@ -8,10 +9,18 @@ from collections.abc import Sequence
 from typing import TypeAlias
 from uuid import UUID
 
+from chamberlain.core.membership_rules import (
+    FURTHER,
+    Comparison,
+    Kind,
+    Operator,
+    Rule,
+    RuleInvalid,
+    kind_of,
+    read_rule,
+)
 from chamberlain.embedded.directory.database import Connection, Queryable
-from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.expressions import Translator
-from chamberlain.embedded.directory.membership_rules import Comparison, Kind, Operator, Rule, kind_of, read_rule
 from chamberlain.queries import load_queries
 
 SQL = load_queries(__name__)
@@ -29,7 +38,7 @@ async def follow_all(connection: Connection, tenants: Sequence[UUID]) -> None:
         for group_id, rule in await connection.fetch(SQL["rules"], tenant_id):
             try:
                 selected = {(group_id, user) for user in await users_by_rule(connection, tenant_id, rule)}
-            except BadRule:
+            except RuleInvalid:
                 # The group keeps its members if its rule is no longer valid.
                 continue
             before = {(row[0], row[1]) for row in await connection.fetch(SQL["members"], tenant_id, group_id)}
@@ -49,7 +58,7 @@ async def follow_changed(connection: Connection, users: Sequence[tuple[UUID, UUI
         for row in await connection.fetch(SQL["rules"], tenant_id):
             try:
                 rules[row["id"]] = read_rule(row["membership_rule"])
-            except BadRule:
+            except RuleInvalid:
                 continue
         if rules:
             groups = list(rules)
@@ -71,7 +80,7 @@ async def _change(connection: Connection, tenant_id: UUID, before: set[_Pair], a
 
 
 async def users_by_rule(database: Queryable, tenant_id: UUID, rule: str) -> list[UUID]:
-    """Find the users of the tenant that the rule selects. Raises BadRule."""
+    """Find the users of the tenant that the rule selects. Raises RuleInvalid."""
     parameters: list[object] = [tenant_id]
     condition = _user_condition(read_rule(rule), parameters)
     # The condition has only fixed pieces; all values of the rule are parameters.
@@ -113,12 +122,26 @@ def condition_of(rule: Rule, parameters: list[object]) -> str:
     return _RuleTranslator(parameters).translate(rule)
 
 
+# Each property of users as SQL, from a row `u` of directory.users.
+_EXPRESSIONS = {
+    "objectId": "u.id::text",
+    "displayName": "u.display_name",
+    "userPrincipalName": "u.user_principal_name",
+    "mail": "u.mail",
+    "userType": "u.user_type",
+    "accountEnabled": "u.account_enabled",
+    **{name: f"u.properties ->> '{name}'" for name in FURTHER},
+}
+
+
 class _RuleTranslator(Translator[Comparison]):
     def __init__(self, parameters: list[object]) -> None:
         self._parameters = parameters
 
     def _comparison(self, leaf: Comparison) -> str:
-        expression, value = leaf.property.expression, leaf.value
+        # No statement has a condition about devices, because the directory has none.
+        expression = _EXPRESSIONS[leaf.property.name] if leaf.property.kind is Kind.USER else "NULL"
+        value = leaf.value
         if value is None:
             return f"({expression}) IS NULL"
         self._parameters.append(list(value) if isinstance(value, tuple) else value)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups and mailboxes of all tenants, identified by their marks.
 
 A mark is one member of an extension attribute with a unique value. Two calls with the same mark get the same object, so
@@ -65,7 +66,7 @@ class Ensured(Generic[Shown]):
 class Kind(Generic[Entry, Shown]):
     """The statements, conversions and error messages of one type of object.
 
-    The parameters of both statements are the key member and the columns of marks.
+    The parameters of both statements are the key member and the columns of marks, and of `observe` the ids.
     """
 
     observe: str
@@ -100,15 +101,15 @@ class MarkedObjects(ABC, Generic[Entry, Shown]):
         `ensure` keeps those that users changed.
         """
 
-    async def observe(self, marks: Sequence[Mark]) -> Sequence[Shown | None]:
+    async def observe(self, marks: Sequence[Mark], ids: Sequence[UUID | None] = ()) -> Sequence[Shown | None]:
         """Read the state of each.
 
-        None for an object that does not exist.
+        None for an object that does not exist. Of several objects with one mark, it is the one with the id in `ids`.
         """
         if not marks:
             return []
         with database_errors():
-            rows = await self._database.fetch(self._kind.observe, self._key_member, *mark_columns(marks))
+            rows = await self._database.fetch(self._kind.observe, self._key_member, *mark_columns(marks), ids)
         return in_order({item: self._kind.decode(text) for item, text in rows}, len(marks))
 
     async def made_at(self, marks: Sequence[Mark]) -> Sequence[datetime | None]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The errors of the directory, as one family.
 
 DirectoryFault
@@ -7,9 +8,10 @@ DirectoryFault
 |   `-- NotYet       a new object that is not visible yet
 |-- CodedFault       permanent: a code and a sentence
 |   |-- Refused      one object is not possible
-|   |   `-- BadRule  an invalid membership rule, with the position
+|   |   `-- WriteRefused  a write that is not possible, with the property
 |   |-- BadQuery     an invalid query of the HTTP surface, with the position if there is one
 |   `-- NotThere     an unknown resource of the HTTP surface
+|-- Broken           another database refuses the connection: an administrator repairs it
 |-- CursorUnknown    a cursor of changes that is not valid in this database
 |-- Unauthorized     a call without a valid token
 `-- Forbidden        a call that the token does not permit
@@ -58,12 +60,28 @@ class Refused(CodedFault):
     """The desired state of an object is not possible."""
 
 
-class BadRule(Refused):
-    """A membership rule is invalid; `position` counts characters from 1."""
+class WriteRefused(Refused):
+    """A write is not possible and has changed nothing.
 
-    def __init__(self, what: str, position: int) -> None:
-        super().__init__("ruleInvalid", f"The membership rule is not understood at character {position}: {what}")
-        self.position = position
+    `target` is the property, in the spelling of Graph.
+    The codes are `objectUnknown`, `valueInvalid`, `valueMissing`, `valueTaken`, `notChangeable`, `notSupported`,
+    `alreadyReferenced`, `notReferenced`, `lastOwner`, `isDynamic`, `alreadyExists` and `teamUnknown`.
+    """
+
+    def __init__(self, code: str, detail: str, target: str | None = None) -> None:
+        super().__init__(code, detail)
+        self.target = target
+
+
+class Broken(DirectoryFault):
+    """The database of the directory refuses the connection.
+
+    `code` is passwordRefused, databaseUnknown, schemaMissing or privilegeMissing.
+    """
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
 
 
 class CursorUnknown(DirectoryFault):

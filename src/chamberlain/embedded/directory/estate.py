@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The `directory:` section of a configuration file, validated.
 
 It has the initial users, groups, sites and labels. Properties have the names and values of Graph. Every entry has its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fault injection: makes the directory as difficult as a cloud directory.
 
 All faults are off by default. Time and counting decide the faults, never chance, so that tests are deterministic. With
@@ -17,7 +18,7 @@ from chamberlain.embedded.directory.errors import NotYet, Refused, Throttled, Un
 from chamberlain.embedded.directory.groups import GroupEntry, Groups, GroupShown
 from chamberlain.embedded.directory.guests import GuestEntry, Guests, SubjectName, SubjectShown
 from chamberlain.embedded.directory.mailboxes import MailboxEntry, Mailboxes, MailboxShown
-from chamberlain.embedded.directory.people import Found, Question, Register
+from chamberlain.embedded.directory.people import Card, Found, Question, Register
 
 NEVER = timedelta(0)
 
@@ -128,6 +129,16 @@ class FaultyRegister(Register):
         self._injection.answer()
         return await super().look_up(questions)
 
+    async def find(self, tenant_id: UUID, words: Sequence[str], *, most: int) -> Sequence[Card]:
+        """Find people. Raises Unreachable during an outage."""
+        self._injection.answer()
+        return await super().find(tenant_id, words, most=most)
+
+    async def labels(self, tenant_id: UUID) -> Sequence[tuple[str, str]]:
+        """List labels. Raises Unreachable during an outage."""
+        self._injection.answer()
+        return await super().labels(tenant_id)
+
 
 class Faulty(Generic[Entry, Shown]):
     """Groups or mailboxes with faults.
@@ -156,10 +167,10 @@ class Faulty(Generic[Entry, Shown]):
         """The configured faults."""
         return self._injection.faults
 
-    async def observe(self, marks: Sequence[Mark]) -> Sequence[Shown | None]:
+    async def observe(self, marks: Sequence[Mark], ids: Sequence[UUID | None] = ()) -> Sequence[Shown | None]:
         """Read the state of each visible object."""
         self._injection.answer()
-        shown = await self._objects.observe(marks)
+        shown = await self._objects.observe(marks, ids)
         return self._injection.visible(shown, await self._objects.made_at(marks)) if any(shown) else shown
 
     async def find(self, mark: Mark) -> Shown:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads, provisions and finds groups in batches."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -8,6 +9,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
+from chamberlain.core.membership_rules import RuleInvalid
 from chamberlain.embedded.directory.database import Queryable, database_errors
 from chamberlain.embedded.directory.dynamic_groups import users_by_rule
 from chamberlain.embedded.directory.entries import (
@@ -20,7 +22,7 @@ from chamberlain.embedded.directory.entries import (
     item_columns,
     mark_columns,
 )
-from chamberlain.embedded.directory.errors import BadRule
+from chamberlain.embedded.directory.errors import Refused
 from chamberlain.queries import load_queries
 
 SQL = load_queries(__name__)
@@ -72,7 +74,7 @@ class GroupShown(msgspec.Struct, frozen=True, rename="camel"):
 
 _RuleOfTenant: TypeAlias = tuple[UUID, str | None]
 
-_OBSERVE = "SELECT item, shown FROM directory.observe_groups($1, $2, $3, $4)"
+_OBSERVE = "SELECT item, shown FROM directory.observed_groups($1, $2, $3, $4, $5)"
 
 
 _MADE_AT = """
@@ -116,7 +118,7 @@ class Groups(MarkedObjects[GroupEntry, GroupShown]):
             match members_by_rule.get((entry.mark.tenant_id, entry.membership_rule)):
                 case None:
                     possible[entry.mark] = entry
-                case BadRule() as fault:
+                case Refused() as fault:
                     results[entry.mark] = Ensured(None, fault)
                 case members:
                     possible[entry.mark] = replace(entry, members=members)
@@ -124,9 +126,9 @@ class Groups(MarkedObjects[GroupEntry, GroupShown]):
         results.update(zip(possible, ensured, strict=True))
         return [results[entry.mark] for entry in entries]
 
-    async def _members_by_rule(self, entries: Sequence[GroupEntry]) -> Mapping[_RuleOfTenant, Sequence[UUID] | BadRule]:
+    async def _members_by_rule(self, entries: Sequence[GroupEntry]) -> Mapping[_RuleOfTenant, Sequence[UUID] | Refused]:
         """Validate the rules and query the members of each once."""
-        found: dict[_RuleOfTenant, Sequence[UUID] | BadRule] = {}
+        found: dict[_RuleOfTenant, Sequence[UUID] | Refused] = {}
         for entry in entries:
             tenant_id, rule = entry.mark.tenant_id, entry.membership_rule
             if rule is None or (tenant_id, rule) in found:
@@ -134,8 +136,8 @@ class Groups(MarkedObjects[GroupEntry, GroupShown]):
             try:
                 with database_errors():
                     found[tenant_id, rule] = await users_by_rule(self._database, tenant_id, rule)
-            except BadRule as fault:
-                found[tenant_id, rule] = fault
+            except RuleInvalid as fault:
+                found[tenant_id, rule] = Refused("ruleInvalid", fault.detail)
         return found
 
     async def _ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured[GroupShown]]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads and sets the guest rules of groups and sites in batches."""
 
 from collections.abc import Collection, Mapping, Sequence

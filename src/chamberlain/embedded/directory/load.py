@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loads the `directory:` section of a configuration file.
 
 Loading is idempotent. Users, labels and defaults are set to the values of the file. Groups and sites are
@@ -9,9 +10,9 @@ from uuid import UUID
 
 import msgspec
 
+from chamberlain.core.membership_rules import FURTHER, RuleInvalid, read_rule
 from chamberlain.embedded.directory.database import Connection, Pool, one_transaction
 from chamberlain.embedded.directory.dynamic_groups import follow_all
-from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.estate import (
     Estate,
     EstateInvalid,
@@ -22,7 +23,6 @@ from chamberlain.embedded.directory.estate import (
     User,
     read_estate,
 )
-from chamberlain.embedded.directory.membership_rules import FURTHER, read_rule
 from chamberlain.queries import load_queries
 
 SQL = load_queries(__name__)
@@ -114,7 +114,7 @@ def _check_rules(groups: Sequence[Group]) -> None:
         try:
             if group.membership_rule is not None:
                 read_rule(group.membership_rule)
-        except BadRule as error:
+        except RuleInvalid as error:
             raise EstateInvalid(f"The group {group.id} cannot be loaded. {error}") from error
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads and provisions mailboxes in batches, and lists them."""
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,6 +17,7 @@ from chamberlain.embedded.directory.entries import (
     Mark,
     MarkedObjects,
     ensure_storable,
+    in_order,
     item_columns,
     mark_columns,
 )
@@ -111,7 +113,7 @@ class MailboxShown(msgspec.Struct, frozen=True, rename="camel"):
     values: dict[str, str]
 
 
-_OBSERVE = "SELECT item, shown FROM directory.observe_mailboxes($1, $2, $3, $4)"
+_OBSERVE = "SELECT item, shown FROM directory.observed_mailboxes($1, $2, $3, $4, $5)"
 
 _MADE_AT = """
 SELECT i.item, m.created_at
@@ -237,13 +239,46 @@ _KIND = Kind(
 )
 
 
+class MailboxSummaryShown(msgspec.Struct, frozen=True, rename="camel"):
+    """A mailbox in a list.
+
+    `values` are those of the extension attribute in the query.
+    """
+
+    id: UUID
+    recipient_type: str
+    name: str
+    display_name: str
+    mail: str
+    values: dict[str, str]
+
+
+_decode_summary = msgspec.json.Decoder(MailboxSummaryShown).decode
+
+# No mailbox has this id.
+_BEFORE_ALL = UUID(int=0)
+
+
 async def list_mailboxes(
     pool: Pool, tenant_id: UUID, extension: str, *, behind: UUID | None, until: datetime | None, most: int
-) -> Sequence[MailboxShown]:
+) -> Sequence[MailboxSummaryShown]:
     """List at most `most` mailboxes of a tenant by id.
 
     Their ids are greater than `behind`, and they were created at `until` or before.
     """
     async with one_tenant(pool, tenant_id) as connection:
-        rows = await connection.fetch(SQL["list"], tenant_id, extension, behind, until, most)
-    return [_decode(row["shown"]) for row in rows]
+        rows = await connection.fetch(SQL["list"], tenant_id, extension, behind or _BEFORE_ALL, until, most)
+    return [_decode_summary(row["shown"]) for row in rows]
+
+
+async def mailboxes_by_id(
+    pool: Pool, tenant_id: UUID, extension: str, ids: Sequence[UUID], *, until: datetime | None
+) -> Sequence[MailboxShown | None]:
+    """Read mailboxes of a tenant by id.
+
+    They have the values of this extension attribute. None for an id without a mailbox that was created at
+    `until` or before.
+    """
+    async with one_tenant(pool, tenant_id) as connection:
+        rows = await connection.fetch(SQL["mailboxes_by_id"], tenant_id, extension, ids, until)
+    return in_order({row["item"]: _decode(row["shown"]) for row in rows}, len(ids))

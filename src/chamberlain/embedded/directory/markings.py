@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adds marks to existing mailboxes and groups, and removes them.
 
 Nothing else changes.
@@ -29,7 +30,8 @@ class MarkedObject:
 class _Statements:
     """The statements of one table.
 
-    Their parameters are the tenants, the ids, the names and keys of the marks, and the key member.
+    Their parameters are the tenants, the ids, the names and keys of the marks, and the key member. `clear` and `forget`
+    take all members to remove instead.
     """
 
     lock: str
@@ -65,14 +67,16 @@ def _statements(table: str, key: str, values: str, holder: str) -> _Statements:
         # An empty attribute is removed too.
         clear=f"""
         UPDATE directory.{table} h SET extensions = CASE
-            WHEN (h.extensions -> i.name) - $5::text = '{{}}' THEN h.extensions - i.name
-            ELSE h.extensions || jsonb_build_object(i.name, (h.extensions -> i.name) - $5::text) END
+            WHEN (h.extensions -> i.name) - $5::text[] = '{{}}' THEN h.extensions - i.name
+            ELSE h.extensions || jsonb_build_object(i.name, (h.extensions -> i.name) - $5::text[]) END
         FROM {_ITEMS} WHERE {same}
         """,  # noqa: S608 - as above.
+        # The values are read from the object, because the index starts with them.
         forget=f"""
-        DELETE FROM directory.{values} v USING {_ITEMS}
-        WHERE v.tenant_id = i.tenant_id AND v.name = i.name AND v.member = $5 AND v.value = lower(i.key)
-        AND v.{holder} = i.id
+        DELETE FROM directory.{values} v USING {_ITEMS} JOIN directory.{table} h ON {same}
+        CROSS JOIN unnest($5::text[]) AS m (member)
+        WHERE v.tenant_id = i.tenant_id AND v.name = i.name AND v.member = m.member
+        AND v.value = lower(h.extensions -> i.name ->> m.member) AND v.{holder} = i.id
         """,  # noqa: S608 - as above.
     )
 
@@ -89,13 +93,16 @@ _SENTENCES = {
 class Markings:
     """The marks of the mailboxes or groups of all tenants.
 
-    They are in the member `key_member`. Needs the worker's role.
+    They are in the member `key_member`. The `further_members` are removed with them. Needs the worker's role.
     """
 
-    def __init__(self, database: Queryable, statements: _Statements, *, key_member: str) -> None:
+    def __init__(
+        self, database: Queryable, statements: _Statements, *, key_member: str, further_members: Sequence[str] = ()
+    ) -> None:
         self._database = database
         self._statements = statements
         self._key_member = key_member
+        self._members = [key_member, *further_members]
 
     async def made_at(self, objects: Sequence[MarkedObject]) -> Sequence[datetime | None]:
         """Read the creation time of each.
@@ -111,13 +118,13 @@ class Markings:
         async with one_transaction(self._database) as connection:
             found = await self._lock(connection, objects)
             unmarked = [each for each, one in zip(objects, found, strict=True) if one is not None and one[1] is None]
-            await self._execute(connection, unmarked, self._statements.set, self._statements.index)
+            await _execute(connection, unmarked, self._key_member, self._statements.set, self._statements.index)
         return [_refusal(each, one) for each, one in zip(objects, found, strict=True)]
 
     async def unmark(self, objects: Sequence[MarkedObject]) -> None:
         """Remove the mark from each object that has it.
 
-        Other objects stay unchanged.
+        The further members go with it. Other objects stay unchanged.
         """
         async with one_transaction(self._database) as connection:
             found = await self._lock(connection, objects)
@@ -126,7 +133,7 @@ class Markings:
                 for each, one in zip(objects, found, strict=True)
                 if one is not None and _is_same(one[1], each.mark.key)
             ]
-            await self._execute(connection, marked, self._statements.clear, self._statements.forget)
+            await _execute(connection, marked, self._members, self._statements.forget, self._statements.clear)
 
     async def _lock(
         self, connection: Connection, objects: Sequence[MarkedObject]
@@ -138,10 +145,13 @@ class Markings:
         rows = await connection.fetch(self._statements.lock, *_columns(objects), self._key_member)
         return in_order({row["item"]: (row["created_at"], row["carried"]) for row in rows}, len(objects))
 
-    async def _execute(self, connection: Connection, objects: Sequence[MarkedObject], *statements: str) -> None:
-        if objects:
-            for statement in statements:
-                await connection.execute(statement, *_columns(objects), self._key_member)
+
+async def _execute(
+    connection: Connection, objects: Sequence[MarkedObject], members: str | Sequence[str], *statements: str
+) -> None:
+    if objects:
+        for statement in statements:
+            await connection.execute(statement, *_columns(objects), members)
 
 
 def _refusal(wanted: MarkedObject, found: tuple[datetime, str | None] | None) -> Refused | None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Looks up users, labels, addresses and groups of several tenants."""
 
 import re
@@ -10,7 +11,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from chamberlain.embedded.directory.database import Pool, database_errors
+from chamberlain.embedded.directory.database import Pool, database_errors, one_tenant
 from chamberlain.queries import load_queries
 
 SQL = load_queries(__name__)
@@ -131,6 +132,25 @@ class Register:
             )
             for tenant_id, people, labels, addresses, members, groups in await self._fetch_people(questions)
         }
+
+    async def find(self, tenant_id: UUID, words: Sequence[str], *, most: int) -> Sequence[Card]:
+        """Find people by the beginnings of their words.
+
+        At most `most` are returned, by name. Each has a word that starts with each of these. Mailboxes and users who
+        cannot sign in are not found.
+        """
+        typed = _storable(words)
+        if not typed or len(typed) < len(words):
+            return []
+        async with one_tenant(self._pool, tenant_id) as connection:
+            [(ids, people)] = await connection.fetch(SQL["find_people"], tenant_id, typed, most)
+        cards = {card.id: card for card in _cards.decode(people)}
+        return [cards[each] for each in ids if each in cards]
+
+    async def labels(self, tenant_id: UUID) -> Sequence[tuple[str, str]]:
+        """List the ids and names of a tenant's labels, by name."""
+        async with one_tenant(self._pool, tenant_id) as connection:
+            return [(row["id"], row["display_name"]) for row in await connection.fetch(SQL["labels"], tenant_id)]
 
     async def _fetch_people(self, questions: Mapping[UUID, Question]) -> Sequence[asyncpg.Record]:
         tenants = sorted(questions)

@@ -1,10 +1,62 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: changes
 -- Read the snapshot and the changes of a feed. The outer join returns one row even without changes, because the
 -- snapshot is always needed.
-SELECT d.system_identifier::text AS database, pg_current_snapshot()::text AS snapshot, c.change, c.id, c.shown
+SELECT d.system_identifier::text || CASE WHEN $8 THEN '/' || current_database() ELSE '' END AS database,
+    pg_current_snapshot()::text AS snapshot, c.change, c.id, c.shown
 FROM pg_control_system() AS d
-LEFT JOIN directory.group_changes(
-    $1, $2, $3::text::pg_snapshot, $4::text::pg_snapshot, $5::text::xid8, $6, $7) AS c ON true
+LEFT JOIN directory.changed_groups(
+    $1, $7, $2::text::pg_snapshot, $3::text::pg_snapshot, $4::text::xid8, $5, $6) AS c ON true
+
+-- name: mailbox_changes
+-- Read the snapshot and the changed mailboxes of a feed, as `changes` does.
+SELECT d.system_identifier::text || CASE WHEN $9 THEN '/' || current_database() ELSE '' END AS database,
+    pg_current_snapshot()::text AS snapshot, c.change, c.id, c.marks
+FROM pg_control_system() AS d
+LEFT JOIN directory.mailbox_changes(
+    $1, $7, $2::text::pg_snapshot, $3::text::pg_snapshot, $4::text::xid8, $5, $6, $8) AS c ON true
+
+-- name: is_writable
+-- Return whether the role may write groups and mailboxes.
+SELECT has_table_privilege('directory.groups', 'INSERT') AND has_table_privilege('directory.mailboxes', 'INSERT')
+
+-- name: changed_tenants
+-- Return the tenants with changes after their cursors. Cursors of another database say nothing about this one.
+SELECT c AS tenant_id FROM directory.changed_tenants($1, $2::text[]::pg_snapshot[], $3::text[]::pg_snapshot[]) AS c
+
+-- name: database
+-- Return the identifier of this database in cursors.
+SELECT d.system_identifier::text AS database FROM pg_control_system() AS d
+
+-- name: changed_group_ids
+-- Read the snapshot and the ids of changed groups, as `changes` does.
+SELECT d.system_identifier::text AS database, pg_current_snapshot()::text AS snapshot, c.change, c.id,
+    c.shown IS NULL AS is_removed
+FROM pg_control_system() AS d
+LEFT JOIN directory.changed_groups(
+    $1, '', $2::text::pg_snapshot, $3::text::pg_snapshot, $4::text::xid8, $5, $6) AS c ON true
+
+-- name: changed_user_ids
+-- Read the snapshot and the ids of changed users, as `changes` does.
+SELECT d.system_identifier::text AS database, pg_current_snapshot()::text AS snapshot, c.change, c.id, c.is_removed
+FROM pg_control_system() AS d
+LEFT JOIN directory.changed_users(
+    $1, $2::text::pg_snapshot, $3::text::pg_snapshot, $4::text::xid8, $5, $6) AS c ON true
+
+-- name: latest
+-- Read the snapshot of now.
+SELECT d.system_identifier::text AS database, pg_current_snapshot()::text AS snapshot FROM pg_control_system() AS d
+
+-- name: ended_memberships
+-- Read the memberships of groups that ended after a snapshot and have not begun again.
+SELECT r.group_id, r.member_id, r.is_group,
+    r.left_in IS NOT NULL AND NOT pg_visible_in_snapshot(r.left_in, $3::text::pg_snapshot)
+        AND NOT coalesce(m.is_member, false) AS has_left,
+    r.disowned_in IS NOT NULL AND NOT pg_visible_in_snapshot(r.disowned_in, $3::text::pg_snapshot)
+        AND NOT coalesce(m.is_owner, false) AS was_disowned
+FROM directory.removed_memberships r
+LEFT JOIN directory.memberships m ON m.tenant_id = $1 AND m.group_id = r.group_id AND m.member_id = r.member_id
+WHERE r.tenant_id = $1 AND r.group_id = ANY ($2::uuid[]) ORDER BY r.group_id, r.member_id
 
 -- name: rules
 -- Read the membership rules of dynamic groups.
@@ -164,13 +216,32 @@ WHERE u.tenant_id = i.tenant_id AND u.id = v.user_id AND u.display_name <> i.dis
 RETURNING u.tenant_id, u.id
 
 -- name: list
--- List at most `most` mailboxes of a tenant by id.
-SELECT shown FROM directory.list_mailboxes($1, $2, $3, coalesce($4, now()), $5)
+-- List at most `most` mailboxes of a tenant in the order of their ids, after one of them.
+SELECT json_build_object(
+    'id', m.user_id, 'recipientType', m.recipient_type, 'name', m.name, 'displayName', u.display_name,
+    'mail', coalesce(u.mail, ''), 'values', coalesce(m.extensions -> $2::text, '{}'))::text AS shown
+FROM directory.mailboxes m
+JOIN directory.users u ON u.tenant_id = m.tenant_id AND u.id = m.user_id
+WHERE m.tenant_id = $1 AND m.user_id > $3 AND m.created_at <= coalesce($4, now())
+ORDER BY m.user_id LIMIT $5
+
+-- name: mailboxes_by_id
+-- Read mailboxes of a tenant by id.
+SELECT item, shown FROM directory.mailboxes_by_id($1, $2, $3, coalesce($4, now()))
 
 -- name: look_up
 -- Addresses are joined into one text: encoding an array of short texts takes the driver twice as long.
 SELECT tenant_id, people, known_labels, taken_addresses, found_members, found_groups
 FROM directory.look_up($1, $2, $3, $4, $5, string_to_array($6, E'\x1f'), $7, $8, $9, $10)
+
+-- name: find_people
+-- Find people by typed words.
+SELECT ids, people FROM directory.find_people($1, $2, $3)
+
+-- name: labels
+-- List the labels of a tenant by name.
+SELECT l.id, l.display_name FROM directory.labels l
+WHERE l.tenant_id = $1 ORDER BY lower(l.display_name) COLLATE "C", l.id
 
 -- name: relations
 -- Look up managers and memberships of each tenant.
@@ -183,3 +254,29 @@ SELECT tenant_id, known FROM directory.known_groups($1, $2, $3)
 -- name: owners
 -- Look up the owners of groups in each tenant.
 SELECT tenant_id, owners FROM directory.group_owners($1, $2, $3, $4)
+
+-- name: take_faults
+-- Count a call for the faults of an operation, the oldest first.
+SELECT f.tenant_id, f.kind, f.retry_after_seconds, f.after_calls, f.times, f.calls
+FROM directory.take_faults($1, $2) AS f ORDER BY f.created_at, f.id
+
+-- name: list_faults
+-- List the faults of a tenant that have not ended.
+SELECT f.id, f.operation, f.kind, f.retry_after_seconds AS retry_after, f.after_calls, f.times, f.calls, f.ends_at
+FROM directory.requested_faults f WHERE f.tenant_id = $1 AND f.ends_at > now() ORDER BY f.created_at, f.id
+
+-- name: set_fault
+-- Set a fault unless the tenant has too many, and delete those that have ended.
+WITH ended AS (
+    DELETE FROM directory.requested_faults WHERE ends_at <= now()
+)
+INSERT INTO directory.requested_faults AS f (
+    tenant_id, id, operation, kind, retry_after_seconds, after_calls, times, ends_at)
+SELECT $1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8)
+WHERE $9 > (SELECT count(*) FROM directory.requested_faults o WHERE o.tenant_id = $1 AND o.ends_at > now())
+RETURNING f.id, f.operation, f.kind, f.retry_after_seconds AS retry_after, f.after_calls, f.times, f.calls, f.ends_at
+
+-- name: clear_faults
+-- Clear one fault of a tenant, or all.
+DELETE FROM directory.requested_faults f WHERE f.tenant_id = $1 AND ($2::uuid IS NULL OR f.id = $2)
+RETURNING true

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sample configuration file of documentation, tests and benchmarks.
 
 It contains only data, `estate.yaml`, and its loading: no code that generates data, and no secrets.

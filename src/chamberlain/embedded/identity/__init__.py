@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Embedded OpenID provider for evaluation and tests.
 
 It issues the tokens that the product verifies. The package contains its clients, accounts, signing keys, endpoints,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Authorization codes (RFC 6749, 4.1).
 
 The sign-in page issues a code. The client that requested it redeems it once.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Authorization endpoint (RFC 6749, 4.1; OpenID Connect Core, 3.1.2)."""
 
 from collections.abc import Set as AbstractSet
@@ -94,7 +95,7 @@ async def submit_sign_in(browser: Browser) -> Response:
     browser.require_token(form, page.purpose)
     account = await sign_in(browser, browser.tenant_id, form)
     if isinstance(account, Fault):
-        return page.show(browser, account, form.get("address", ""))
+        return await page.show(browser, account, form.get("address", ""))
     session = await browser.begin_session(account)
     response = await _code_response(browser.platform, request, session)
     browser.set_session_cookie(response, session)
@@ -147,9 +148,9 @@ async def _respond(browser: Browser, request: AuthorizationRequest) -> Response:
         case Step.ANSWER if session is not None:
             return await _code_response(browser.platform, request, session)
         case Step.CONFIRM if session is not None:
-            return _confirm_page(browser, request, session)
+            return await _confirm_page(browser, request, session)
         case Step.SIGN_IN | Step.CONFIRM | Step.ANSWER:
-            return _sign_in_page(browser, request).show(browser)
+            return await _sign_in_page(browser, request).show(browser)
         case Step.LOGIN_REQUIRED | Step.INTERACTION_REQUIRED as step:
             error = AuthorizationError(request.target, step.value, _DESCRIPTIONS[step])
             return _error_response(browser.platform, error)
@@ -172,6 +173,7 @@ def _step(browser: Browser, request: AuthorizationRequest) -> Step:
 def _sign_in_page(browser: Browser, request: AuthorizationRequest) -> SignInPage:
     return SignInPage(
         action=_sign_in_path(browser, request),
+        tenant_id=browser.tenant_id,
         client_name=request.target.client.name,
         purpose="sign-in",
         address=request.login_hint,
@@ -179,13 +181,14 @@ def _sign_in_page(browser: Browser, request: AuthorizationRequest) -> SignInPage
     )
 
 
-def _confirm_page(browser: Browser, request: AuthorizationRequest, session: Session) -> Response:
+async def _confirm_page(browser: Browser, request: AuthorizationRequest, session: Session) -> Response:
     return browser.render_form(
         "confirm.html",
         _confirm_purpose(session),
         leads_to=[request.target.redirect_uri],
         action=_sign_in_path(browser, request),
         client_name=request.target.client.name,
+        organisation=await browser.organisation(browser.tenant_id),
         account=session.account,
         other=f"authorize?{request.query_with(prompt='login', login_hint='')}",
     )

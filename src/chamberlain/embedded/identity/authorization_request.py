@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Authorization requests (RFC 6749, 4.1.1; OpenID Connect Core, 3.1.2.1).
 
 The client and its redirect URI are validated first. Errors before that are shown to the user; errors after it are sent

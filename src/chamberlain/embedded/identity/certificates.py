@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Temporary certificate authority and its server certificate.
 
 Both are valid for addresses of this machine only. Sign-in libraries require https. Each start creates a new authority,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Client authentication (RFC 6749, 2.3)."""
 
 from base64 import b64decode

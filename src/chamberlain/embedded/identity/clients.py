@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clients and accounts: configuration, rows and redirect URIs.
 
 The section `clients`:

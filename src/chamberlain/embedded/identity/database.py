@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Database transactions, with one error for an unreachable database."""
 
 from collections.abc import AsyncIterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Device authorization grant (RFC 8628), for a client without a browser.
 
 The client polls with its device code. The user enters the short user code on another screen.
@@ -81,6 +82,7 @@ async def issue_device_code(platform: IdentityPlatform, request: Request) -> Res
             "device_code": device_code,
             "user_code": shown,
             "verification_uri": address,
+            "verification_uri_complete": f"{address}?user_code={shown}",
             "expires_in": int(LIFE.total_seconds()),
             "interval": int(INTERVAL.total_seconds()),
             # Not in the RFC: MSAL and azure-identity display it.

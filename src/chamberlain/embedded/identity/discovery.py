@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Discovery document and public keys (OpenID Connect Discovery 1.0).
 
 It names existing endpoints only. Libraries require an authorization endpoint.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Errors of the endpoints (RFC 6749, 5.2) and of the pages.
 
 OAuthError

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hashes of passwords and random secrets.
 
 Passwords have Argon2 hashes (RFC 9106), verified with limited concurrency. Codes, refresh tokens, cookies and client

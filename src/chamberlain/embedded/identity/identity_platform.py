@@ -1,6 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dependencies of the endpoints, created once at the start."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -38,6 +39,9 @@ class IdentityPlatform:
     each of these is returned. The pool has the application's role. With `serves_people` False only clients get tokens:
     the example users must not be reachable from other machines.
 
+    `organisation` returns the name of a tenant, or None. `permission_words` describe permissions to users, by the names
+    that are relative to the resource; the page shows the name of any other permission.
+
     `now` is the clock of the rows. `token_now` is the clock of the tokens, with which this process verifies them.
     """
 
@@ -48,6 +52,8 @@ class IdentityPlatform:
     token_now: Callable[[], datetime]
     local_secret: str = field(repr=False)
     on_local_token: OnLocalToken
+    organisation: Callable[[UUID], Awaitable[str | None]]
+    permission_words: Mapping[str, str] = field(default_factory=dict)
     passwords: PasswordVerifier = field(default_factory=PasswordVerifier)
     serves_people: bool = True
 

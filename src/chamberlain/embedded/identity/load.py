@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Load clients and accounts, set passwords, and upgrade old rows."""
 
 from collections.abc import Callable, Mapping, Sequence

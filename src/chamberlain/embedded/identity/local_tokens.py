@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tokens without a sign-in, for scripts with the local secret."""
 
 import hmac

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: issue_code
 -- Issue a code for one use within a minute.
 INSERT INTO identity.authorization_codes

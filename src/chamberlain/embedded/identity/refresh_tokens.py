@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Refresh tokens with rotation (RFC 9700, 4.14.2).
 
 Each token is used once and replaced by the next one of its family. Reuse of an old token shows that two parties have

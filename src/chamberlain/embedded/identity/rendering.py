@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HTML pages and the security headers of responses to browsers."""
 
 import re
@@ -8,7 +9,10 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from chamberlain.design import STYLE as DESIGN
+
 FOLDER = Path(__file__).parent / "pages"
+STYLE = DESIGN + (FOLDER / "style.css").read_bytes()
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

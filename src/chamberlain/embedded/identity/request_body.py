@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Request bodies: limited in size and time, each parameter at most once."""
 
 import asyncio

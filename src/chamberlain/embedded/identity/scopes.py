@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scopes that a client requests and gets.
 
 It gets all requested scopes or none, for one resource, and only with consent. A client that acts for users may also

@@ -1,12 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
 """All endpoints and pages, and their error responses."""
 
 from collections.abc import Awaitable, Callable
 from math import ceil
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from chamberlain.design import ICON
 from chamberlain.embedded.identity import errors
 from chamberlain.embedded.identity.authorization_endpoint import post_authorize, show_authorize, submit_sign_in
 from chamberlain.embedded.identity.device_authorization import issue_device_code
@@ -14,7 +16,7 @@ from chamberlain.embedded.identity.device_pages import show_device, submit_devic
 from chamberlain.embedded.identity.discovery import show_discovery, show_keys
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.local_tokens import issue_local_token
-from chamberlain.embedded.identity.rendering import FOLDER, render
+from chamberlain.embedded.identity.rendering import STYLE, render
 from chamberlain.embedded.identity.session import Browser
 from chamberlain.embedded.identity.sign_out import confirm_sign_out, post_sign_out, show_sign_out
 from chamberlain.embedded.identity.token_endpoint import issue_token
@@ -59,8 +61,8 @@ def routes(platform: IdentityPlatform) -> list[Route]:
         page("POST", f"{oauth}/sign-out", confirm_sign_out),
         page("GET", "device", show_device),
         page("POST", "device", submit_device),
-        Route("/identity/pages/style.css", _static_file("style.css", "text/css"), methods=["GET"]),
-        Route("/identity/pages/icon.svg", _static_file("icon.svg", "image/svg+xml"), methods=["GET"]),
+        Route("/identity/pages/style.css", _static(STYLE, "text/css"), methods=["GET"]),
+        Route("/identity/pages/icon.svg", _static(ICON, "image/svg+xml"), methods=["GET"]),
     ]
 
 
@@ -132,8 +134,8 @@ def _error_page(platform: IdentityPlatform, status: int, title: str, text: str, 
     return response
 
 
-def _static_file(name: str, media_type: str) -> Handler:
+def _static(content: bytes, media_type: str) -> Handler:
     async def handle(_: Request) -> Response:
-        return FileResponse(FOLDER / name, media_type=media_type, headers=_STATIC_HEADERS)
+        return Response(content, media_type=media_type, headers=_STATIC_HEADERS)
 
     return handle

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Browsers: session, cookies and CSRF protection.
 
 A cookie contains the secret of the session; the database stores its digest. Forms have a token, derived from a secret
@@ -98,6 +99,10 @@ class Browser:
         """The tenant in the path of the page."""
         tenant_id: UUID = self.request.path_params["tenant_id"]
         return tenant_id
+
+    async def organisation(self, tenant_id: UUID) -> str:
+        """Return the name of a tenant for a page."""
+        return await self.platform.organisation(tenant_id) or "your organisation"
 
     def require_users(self) -> None:
         """Raises UsersNotServed where users cannot sign in."""

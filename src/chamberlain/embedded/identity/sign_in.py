@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sign-in with address and password."""
 
 from collections.abc import Mapping, Sequence
@@ -39,13 +40,14 @@ class SignInPage:
     """
 
     action: str
+    tenant_id: UUID
     client_name: str
     purpose: str
     address: str = ""
     hidden_fields: Mapping[str, str] = field(default_factory=dict)
     leads_to: Sequence[str] = ()
 
-    def show(self, browser: Browser, fault: Fault | None = None, address: str | None = None) -> Response:
+    async def show(self, browser: Browser, fault: Fault | None = None, address: str | None = None) -> Response:
         """Render the page. Raises UsersNotServed."""
         browser.require_users()
         return browser.render_form(
@@ -55,6 +57,7 @@ class SignInPage:
             leads_to=self.leads_to,
             action=self.action,
             client_name=self.client_name,
+            organisation=await browser.organisation(self.tenant_id),
             address=self.address if address is None else address,
             fault=fault,
             hidden_fields=self.hidden_fields,

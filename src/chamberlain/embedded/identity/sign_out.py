@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sign-out (OpenID Connect RP-Initiated Logout 1.0).
 
 It ends the session. Clients keep their tokens.
@@ -45,6 +46,7 @@ async def show_sign_out(browser: Browser) -> Response:
         leads_to=[] if request.target is None else [request.target],
         action=f"{_path(browser)}/sign-out?{urlencode(request.parameters)}",
         account=session.account,
+        organisation=await browser.organisation(session.account.tenant),
     )
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Signing keys of the tokens, and their rotation.
 
 They are sealed in the database and shared by all processes. A key is published a day before its first use, so that

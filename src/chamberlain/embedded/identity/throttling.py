@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Throttling of sign-ins and device codes.
 
 The counters are in the database, shared by all processes. An attempt counts before it is verified, so that concurrent

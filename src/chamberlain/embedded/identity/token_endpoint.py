@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Token endpoint: one function for each grant type."""
 
 from collections.abc import Awaitable, Callable, Mapping

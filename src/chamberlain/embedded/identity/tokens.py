@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Access tokens, ID tokens and the token response for a user."""
 
 import json

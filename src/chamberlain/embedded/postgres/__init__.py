@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A PostgreSQL server that the service starts, supervises and stops.
 
 The package finds the programs, creates the data folder, and starts and restarts the server. It does not know the stored

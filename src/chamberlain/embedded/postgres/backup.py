@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Backs up a running server into two files, and restores them.
 
 The files are a copy of the whole data folder and the write-ahead log that makes it consistent. They need programs of

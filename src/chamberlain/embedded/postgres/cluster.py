@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Creates the data, roles, database and configuration of a server."""
 
 from collections.abc import Mapping

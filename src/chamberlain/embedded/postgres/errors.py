@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The errors of the embedded PostgreSQL. Each message contains a solution.
 
 EmbeddedPostgresError
@@ -32,8 +33,7 @@ class AlreadyRunning(EmbeddedPostgresError):
     def __init__(self, folder: Path, holder: str) -> None:
         who = f"process {holder}" if holder else "another process"
         super().__init__(
-            f"The database in {folder} is in use by {who}. Stop that service first, or give this one a data folder "
-            "of its own."
+            f"The database in {folder} is in use by {who}. Stop that service first, or choose another data folder."
         )
 
 

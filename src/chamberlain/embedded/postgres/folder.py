@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The folder of the embedded PostgreSQL: its layout, permissions and lock.
 
     lock            locked by the service that uses the folder

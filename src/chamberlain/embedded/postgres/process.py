@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Starts, stops and supervises the server's process.
 
 It first stops the processes of an earlier server. A new server refuses to start on the same data, or waits for a

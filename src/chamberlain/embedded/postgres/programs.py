@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the PostgreSQL programs.
 
 Copies them if the server's user cannot reach them.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The roles of the server, their privileges and their addresses."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the server's own log.
 
 The server's user owns the folder of the log, and the reader may be root. So only regular files of that user are read,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The system user of the server, and programs run as this user.
 
 PostgreSQL refuses to run as root. If root starts the service, the server runs as another user; otherwise it runs as the
@@ -32,12 +33,14 @@ def choose_server_user(run_as: str | None) -> ServerUser:
     `run_as` is the preferred one if root runs the service.
     """
     if os.geteuid() != 0:
-        return _as_server_user(_service_user(), is_other=False)
+        # The group of the process: a container may run it in another group than that of its user.
+        own = _service_user()
+        return ServerUser(own.pw_name, own.pw_uid, os.getegid(), is_other=False)
     names = [name for name in (run_as, "chamberlain", "postgres", "nobody") if name]
     for name in names:
         entry = _find(name)
         if entry is not None and entry.pw_uid != 0:
-            return _as_server_user(entry, is_other=True)
+            return ServerUser(entry.pw_name, entry.pw_uid, entry.pw_gid, is_other=True)
     raise NoUserForServer(names)
 
 
@@ -92,10 +95,6 @@ def _find(name: str) -> pwd.struct_passwd | None:
         return pwd.getpwnam(name)
     except KeyError:
         return None
-
-
-def _as_server_user(entry: pwd.struct_passwd, *, is_other: bool) -> ServerUser:
-    return ServerUser(entry.pw_name, entry.pw_uid, entry.pw_gid, is_other)
 
 
 # The whole environment of the server: PGDATA or PGOPTIONS of a shell must not reach it.

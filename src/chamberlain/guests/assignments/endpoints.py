@@ -1,13 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
 """Endpoints of groups and managed sites with their assignments.
 
 A site has the id of its security group.
 """
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
+from chamberlain.core.errors import Malformed
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.assignments.rules import WantedAssignment
@@ -17,18 +20,21 @@ from chamberlain.guests.assignments.wire import (
     GROUP_EXAMPLE,
     SITE_EXAMPLE,
     AssignmentBody,
+    DryRunAssignment,
     ManagedGroup,
     ManagedSite,
+    dry_run_assignment,
     managed_group_of,
     managed_site_of,
     to_assignment_order,
 )
-from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord
+from chamberlain.guests.subjects.models import MetadataFilter, SubjectFilter, SubjectRecord
 from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, named_page_wanted, next_cursor
 from chamberlain.http.request import Call, Parameter
 from chamberlain.http.resource import CACHE, IF_MATCH, edit_of, listed, shown
 from chamberlain.http.responses import Answer
+from chamberlain.requests.wire import DRY_RUN
 
 
 class ManagedGroupPage(Struct, rename="camel", frozen=True):
@@ -58,6 +64,8 @@ async def read_group(assignments: AssignmentService, call: Call[None]) -> Answer
 
 async def assign_to_group(assignments: AssignmentService, call: Call[AssignmentBody]) -> Answer:
     """Assign to a group, or clear its assignment."""
+    if call.query.get(DRY_RUN.name) == "true":
+        return await _dry_run(assignments, call, _wanted(call, "groupId", SubjectType.GROUP))
     return _group(await assignments.assign(call.caller, _wanted(call, "groupId", SubjectType.GROUP)))
 
 
@@ -74,7 +82,13 @@ async def read_site(assignments: AssignmentService, call: Call[None]) -> Answer:
 
 async def assign_to_site(assignments: AssignmentService, call: Call[AssignmentBody]) -> Answer:
     """Assign to a managed site, or clear its assignment."""
+    if call.query.get(DRY_RUN.name) == "true":
+        return await _dry_run(assignments, call, _wanted(call, "securityGroupId", SubjectType.SITE))
     return _site(await assignments.assign(call.caller, _wanted(call, "securityGroupId", SubjectType.SITE)))
+
+
+async def _dry_run(assignments: AssignmentService, call: Call[AssignmentBody], wanted: WantedAssignment) -> Answer:
+    return listed(json.encode(dry_run_assignment(await assignments.dry_run(call.caller, wanted))))
 
 
 def _filter(call: Call[None], subject_type: SubjectType) -> SubjectFilter:
@@ -85,7 +99,15 @@ def _filter(call: Call[None], subject_type: SubjectType) -> SubjectFilter:
         template_id=TemplateId(UUID(query["templateId"])) if "templateId" in query else None,
         policy_id=PolicyId(UUID(query["policyId"])) if "policyId" in query else None,
         prefix=query.get("q"),
+        metadata=_metadata(query),
     )
+
+
+def _metadata(query: Mapping[str, str]) -> MetadataFilter | None:
+    key, value = query.get(KEY.name), query.get(VALUE.name)
+    if key is None and value is not None:
+        raise Malformed("invalidParameter", "The query parameter metadataValue needs metadataKey.")
+    return None if key is None else MetadataFilter(key, value)
 
 
 def _wanted(call: Call[AssignmentBody], name: str, subject_type: SubjectType) -> WantedAssignment:
@@ -105,7 +127,8 @@ _TAG = "Groups and sites"
 _ASSIGNING = (
     "A field that is not sent stays as it is. The all-zero UUID clears a field, and `null` is invalid. An existing "
     "assignment is not written again. The answer follows when the assignment is durable. Its `effects` in the "
-    "directory are steps of the request `assignmentRequestId`."
+    "directory are steps of the request `assignmentRequestId`. With `?dryRun=true` nothing changes, and the answer "
+    "shows the effects, the guests who would be removed, the findings that would be opened, and the shortfalls."
 )
 _ASSIGNMENT_EXAMPLE = {"templateId": "7e000000-0000-4000-8000-000000000021"}
 ABOUT_LIST_GROUPS = About(
@@ -160,13 +183,29 @@ FILTERS = (
     ),
     *PARAMETERS,
 )
+_TEXT = {"type": "string", "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"}
+KEY = Parameter(
+    "metadataKey", {**_TEXT, "minLength": 1, "maxLength": 128}, "Only groups that have this key in their metadata."
+)
+VALUE = Parameter(
+    "metadataValue",
+    {**_TEXT, "minLength": 0, "maxLength": 1024},
+    "With `metadataKey`: only groups with exactly this value, and `true` or `false` for booleans.",
+)
+GROUP_FILTERS = (*FILTERS, KEY, VALUE)
 VERSIONED = {**CACHE, "ETag": "The version of the assignment, for `If-Match`. It depends on the two ids only."}
 GROUPS = (Success(200, "A page of groups.", ManagedGroupPage, CACHE, {"items": [GROUP_EXAMPLE], "nextCursor": None}),)
 GROUP = (Success(200, "The group.", ManagedGroup, VERSIONED, GROUP_EXAMPLE),)
-ASSIGNED_GROUP = (Success(200, "The group after the change.", ManagedGroup, VERSIONED, GROUP_EXAMPLE),)
+ASSIGNED_GROUP = (
+    Success(200, "The group after the change, or the result of a dry run.", (ManagedGroup, DryRunAssignment),
+            VERSIONED, GROUP_EXAMPLE),
+)  # fmt: skip
 SITES = (Success(200, "A page of sites.", ManagedSitePage, CACHE, {"items": [SITE_EXAMPLE], "nextCursor": None}),)
 SITE = (Success(200, "The site.", ManagedSite, VERSIONED, SITE_EXAMPLE),)
-ASSIGNED_SITE = (Success(200, "The site after the change.", ManagedSite, VERSIONED, SITE_EXAMPLE),)
+ASSIGNED_SITE = (
+    Success(200, "The site after the change, or the result of a dry run.", (ManagedSite, DryRunAssignment),
+            VERSIONED, SITE_EXAMPLE),
+)  # fmt: skip
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
 READ_CODES = ("notAdministrator", "notFound")
 ASSIGN_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
@@ -174,16 +213,18 @@ ASSIGN_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
 # fmt: off
 ENDPOINTS = EndpointTable(AssignmentService, (
     Endpoint("GET", "/admin/collab/v1/manage/groups/", list_groups, Operation.READ_MANAGED, ABOUT_LIST_GROUPS,
-             GROUPS, parameters=FILTERS, codes=LIST_CODES),
+             GROUPS, parameters=GROUP_FILTERS, codes=LIST_CODES),
     Endpoint("GET", "/admin/collab/v1/manage/groups/{groupId}/", read_group, Operation.READ_MANAGED,
              ABOUT_READ_GROUP, GROUP, codes=READ_CODES),
     Endpoint("PATCH", "/admin/collab/v1/manage/groups/{groupId}/", assign_to_group, Operation.ASSIGN,
-             ABOUT_ASSIGN_TO_GROUP, ASSIGNED_GROUP, shape=ASSIGNMENT, headers=(IF_MATCH,), codes=ASSIGN_CODES),
+             ABOUT_ASSIGN_TO_GROUP, ASSIGNED_GROUP, shape=ASSIGNMENT, parameters=(DRY_RUN,), headers=(IF_MATCH,),
+             codes=ASSIGN_CODES),
     Endpoint("GET", "/admin/collab/v1/manage/spo/", list_sites, Operation.READ_MANAGED, ABOUT_LIST_SITES,
              SITES, parameters=FILTERS, codes=LIST_CODES),
     Endpoint("GET", "/admin/collab/v1/manage/spo/{securityGroupId}/", read_site, Operation.READ_MANAGED,
              ABOUT_READ_SITE, SITE, codes=READ_CODES),
     Endpoint("PATCH", "/admin/collab/v1/manage/spo/{securityGroupId}/", assign_to_site, Operation.ASSIGN,
-             ABOUT_ASSIGN_TO_SITE, ASSIGNED_SITE, shape=ASSIGNMENT, headers=(IF_MATCH,), codes=ASSIGN_CODES),
+             ABOUT_ASSIGN_TO_SITE, ASSIGNED_SITE, shape=ASSIGNMENT, parameters=(DRY_RUN,), headers=(IF_MATCH,),
+             codes=ASSIGN_CODES),
 ))
 # fmt: on

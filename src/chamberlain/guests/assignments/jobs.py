@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Apply assignments in the directory: load, observe, plan, apply, record.
 
 The handler is idempotent. It applies the current assignment, whichever request the job belongs to. If the assignment
@@ -11,14 +12,16 @@ from uuid import UUID
 
 from chamberlain.changes.models import Event
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.core.ids import EventId, UserId
+from chamberlain.core.ids import EventId
+from chamberlain.core.reasons import SENTENCES, Reason
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
-from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed, Work
+from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Shortfall, Stayed, Work
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import ObservedSubject, WantedGuestRules, remaining_of_subject, without
+from chamberlain.directory.subjects import ObservedSubject, remaining_of_subject, without
 from chamberlain.guests import finding_records
 from chamberlain.guests.assignments import records as assignment_tasks
+from chamberlain.guests.assignments.rules import AssignmentPlan, violations_found
 from chamberlain.guests.models import (
     Assigned,
     AssignmentTask,
@@ -28,7 +31,6 @@ from chamberlain.guests.models import (
     FindingSource,
     Place,
     finding_key,
-    guest_findings,
 )
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.models import to_entry
@@ -38,40 +40,22 @@ from chamberlain.queue.worker import JobTable
 from chamberlain.requests.events import RequestSummary, request_failed
 from chamberlain.requests.finish import Settled, settle
 from chamberlain.requests.models import Progress, RequestKind, RequestResult, RequestState
-from chamberlain.requests.steps import MOST_TOLD, Settlement, after_outcome, entries_of, warn
+from chamberlain.requests.steps import (
+    FINISHED,
+    MOST_TOLD,
+    Settlement,
+    after_outcome,
+    entries_of,
+    fall_short,
+    reasons_by_step,
+    warn,
+)
 
 # Findings of this job. It settles no others.
 GUESTS = FindingSearch(FindingSource.ASSIGNMENT, (FindingKind.GUEST_AGAINST_RULE,))
 # Discovery removes groups that are gone. Until then the directory may only be late.
-NOT_SHOWN = TryAgain(timedelta(seconds=10), "The directory does not show this group at present.")
+NOT_SHOWN = TryAgain(timedelta(seconds=10), Reason.build("groupNotShown"))
 GONE = Rejected("groupUnknown", "The group is no longer in the directory. Its assignment has no effect.")
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A group or site, its assignment and its steps.
-
-    `steps` are those of all its requests. `kept` are the guests whose findings are accepted.
-    """
-
-    assigned: Assigned
-    steps: tuple[Step, ...]
-    observed: ObservedSubject | None
-    kept: frozenset[str] = frozenset()
-
-    @property
-    def found(self) -> tuple[Finding, ...]:
-        """Return the findings of guests who violate the assigned rules."""
-        if self.observed is None:
-            return ()
-        removed = self.assigned.removes_guests and Step.SET_GUEST_ACCESS in self.steps
-        return _found(self.assigned, self.observed, removed=removed, kept=self.kept)
-
-    @property
-    def wanted(self) -> WantedGuestRules:
-        """Return the desired state. Guests whose removal is announced are removed."""
-        going = tuple([UserId(UUID(each.about)) for each in self.found if each.action is not None])
-        return replace(self.assigned.wanted, remove_guests=going)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +73,14 @@ class Run:
     is_removing: bool = False
     stayed: tuple[Stayed, ...] = ()
     kept: frozenset[str] = frozenset()
+    shortfalls: tuple[Shortfall, ...] = ()
 
     @property
     def found(self) -> tuple[Finding, ...]:
         """Return the findings of guests who still violate the assigned rules."""
         if self.subject is None:
             return ()
-        return _found(self.assigned, self.subject, removed=self.is_removing, kept=self.kept)
+        return violations_found(self.assigned, self.subject, removed=self.is_removing, kept=self.kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +114,14 @@ class AssignmentJobs:
         except TryAgain as fault:
             return {place: Run(assigned, None, frozenset(), fault) for place, (assigned, _) in steps.items()}
         plans = await self._announce(
-            [Plan(*entry, shown) for entry, shown in zip(steps.values(), observed, strict=True)]
+            [AssignmentPlan(*entry, shown) for entry, shown in zip(steps.values(), observed, strict=True)]
         )
         works = [Work(plan.wanted, remaining_of_subject(plan.wanted, plan.observed, plan.steps)) for plan in plans]
         outcomes = await self._outcomes(plans, works)
         runs = [_run(plan, work, outcome) for plan, work, outcome in zip(plans, works, outcomes, strict=True)]
         return {run.assigned.place: run for run in runs}
 
-    async def _announce(self, plans: Sequence[Plan]) -> Sequence[Plan]:
+    async def _announce(self, plans: Sequence[AssignmentPlan]) -> Sequence[AssignmentPlan]:
         """Store findings of guests before their removal.
 
         Afterwards the directory does not show them any more. The same transaction reads accepted findings, so that a
@@ -152,7 +137,7 @@ class AssignmentJobs:
             await finding_records.save(tx, [(self.new_id(), each) for each in found], at=self.now())
         return plans
 
-    async def _outcomes(self, plans: Sequence[Plan], works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
+    async def _outcomes(self, plans: Sequence[AssignmentPlan], works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
         """Apply the works that have steps left and whose group exists."""
         possible = [work for plan, work in zip(plans, works, strict=True) if plan.observed is not None and work.steps]
         try:
@@ -211,9 +196,11 @@ class AssignmentJobs:
             fault = None
         now = self.now()
         progress = after_outcome(task.steps, done=done, fault=fault, started_at=started_at, now=now)
+        if run is not None:
+            recorded = {record.step for record in task.steps if record.state in FINISHED}
+            progress = fall_short(progress, reasons_by_step(run.shortfalls, recorded))
         if run is not None and run.stayed:
-            reasons = [each.detail for each in run.stayed[:MOST_TOLD]]
-            progress = warn(progress, Step.SET_GUEST_ACCESS, " ".join(reasons))
+            progress = warn(progress, Step.SET_GUEST_ACCESS, _stayed(run.stayed))
         result = None if run is None or progress.state is not RequestState.SUCCEEDED else _result(run.subject)
         timeline = entries_of(task.steps, progress, result=result, at=now)
         settlement = Settlement(task.request_id, progress, result, people_checked=True, at=now, timeline=timeline)
@@ -234,6 +221,20 @@ class AssignmentJobs:
         return request_failed(EventId(self.new_id()), summary, now=now)
 
 
+def _stayed(stayed: Sequence[Stayed]) -> Reason:
+    """Name the guests who were not removed, a few of many."""
+    if len(stayed) == 1:
+        (only,) = stayed
+        known = only.code in SENTENCES and only.display_name
+        return Reason.build(only.code, guest=only.display_name) if known else _uncoded(only)
+    names = tuple([each.display_name for each in stayed[:MOST_TOLD]])
+    return Reason.build("guestsNotRemoved", count=len(stayed), guests=names)
+
+
+def _uncoded(stayed: Stayed) -> Reason:
+    return Reason.build("guestNotRemoved", problem=stayed.detail)
+
+
 def _steps_by_subject(tasks: Sequence[AssignmentTask]) -> Mapping[Place, tuple[Assigned, tuple[Step, ...]]]:
     """Return the steps of each group or site, in order."""
     wanted: dict[Place, set[Step]] = {}
@@ -245,20 +246,13 @@ def _steps_by_subject(tasks: Sequence[AssignmentTask]) -> Mapping[Place, tuple[A
     return {place: (known[place], tuple([step for step in Step if step in steps])) for place, steps in wanted.items()}
 
 
-def _found(
-    assigned: Assigned, subject: ObservedSubject, *, removed: bool, kept: Collection[str]
-) -> tuple[Finding, ...]:
-    rules = None if assigned.template is None else assigned.template.rules
-    return guest_findings(assigned.finding_subject, subject, rules, removed=removed, kept=kept)
-
-
 def _failed(tasks: Sequence[AssignmentTask], settled: Sequence[Settled]) -> Collection[Place]:
     """Return the groups and sites with a request that failed for good."""
     failed = {each.settlement.request_id for each in settled if each.settlement.progress.state is RequestState.FAILED}
     return {task.assigned.place for task in tasks if task.assigned is not None and task.request_id in failed}
 
 
-def _run(plan: Plan, work: GuestWork, outcome: GuestOutcome) -> Run:
+def _run(plan: AssignmentPlan, work: GuestWork, outcome: GuestOutcome) -> Run:
     shown = frozenset(plan.steps).difference(work.steps) if plan.observed is not None else frozenset()
     is_taken = Step.SET_GUEST_ACCESS in outcome.done
     # The observation may be older than the step that removed them.
@@ -266,7 +260,7 @@ def _run(plan: Plan, work: GuestWork, outcome: GuestOutcome) -> Run:
     subject = without(outcome.subject, gone)
     is_removing = bool(work.wanted.remove_guests) and not is_taken and isinstance(outcome.fault, TryAgain)
     done = shown | set(outcome.done)
-    return Run(plan.assigned, subject, done, outcome.fault, is_removing, outcome.stayed, plan.kept)
+    return Run(plan.assigned, subject, done, outcome.fault, is_removing, outcome.stayed, plan.kept, outcome.shortfalls)
 
 
 def _result(subject: ObservedSubject | None) -> RequestResult | None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assignments of guest templates and policies, and changes of them."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: load
 -- Mark claimed requests as running.
 SELECT r.request_id, s.tenant_id, s.subject_id, s.type, s.display_name, s.generation, s.template_id, s.policy_id,
@@ -22,7 +23,8 @@ SELECT ordinal, tenant_id, subject_id, type, display_name, mail, is_team, member
     sharing, observed_at, template_id, policy_id, generation, assignment_request_id, assigned_at, assigned_by,
     assigned_type, effects, open_findings, template_name, template_kind, template_active, template_revision,
     policy_name, policy_active, policy_revision, wanted_template_name, wanted_template_kind, wanted_template_active,
-    wanted_template_revision, wanted_policy_name, wanted_policy_active, wanted_policy_revision
+    wanted_template_revision, wanted_policy_name, wanted_policy_active, wanted_policy_revision,
+    chamberlain.metadata_of_group(tenant_id, subject_id) AS metadata
 FROM chamberlain.find_assignments($1, $2, $3, $4)
 
 -- name: change

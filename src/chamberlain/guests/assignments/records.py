@@ -1,9 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQL of assignments for other nouns: claim requests, and detect changes."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
-
-import msgspec
 
 from chamberlain.changes.records import actor_of
 from chamberlain.core.ids import GroupId, RequestId, TenantId
@@ -12,14 +11,12 @@ from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.models import Assigned, AssignmentTask, Place, to_assignment
 from chamberlain.queries import load_queries
-from chamberlain.requests.finish import TAKE_UP
-from chamberlain.requests.models import StepRecord
+from chamberlain.requests.finish import TAKE_UP, taken_steps
 from chamberlain.templates.models import GuestTemplate
 from chamberlain.templates.schema import GuestTemplateShape, to_guest_template
 
 SQL = load_queries(__name__)
 
-_decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
 _decode_template = StoredDecoder(GuestTemplateShape).decode
 
 
@@ -62,11 +59,11 @@ def _task(row: Record, assigned: Assigned | None) -> AssignmentTask:
         request_id=RequestId(row["request_id"]),
         tenant_id=TenantId(row["tenant_id"]),
         display_name=row["display_name"],
-        steps=_decode_steps(row["steps"]),
+        steps=taken_steps(row),
         created_by=actor_of(row),
         assigned=assigned,
     )
 
 
-def _template(content: str | None) -> GuestTemplate | None:
+def _template(content: str | bytes | None) -> GuestTemplate | None:
     return None if content is None else to_guest_template(_decode_template(content))

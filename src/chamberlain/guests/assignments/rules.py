@@ -1,8 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decide on changes of assignments, and build their rows."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from uuid import UUID
 
 from chamberlain.auth.models import SERVICE, Actor, Edit, Editor
 from chamberlain.changes.models import (
@@ -16,9 +18,10 @@ from chamberlain.changes.models import (
     shorten_name,
 )
 from chamberlain.core.errors import NotPossible
-from chamberlain.core.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TraceId
+from chamberlain.core.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TraceId, UserId
+from chamberlain.core.reasons import Reason
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import SubjectType, plan_guest_rules
+from chamberlain.directory.subjects import ObservedSubject, SubjectType, WantedGuestRules, plan_guest_rules
 from chamberlain.guests.assignments.models import (
     AssignmentOrder,
     Keep,
@@ -26,13 +29,13 @@ from chamberlain.guests.assignments.models import (
     assignment_faults,
     to_field_change,
 )
-from chamberlain.guests.models import Assignment, FindingSubject
+from chamberlain.guests.models import Assigned, Assignment, Finding, FindingSubject, guest_findings
 from chamberlain.guests.policies.models import PolicyHead
 from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
 from chamberlain.requests.models import StepRecord, begin_steps
 from chamberlain.requests.steps import FINISHED
 from chamberlain.templates.drafts import Moment
-from chamberlain.templates.models import TemplateHead
+from chamberlain.templates.models import GuestTemplate, TemplateHead
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,33 @@ class AssignmentDraft:
         return None if self.after.policy_id == self.before.assignment.policy_id else self.after.policy_id
 
 
+@dataclass(frozen=True, slots=True)
+class AssignmentPlan:
+    """A group or site, its assignment and its steps.
+
+    `steps` are those of all its requests. `kept` are the guests whose findings are accepted.
+    """
+
+    assigned: Assigned
+    steps: tuple[Step, ...]
+    observed: ObservedSubject | None
+    kept: frozenset[str] = frozenset()
+
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        """Return the findings of guests who violate the assigned rules."""
+        if self.observed is None:
+            return ()
+        removed = self.assigned.removes_guests and Step.SET_GUEST_ACCESS in self.steps
+        return violations_found(self.assigned, self.observed, removed=removed, kept=self.kept)
+
+    @property
+    def wanted(self) -> WantedGuestRules:
+        """Return the desired state. Guests whose removal is announced are removed."""
+        going = tuple([UserId(UUID(each.about)) for each in self.found if each.action is not None])
+        return replace(self.assigned.wanted, remove_guests=going)
+
+
 NOUNS: Mapping[str, str] = {"/templateId": "guest template", "/policyId": "guest policy"}
 INACTIVE = frozenset({"templateInactive", "policyInactive"})
 
@@ -118,7 +148,7 @@ class NewGroupDraft:
     """
 
     draft: AssignmentDraft | None
-    warnings: tuple[str, ...]
+    warnings: tuple[Reason, ...]
 
 
 def assignment_changed(
@@ -306,7 +336,7 @@ def draft_for_group(
     return NewGroupDraft(draft, warnings)
 
 
-def _possible_order(new: NewGroup, context: AssignmentContext) -> tuple[AssignmentOrder, tuple[str, ...]]:
+def _possible_order(new: NewGroup, context: AssignmentContext) -> tuple[AssignmentOrder, tuple[Reason, ...]]:
     """Return the possible part of the assignment, and warnings about the rest."""
     template, policy = context.wanted_template, context.wanted_policy
     faults = tuple(assignment_faults(Assignment(), new.assignment, template=template, policy=policy))
@@ -315,9 +345,33 @@ def _possible_order(new: NewGroup, context: AssignmentContext) -> tuple[Assignme
         Keep() if "/templateId" in refused else new.order.template,
         Keep() if "/policyId" in refused else new.order.policy,
     )
-    return order, tuple([_warning(NOUNS[fault.pointer], is_there=fault.code in INACTIVE) for fault in faults])
+    return order, tuple([_warning(fault.pointer, is_there=fault.code in INACTIVE) for fault in faults])
 
 
-def _warning(noun: str, *, is_there: bool) -> str:
-    why = "is inactive" if is_there else "no longer exists"
-    return f"The {noun} of this request's template {why}. The group has none. Assign one to it."
+def _warning(pointer: str, *, is_there: bool) -> Reason:
+    """Return the warning that the group has no template or policy."""
+    noun, why = "Template" if pointer == "/templateId" else "Policy", "Inactive" if is_there else "Unknown"
+    return Reason.build(f"guest{noun}{why}")
+
+
+def assigned_after(draft: AssignmentDraft, template: GuestTemplate | None, *, extension: str) -> Assigned:
+    """Return the assignment after a change, with the content of its template."""
+    entry = draft.before.entry
+    return Assigned(
+        tenant_id=entry.tenant_id,
+        id=entry.id,
+        type=entry.type,
+        display_name=entry.display_name,
+        extension=extension,
+        generation=draft.before.generation + 1,
+        assignment=draft.after,
+        template=template,
+    )
+
+
+def violations_found(
+    assigned: Assigned, subject: ObservedSubject, *, removed: bool, kept: Collection[str]
+) -> tuple[Finding, ...]:
+    """Return the findings of guests who violate the assigned template."""
+    rules = None if assigned.template is None else assigned.template.rules
+    return guest_findings(assigned.finding_subject, subject, rules, removed=removed, kept=kept)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read and change assignments, batched for concurrent callers.
 
 Both statements are functions of the database (sql/assignments.sql). A change is an optimistic write: after a conflict
@@ -23,7 +24,7 @@ from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.database.batching import Batcher
 from chamberlain.database.transactions import Connection, Database, Overtaken, Record, Transaction, repeat_if_stale
-from chamberlain.guests.assignments.models import Assign, AssignmentOrder, FieldChange
+from chamberlain.guests.assignments.models import ALL_ZERO, Assign, AssignmentOrder, FieldChange, Keep
 from chamberlain.guests.assignments.rules import (
     AssignmentContext,
     AssignmentDraft,
@@ -32,7 +33,7 @@ from chamberlain.guests.assignments.rules import (
     assignment_document,
     draft_for_group,
 )
-from chamberlain.guests.models import Place
+from chamberlain.guests.models import Assignment, Place
 from chamberlain.guests.policies.models import PolicyHead
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.records import to_record
@@ -190,16 +191,24 @@ def to_contexts(rows: Sequence[Record], queries: Sequence[ContextQuery]) -> Sequ
 async def draft_new_groups(
     tx: Transaction, groups: Sequence[NewGroup], *, new_id: Callable[[], UUID], now: datetime
 ) -> Sequence[NewGroupDraft]:
-    """Draft the assignments of new groups.
+    """Record new groups, and draft their assignments.
 
-    Their templates and policies stay locked until the transaction ends, which has to write the drafts.
+    Their templates and policies stay locked until the transaction ends, which has to write the drafts. Lists show the
+    groups from then on, before discovery finds them.
     """
-    if not groups:
-        return ()
-    tenants = [new.entry.tenant_id for new in groups]
-    await tx.execute(SQL["lock_templates"], tenants, [new.assignment.template_id for new in groups])
-    await tx.execute(SQL["lock_policies"], tenants, [new.assignment.policy_id for new in groups])
+    assigned = [new for new in groups if new.assignment != Assignment()]
+    if assigned:
+        tenants = [new.entry.tenant_id for new in assigned]
+        await tx.execute(SQL["lock_templates"], tenants, [new.assignment.template_id for new in assigned])
+        await tx.execute(SQL["lock_policies"], tenants, [new.assignment.policy_id for new in assigned])
     await subject_records.observe(tx, [new.entry for new in groups])
+    drafts = iter(await _draft_assigned(tx, assigned, new_id=new_id, now=now) if assigned else ())
+    return [NewGroupDraft(None, ()) if new.assignment == Assignment() else next(drafts) for new in groups]
+
+
+async def _draft_assigned(
+    tx: Transaction, groups: Sequence[NewGroup], *, new_id: Callable[[], UUID], now: datetime
+) -> Sequence[NewGroupDraft]:
     queries = [ContextQuery(new.entry.tenant_id, new.entry.id, new.order) for new in groups]
     contexts = to_contexts(await tx.fetch(FIND, *to_parameters(queries)), queries)
     return [
@@ -221,14 +230,41 @@ async def write(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> None:
 
     Raises Overtaken if a row is locked.
     """
+    if any(ordinal < 0 for ordinal in await _change(tx, drafts)):
+        raise Overtaken
+
+
+async def find_contexts(tx: Transaction, queries: Sequence[ContextQuery]) -> Sequence[AssignmentContext | None]:
+    """Read the states of groups and sites in a transaction, in order."""
+    return to_contexts(await tx.fetch(FIND, *to_parameters(queries)), queries)
+
+
+def encode_order(order: AssignmentOrder) -> bytes:
+    """Encode a change as the body of a PATCH."""
+    fields = (("templateId", order.template), ("policyId", order.policy))
+    return _encode({name: _wanted(wish) or ALL_ZERO for name, wish in fields if wish != Keep()})
+
+
+async def write_all(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> None:
+    """Write all drafts in a transaction.
+
+    Raises Overtaken if a row is locked or has changed. The transaction must then be rolled back.
+    """
+    if await _change(tx, drafts) != set(range(1, len(drafts) + 1)):
+        raise Overtaken
+
+
+async def _change(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> set[int]:
+    """Write drafts and return the ordinals of the changed rows.
+
+    They are counted from 1. Those of locked rows are negative.
+    """
     if not drafts:
-        return
+        return set()
     try:
-        rows = await tx.fetch(CHANGE, *_columns(drafts))
+        return {row["ordinal"] for row in await tx.fetch(CHANGE, *_columns(drafts))}
     except asyncpg.LockNotAvailableError as error:
         raise Overtaken from error
-    if any(row["ordinal"] < 0 for row in rows):
-        raise Overtaken
 
 
 async def _fetch(connection: Connection, statement: str, columns: Sequence[Sequence[object]]) -> Sequence[Record]:
@@ -280,7 +316,8 @@ def _row(draft: AssignmentDraft) -> tuple[object, ...]:
         template and template.name,
         draft.body.decode(),
         _encode(draft.steps).decode(),
-        change.client_id,
+        # Empty for the command line of an operator, which is no client of the API.
+        change.client_id or "",
         change.actor.type,
         change.actor.id,
         change.actor.display_name,

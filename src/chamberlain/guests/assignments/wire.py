@@ -1,20 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
 """API models of groups and managed sites with their assignments."""
 
 from collections.abc import Mapping
 from uuid import UUID
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType, json
 
 from chamberlain.changes.models import format_time
 from chamberlain.core.fields import Id, Shape
+from chamberlain.core.sentences import Values
 from chamberlain.core.validation import Reader
 from chamberlain.directory.groups import MemberShipType
-from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import Sharing
+from chamberlain.directory.steps import Step, title
+from chamberlain.directory.subjects import Guest, Sharing
+from chamberlain.guests.assignments.dry_run import AssignmentDryRun
 from chamberlain.guests.assignments.models import AssignmentOrder, to_field_change
+from chamberlain.guests.findings.wire import Observed
+from chamberlain.guests.models import Finding, FindingKind
 from chamberlain.guests.subjects.models import SubjectRecord
 from chamberlain.http.wire import Actor, Time
 from chamberlain.requests.models import StepRecord, StepState
+from chamberlain.requests.wire import DryRunStep, StepShortfall, shortfall_of
 
 
 class Assigned(Struct, rename="camel", frozen=True):
@@ -24,20 +30,26 @@ class Assigned(Struct, rename="camel", frozen=True):
     name: str
 
 
-class Effect(Struct, rename="camel", frozen=True):
+class Effect(Struct, rename="camel", frozen=True, omit_defaults=True):
     """A step of the assignment in the directory.
 
-    `reason` says why it waits or has failed.
+    `reason` says why it waits or has failed. `reasonCode` and `reasonValues` are those of a wait or a warning.
     """
 
     name: Step
     state: StepState
     reason: str | None
     next_attempt_at: Time | None
+    reason_code: str | None
+    reason_values: Values | None
+    shortfall: StepShortfall | None = None
 
 
 class ManagedGroup(Struct, rename="camel", frozen=True):
-    """A group with its assignment. `observedAt` is the last observation."""
+    """A group with its assignment.
+
+    `metadata` is that of its request, and empty for all other groups. `observedAt` is the last observation.
+    """
 
     id: UUID
     tenant_id: UUID
@@ -52,6 +64,7 @@ class ManagedGroup(Struct, rename="camel", frozen=True):
     effects: tuple[Effect, ...]
     open_findings: int
     request_id: UUID | None
+    metadata: dict[str, str | bool]
     assignment_request_id: UUID | None
     assigned_at: Time | None
     assigned_by: Actor | None
@@ -99,6 +112,7 @@ def managed_group_of(record: SubjectRecord) -> ManagedGroup:
         effects=tuple(map(_effect, record.effects)),
         open_findings=record.open_findings,
         request_id=entry.request_id,
+        metadata=dict(record.metadata),
         assignment_request_id=record.assignment_request_id,
         assigned_at=None if record.assigned_at is None else format_time(record.assigned_at),
         assigned_by=_actor(record),
@@ -145,9 +159,98 @@ def _actor(record: SubjectRecord) -> Actor | None:
 
 
 def _effect(record: StepRecord) -> Effect:
-    again = record.next_attempt_at
+    again, reason = record.next_attempt_at, record.shown_reason
     return Effect(
-        record.step, record.state, record.reason or record.error, None if again is None else format_time(again)
+        record.step,
+        record.state,
+        record.error if reason is None else reason.sentence,
+        None if again is None else format_time(again),
+        None if reason is None else reason.code,
+        None if reason is None else reason.values,
+        shortfall_of(record),
+    )
+
+
+class DryRunGuest(Struct, rename="camel", frozen=True):
+    """The guest of a removal."""
+
+    id: UUID
+    display_name: str
+    mail: str | None
+
+
+class DryRunRemoval(Struct, rename="camel", frozen=True):
+    """A guest who would be removed.
+
+    `kind` is that of the finding, `detail` the violation of the template.
+    """
+
+    guest: DryRunGuest
+    kind: FindingKind
+    detail: str | None
+
+
+class DryRunFinding(Struct, rename="camel", frozen=True):
+    """A finding that would be opened."""
+
+    kind: FindingKind
+    property: str | None
+    wanted: Observed
+    observed: Observed
+    detail: str
+    policy_id: UUID | None
+    action: str | None
+    action_at: Time | None
+
+
+class Shortfall(Struct, frozen=True):
+    """A part that the directory would not do, with the next step."""
+
+    code: str
+    detail: str
+    values: dict[str, str]
+
+
+class DryRunAssignment(Struct, rename="camel", frozen=True):
+    """The result of a dry run.
+
+    `effects` are the steps that would change the directory.
+    """
+
+    template_id: UUID | None
+    policy_id: UUID | None
+    effects: tuple[DryRunStep, ...]
+    removals: tuple[DryRunRemoval, ...]
+    findings: tuple[DryRunFinding, ...]
+    shortfalls: tuple[Shortfall, ...]
+
+
+def dry_run_assignment(dry_run: AssignmentDryRun) -> DryRunAssignment:
+    """Encode a dry run."""
+    return DryRunAssignment(
+        template_id=dry_run.assignment.template_id,
+        policy_id=dry_run.assignment.policy_id,
+        effects=tuple([DryRunStep(step, title(step)) for step in dry_run.steps]),
+        removals=tuple([DryRunRemoval(_guest(each.guest), each.kind, each.detail) for each in dry_run.removals]),
+        findings=tuple(map(_finding, dry_run.findings)),
+        shortfalls=tuple([Shortfall(each.code, each.detail, dict(each.values)) for each in dry_run.shortfalls]),
+    )
+
+
+def _guest(guest: Guest) -> DryRunGuest:
+    return DryRunGuest(guest.id, guest.display_name, guest.mail)
+
+
+def _finding(found: Finding) -> DryRunFinding:
+    return DryRunFinding(
+        kind=found.kind,
+        property=found.property,
+        wanted=Raw(json.encode(found.wanted)),
+        observed=Raw(json.encode(found.observed)),
+        detail=found.detail,
+        policy_id=found.policy_id,
+        action=found.action,
+        action_at=None if found.action_at is None else format_time(found.action_at),
     )
 
 
@@ -157,8 +260,8 @@ _COMMON: Mapping[str, object] = {
     "template": {"id": "7e000000-0000-4000-8000-000000000021", "name": "No guests"},
     "policy": None,
     "effects": [
-        {"name": "markAssignment", "state": "succeeded", "reason": None, "nextAttemptAt": None},
-        {"name": "setGuestAccess", "state": "running", "reason": None, "nextAttemptAt": None},
+        {"name": name, "state": state, "reason": None, "nextAttemptAt": None, "reasonCode": None, "reasonValues": None}
+        for name, state in (("markAssignment", "succeeded"), ("setGuestAccess", "running"))
     ],
     "openFindings": 1,
     "assignmentRequestId": "3b1f0a52-7a0e-4f0b-8a55-0f6f5b7f2f12",
@@ -173,7 +276,8 @@ GROUP_EXAMPLE: Mapping[str, object] = {
     "mail": "all-staff@estate.example",
     "isTeam": False,
     "memberShipType": 0,
-    "requestId": None,
+    "requestId": "0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10",
+    "metadata": {"costCentre": "4711"},
     **_COMMON,
 }
 SITE_EXAMPLE: Mapping[str, object] = {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Endpoints of findings."""
 
 from uuid import UUID
@@ -48,6 +49,11 @@ async def accept(findings: FindingService, call: Call[AcceptanceBody]) -> Answer
     return acted(await findings.accept(call.caller, finding_id, wanted, act, render=_render))
 
 
+async def ignore(findings: FindingService, call: Call[ActionBody]) -> Answer:
+    """Ignore a finding until its observed value changes."""
+    return acted(await findings.ignore(call.caller, call.ids["findingId"], act_of(call), _render))
+
+
 async def confirm(findings: FindingService, call: Call[ActionBody]) -> Answer:
     """Confirm the guest of a review."""
     return acted(await findings.confirm(call.caller, call.ids["findingId"], act_of(call), _render))
@@ -63,7 +69,7 @@ ABOUT_LIST = About(
     summary="List findings, newest first",
     description="Findings are violations of guest templates and policies in groups and sites, and drift of the "
     "directory. An `open` one is still true. It is `gone` once it is no longer true, and `repaired` if the service "
-    "repaired it.",
+    "repaired it. `accepted` ones stay for a reason, and `ignored` ones until their observed value changes.",
 )
 ABOUT_ACCEPT = About(
     id="acceptFinding",
@@ -73,6 +79,16 @@ ABOUT_ACCEPT = About(
     "about it. At `until`, if sent, it is `open` again, unless it is gone by then. An accepted finding can be "
     "accepted again with another reason and end.",
     example={"reason": "The project ends in spring.", "until": "2027-03-31T22:00:00Z"},
+)
+ABOUT_IGNORE = About(
+    id="ignoreFinding",
+    tag="Operation",
+    summary="Ignore a finding",
+    description="The finding becomes `ignored`, and the same value of the same property is not reported again. With "
+    "another value in the directory the finding is `open` again. An acceptance, in contrast, covers every value of the "
+    "property, and may have an end. Only findings of kinds `drift` and `repairDoesNotHold` can be ignored. The body "
+    "may be left out; its comment is the reason.",
+    example={"comment": "The other spelling is fine."},
 )
 ABOUT_CONFIRM = About(
     id="confirmFinding",
@@ -108,6 +124,7 @@ _EXAMPLE = {
     "firstSeenAt": "2026-11-20T09:30:01.000Z",
     "lastSeenAt": "2026-11-20T09:30:01.000Z",
     "acceptance": None,
+    "repairRequestId": None,
 }
 _ACCEPTED = {
     **_EXAMPLE,
@@ -140,6 +157,32 @@ ACCEPTED = (
         example=_ACCEPTED,
     ),
 )
+IGNORED = (
+    Success(
+        200,
+        "The ignored finding.",
+        Finding,
+        headers={
+            **CACHE,
+            "Idempotency-Replayed": "`true` if this is the answer to an earlier call with the same key.",
+        },
+        example={
+            **_EXAMPLE,
+            "kind": "drift",
+            "state": "ignored",
+            "property": "displayName",
+            "wanted": "All staff",
+            "observed": "All Staff",
+            "detail": 'The display name: wanted is "All staff", and the directory shows "All Staff".',
+            "acceptance": {
+                "by": {"type": "user", "id": "ada00000-0000-4000-8000-000000000001", "displayName": "Ada Achterberg"},
+                "reason": "The other spelling is fine.",
+                "acceptedAt": "2026-11-20T09:45:00.000Z",
+                "until": None,
+            },
+        },
+    ),
+)
 CONFIRMED = (
     Success(
         200,
@@ -168,6 +211,8 @@ ENDPOINTS = EndpointTable(FindingService, (
              LISTED, parameters=FILTERS, codes=LIST_CODES),
     Endpoint("POST", "/admin/v1/findings/{findingId}/accept/", accept, Operation.ADMINISTER_SERVICE,
              ABOUT_ACCEPT, ACCEPTED, shape=ACCEPTANCE, codes=ACCEPT_CODES),
+    Endpoint("POST", "/admin/v1/findings/{findingId}/ignore/", ignore, Operation.ADMINISTER_SERVICE,
+             ABOUT_IGNORE, IGNORED, shape=ACTION, codes=ACCEPT_CODES, body_is_optional=True),
     Endpoint("POST", "/admin/v1/findings/{findingId}/confirm/", confirm, Operation.CONFIRM_FINDING,
              ABOUT_CONFIRM, CONFIRMED, shape=ACTION, codes=CONFIRM_CODES,
              body_is_optional=True),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reopen findings at the end of their acceptance.
 
 Each acceptance with an end has a job that is due at that end. The job reads the current end: an acceptance that got

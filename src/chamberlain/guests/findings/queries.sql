@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: save_timer
 -- Save a timer that exists. A call may change timers, but not create them. All columns are written together, because
 -- they depend on the same version of the policy.

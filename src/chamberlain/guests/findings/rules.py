@@ -1,4 +1,5 @@
-"""Rules of findings: acceptance with an optional end, and confirmation of guests."""
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of findings: acceptance, ignored values, and confirmation of guests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,8 +18,10 @@ from chamberlain.guests.policies.events import finding_about, finding_kind
 from chamberlain.guests.policies.models import ConfirmedBy, Review
 from chamberlain.guests.policies.timers import PolicyRule, Timer, confirm
 
-# An accepted finding can get another reason or another end.
-ACCEPTABLE = frozenset({FindingState.OPEN, FindingState.ACCEPTED})
+# An accepted finding can get another reason or another end. An ignored one can be accepted, and the reverse.
+ACCEPTABLE = frozenset({FindingState.OPEN, FindingState.ACCEPTED, FindingState.IGNORED})
+# A guest's finding has no observed value that could change.
+IGNORABLE = frozenset({FindingKind.DRIFT, FindingKind.REPAIR_DOES_NOT_HOLD})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,24 @@ def subject_key(record: FindingRecord) -> Place:
 def accepted(before: FindingRecord, wanted: AcceptanceRequest, editor: Editor, *, now: datetime) -> FindingRecord:
     """Accept a finding. Raises Conflict unless it is open or accepted."""
     if before.state not in ACCEPTABLE:
-        detail = f"A finding that is {before.state} cannot be accepted. Only open or accepted ones can."
+        detail = f"A finding that is {before.state} cannot be accepted. Only open, accepted or ignored ones can."
         raise Conflict("stateDoesNotAllow", detail)
     acceptance = Acceptance(by=editor.actor, reason=wanted.reason, accepted_at=now, until=wanted.until)
     return replace(before, state=FindingState.ACCEPTED, acceptance=acceptance)
+
+
+def ignored(before: FindingRecord, act: Act, editor: Editor, *, now: datetime) -> FindingRecord:
+    """Ignore the observed value of a finding.
+
+    Raises Conflict for a finding of a policy or template, and for a closed one.
+    """
+    if before.kind not in IGNORABLE:
+        raise Conflict("stateDoesNotAllow", f"A finding of kind {before.kind} cannot be ignored. Accept it instead.")
+    if before.state not in ACCEPTABLE:
+        detail = f"A finding that is {before.state} cannot be ignored. Only open, accepted or ignored ones can."
+        raise Conflict("stateDoesNotAllow", detail)
+    acceptance = Acceptance(by=editor.actor, reason=act.comment or "", accepted_at=now, until=None)
+    return replace(before, state=FindingState.IGNORED, acceptance=acceptance)
 
 
 def require_no_action(record: FindingRecord, timers: Iterable[Timer]) -> None:
@@ -91,6 +108,18 @@ def acceptance_change(before: FindingRecord, after: FindingRecord, editor: Edito
         audit_subject(after),
         before=_acceptance_document(before),
         after=_acceptance_document(after),
+    )
+
+
+def ignoring_change(before: FindingRecord, after: FindingRecord, editor: Editor, act: Act) -> Change:
+    """Build the audit entry of an ignored finding."""
+    return change_by(
+        editor,
+        after.subject.tenant_id,
+        "finding.ignore",
+        audit_subject(after),
+        before=_acceptance_document(before),
+        after={"state": after.state, "observed": after.observed, **act.said},
     )
 
 
@@ -203,7 +232,8 @@ def confirmation_change(before: FindingRecord, after: FindingRecord, editor: Edi
 def require_ahead(wanted: AcceptanceRequest, *, now: datetime) -> None:
     """Validate that the end is in the future. Raises BodyInvalid."""
     if wanted.until is not None and wanted.until <= now:
-        raise BodyInvalid((Fault("/until", "outOfBounds", "until must be later than now."),))
+        sentence = "{property} must be later than now."
+        raise BodyInvalid((Fault.build("/until", "outOfBounds", sentence, property="until"),))
 
 
 def _action_in_progress() -> Conflict:

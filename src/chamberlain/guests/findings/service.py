@@ -1,4 +1,5 @@
-"""List findings, accept them, and confirm guests in reviews."""
+# SPDX-License-Identifier: Apache-2.0
+"""List findings, accept or ignore them, and confirm guests in reviews."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from chamberlain.guests.findings.rules import (
     confirmation_change,
     confirmed_finding,
     confirmed_timer,
+    ignored,
+    ignoring_change,
     not_yours,
     present_finding,
     require_ahead,
@@ -47,7 +50,7 @@ from chamberlain.queue.models import JobKind
 
 @dataclass(slots=True)
 class FindingService:
-    """List, accept and confirm the findings of a tenant.
+    """List, accept, ignore and confirm the findings of a tenant.
 
     Every method raises Forbidden for callers without the permission. It raises Unavailable if the directory does not
     answer whether the caller is an administrator or owner, or if a group or site stays locked for longer than
@@ -105,6 +108,28 @@ class FindingService:
         async with self.database.transaction(caller.tenant_id) as tx:
             return await idempotency.once(tx, caller, act.idempotency, work)
 
+    async def ignore(
+        self, caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]
+    ) -> KeptAnswer:
+        """Ignore the observed value of a finding.
+
+        Returns the answer that `render` builds. With another observed value, the finding is open again. Raises
+        NotFound, and Conflict for a finding that is closed or is not of a drift check.
+        """
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        editor = await self.authorization.editor(caller, act)
+
+        async def work() -> bytes:
+            before = present_finding(await finding_records.lock(tx, caller.tenant_id, finding_id))
+            after = ignored(before, act, editor, now=self.now())
+            await finding_records.save_acceptance(tx, after)
+            await record_change(tx, ignoring_change(before, after, editor, act))
+            await queue_jobs.withdraw(tx, JobKind.FINDING_REOPEN, finding_id)
+            return render(after)
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await idempotency.once(tx, caller, act.idempotency, work)
+
     async def confirm(
         self, caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]
     ) -> KeptAnswer:
@@ -119,6 +144,7 @@ class FindingService:
         editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
+            await finding_records.name_editor(tx, editor.actor)
             before, after = await self._confirm(tx, caller, finding_id, extent)
             await record_change(tx, confirmation_change(before, after, editor, act))
             return render(after)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of findings, newest first."""
 
 from typing import Final
@@ -12,15 +13,20 @@ from chamberlain.guests.policies.timers import Timer
 from chamberlain.queries import load_queries
 
 SQL = load_queries(__name__)
+# An ignored finding is stored as accepted.
+STORED_STATES: Final = tuple([each for each in FindingState if each is not FindingState.IGNORED])
+_STORED: Final = {FindingState.IGNORED: FindingState.ACCEPTED}
+_IS_IGNORED: Final = {FindingState.IGNORED: True, FindingState.ACCEPTED: False}
 
 
-# $1 tenant, $2 and $3 the position (null at the beginning), $4 states, $5 kinds, $6 subject, $7 number of rows. The
-# newest of each state and kind, and of these the newest.
+# $1 tenant, $2 and $3 the position (null at the beginning), $4 states, $5 kinds, $6 subject, $7 number of rows, $8
+# whether accepted ones are ignored (null for both). The newest of each state and kind, and of these the newest.
 def _page_where(condition: str) -> str:
     return f"""{SELECT} FROM unnest($4::text[]) AS s (state) CROSS JOIN unnest($5::text[]) AS k (kind)
     CROSS JOIN LATERAL (
         {SELECT} FROM chamberlain.finding r
         WHERE r.tenant_id = $1 AND r.state = s.state AND r.kind = k.kind AND {condition}
+        AND ($8::boolean IS NULL OR (r.ignored_observed IS NOT NULL) = $8)
         AND ($2::timestamptz IS NULL OR (r.first_seen_at, r.finding_id) < ($2, $3::uuid))
         ORDER BY r.first_seen_at DESC, r.finding_id DESC LIMIT $7
     ) r ORDER BY r.first_seen_at DESC, r.finding_id DESC LIMIT $7"""
@@ -50,10 +56,11 @@ def page_statement(tenant_id: TenantId, wanted: FindingFilter, page: PageWanted)
     """
     after = page.after
     place = (None, None) if after is None else (after.created_at, after.id)
-    states = list(FindingState) if wanted.state is None else [wanted.state]
+    states = list(STORED_STATES) if wanted.state is None else [_STORED.get(wanted.state, wanted.state)]
     kinds = list(FindingKind) if wanted.kind is None else [wanted.kind]
     statement = PAGE if wanted.subject_id is None else PAGE_OF_SUBJECT
-    return statement, (tenant_id, *place, states, kinds, wanted.subject_id, page.limit + 1)
+    is_ignored = None if wanted.state is None else _IS_IGNORED.get(wanted.state)
+    return statement, (tenant_id, *place, states, kinds, wanted.subject_id, page.limit + 1, is_ignored)
 
 
 async def save_timer(tx: Transaction, subject: FindingSubject, timer: Timer) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """API models of findings."""
 
 from typing import Annotated, Literal
@@ -48,7 +49,7 @@ class FoundAbout(Struct, rename="camel", frozen=True):
 
 
 class Acceptance(Struct, rename="camel", frozen=True):
-    """The acceptance of a finding.
+    """The acceptance of a finding, or the decision to ignore it.
 
     `until` is null if it has no end.
     """
@@ -62,7 +63,8 @@ class Acceptance(Struct, rename="camel", frozen=True):
 class Finding(Struct, rename="camel", frozen=True):
     """A violation of a rule, or drift.
 
-    For a guest, `observed` identifies the guest. `acceptance` is null unless the finding is accepted.
+    For a guest, `observed` identifies the guest. `acceptance` is null unless the finding is accepted or ignored.
+    `repairRequestId` is the last request that repairs it, if any.
     """
 
     id: UUID
@@ -79,6 +81,7 @@ class Finding(Struct, rename="camel", frozen=True):
     first_seen_at: Time
     last_seen_at: Time
     acceptance: Acceptance | None
+    repair_request_id: UUID | None
 
 
 class FindingPage(Struct, rename="camel", frozen=True):
@@ -113,6 +116,7 @@ def _finding(record: FindingRecord) -> Finding:
         first_seen_at=format_time(record.first_seen_at),
         last_seen_at=format_time(record.last_seen_at),
         acceptance=None if record.acceptance is None else _acceptance(record.acceptance),
+        repair_request_id=record.repair_request_id,
     )
 
 

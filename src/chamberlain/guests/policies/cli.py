@@ -1,11 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of guest policies: list, show, create, replace, simulate and delete."""
 
 from typing import Annotated, Any
 
 import typer
 
-from chamberlain.cli.arguments import id_of_name, read_document
-from chamberlain.cli.calls import Area, Call, Service, show, show_list, show_records
+from chamberlain.cli.arguments import read_document
+from chamberlain.cli.calls import Area, Call, Service, show, show_list, show_report
+from chamberlain.cli.help import CommandTable
+from chamberlain.cli.names import POLICIES, id_of
 from chamberlain.cli.options import Document, IfMatch, Key, Yes, agreed, calls
 from chamberlain.cli.output import Column, say
 from chamberlain.guests.cli import GROUP, SITE
@@ -13,7 +16,7 @@ from chamberlain_client import operations
 
 
 def _id(service: Service, written: str) -> str:
-    return id_of_name(service, written, (operations.LIST_POLICIES,), "policy")
+    return id_of(service, written, POLICIES)
 
 
 _COLUMNS = (
@@ -35,7 +38,7 @@ def _counted(simulated: Any) -> str:  # noqa: ANN401 - as above.
     return ", ".join([*looked_at, f"reminders {counts['reminders']}", *each])
 
 
-policies = typer.Typer()
+policies = CommandTable()
 
 Policy = Annotated[str, typer.Argument(metavar="POLICY", help="Policy, by name or id.")]
 
@@ -50,7 +53,7 @@ def list_policies(call: Call) -> None:
         Column("ACTIVE", "active"),
         Column("DESCRIPTION", "description"),
     )
-    show_list(call, Area.ADMIN, operations.LIST_POLICIES, filters={}, columns=columns, most=None)
+    show_list(call, Area.ADMIN, operations.LIST_POLICIES, filters={}, columns=columns, most=None, noun="policies")
 
 
 @policies.command("show")
@@ -99,18 +102,20 @@ def simulate_policy(
 
     Nothing is changed.
     """
-    chosen = (("groupIds", GROUP, group), ("siteIds", SITE, site))
+    chosen = (("groupIds", GROUP, group, "--group"), ("siteIds", SITE, site, "--site"))
     with call.service(Area.ADMIN) as service:
-        body = {name: [managed.id_of(service, each) for each in named] for name, managed, named in chosen if named}
-        policy_id = id_of_name(service, policy, (operations.LIST_POLICIES,), "policy")
+        body = {
+            name: [managed.id_of(service, each, option=option) for each in named]
+            for name, managed, named, option in chosen
+            if named
+        }
+        policy_id = id_of(service, policy, POLICIES)
         # The members of an answer may be anything.
         simulated: Any = service.post(operations.SIMULATE_POLICY, policy_id, body=body)
-    if call.as_json:
-        show(call, simulated)
-        return
-    show_records(call, simulated["items"], _COLUMNS)
-    more = "" if simulated["isWhole"] else f" The first {len(simulated['items'])} are shown."
-    say(f"Until {simulated['to']}: {_counted(simulated)}.{more}")
+    show_report(call, simulated, (_COLUMNS, simulated["items"], "occurrences"))
+    if not call.output.is_document:
+        more = "" if simulated["isWhole"] else f" The first {len(simulated['items'])} are shown."
+        say(f"Until {simulated['to']}: {_counted(simulated)}.{more}")
 
 
 @policies.command("delete")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guest policies are administered here."""
 
 from collections.abc import Mapping
@@ -147,7 +148,7 @@ LISTED = (Success(200, "A page of policies.", PolicyPage, CACHE, {"items": [_EXA
 CREATED = (making(Policy, _EXAMPLE, {"policy": link_to("readPolicy", "policyId", "The policy.")}),)
 READ = (Success(200, "The policy.", Policy, VERSIONED, _EXAMPLE),)
 REPLACED = (Success(200, "The policy after the change.", Policy, VERSIONED, _EXAMPLE),)
-DELETED = (Success(204, "It is gone."),)
+DELETED = (Success(204, "The policy is deleted."),)
 _OCCURRENCE: Mapping[str, object] = {
     "at": "2027-02-18T09:30:00.000Z",
     "type": "action",

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evaluate a policy at one moment.
 
 The result has the reminders, actions and findings of a group or site. The job and the simulation use it. The caller

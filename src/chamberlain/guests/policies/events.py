@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Events, audit entries and findings of policies."""
 
 from datetime import datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evaluate the policies of groups and sites: observe, decide, announce, act, record.
 
 Each group and site with a policy has a job, which queues itself again. The handler is idempotent: effects are written

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guest policies: rules over time, their validation and audit entries."""
 
 from collections import Counter
@@ -116,10 +117,11 @@ def policy_fault(head: PolicyHead | None, pointer: str = "/policyId") -> Fault |
     A head of None means that it does not exist.
     """
     if head is None:
-        return Fault(pointer, "policyUnknown", "The policy does not exist. Run `chamberlain policy list` to see all.")
+        sentence = "The policy does not exist. Run `chamberlain policy list` to see all."
+        return Fault.build(pointer, "policyUnknown", sentence)
     if not head.active:
-        detail = "This policy is inactive. Choose another, or ask an administrator to activate it."
-        return Fault(pointer, "policyInactive", detail)
+        sentence = "This policy is inactive. Choose another, or ask an administrator to activate it."
+        return Fault.build(pointer, "policyInactive", sentence)
     return None
 
 
@@ -177,26 +179,27 @@ def _reminder_faults(days: Sequence[int], within: int, name: str, pointer: str) 
     """Validate that each reminder is within the period and unique."""
     for place, day in enumerate(days):
         if day > within:
-            detail = (
-                f"The reminder {day} days before the action is outside the period: expected at most {name}, which is "
-                f"{within}."
+            sentence = (
+                "The reminder {days} days before the action is outside the period: expected at most {property}, which "
+                "is {max}."
             )
-            yield Fault(f"{pointer}/reminderDays/{place}", "ruleInvalid", detail)
+            place_of_fault = f"{pointer}/reminderDays/{place}"
+            yield Fault.build(place_of_fault, "ruleInvalid", sentence, days=day, property=name, max=within)
     yield from _duplicate_faults(days, pointer)
 
 
 def _answer_faults(review: Review, pointer: str) -> Iterator[Fault]:
     if review.answer_days > review.every_days:
-        detail = f"The next review would start before this one is answered: expected at most {review.every_days} days."
-        yield Fault(f"{pointer}/answerDays", "ruleInvalid", detail)
+        sentence = "The next review would start before this one is answered: expected at most {max} days."
+        yield Fault.build(f"{pointer}/answerDays", "ruleInvalid", sentence, max=review.every_days)
 
 
 def _duplicate_faults(days: Sequence[int], pointer: str) -> Iterator[Fault]:
     for day, times in Counter(days).items():
         if times > 1:
             place = len(days) - 1 - list(reversed(days)).index(day)
-            detail = f"{day} is listed {times} times. List each day once."
-            yield Fault(f"{pointer}/reminderDays/{place}", "ruleInvalid", detail)
+            sentence = "{days} is listed {times} times. List each day once."
+            yield Fault.build(f"{pointer}/reminderDays/{place}", "ruleInvalid", sentence, days=day, times=times)
 
 
 def _change(verb: str, head: PolicyHead, editor: Editor, *, before: Content | None, after: Content | None) -> Change:

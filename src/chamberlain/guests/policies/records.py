@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guest policies: rules over time for guests. One, and lists newest first."""
 
 from collections.abc import Collection, Sequence

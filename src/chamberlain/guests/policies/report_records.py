@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Store the reports of policy runs, and read them for the e-mail."""
 
 from collections.abc import Sequence

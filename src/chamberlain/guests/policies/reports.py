@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of policy runs for owners and administrators.
 
 A run stores the ids of guests only. The report is built when it is sent. Guests who were confirmed, accepted or removed

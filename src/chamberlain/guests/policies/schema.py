@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON of guest policies, shared by the API, files and stored rows."""
 
 from typing import Annotated, Literal

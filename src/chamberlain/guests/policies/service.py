@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Administer guest policies.
 
 For administrators of the tenant, and applications that configure it.
@@ -8,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Self
 from uuid import UUID
 
 from msgspec import json
@@ -15,13 +17,14 @@ from msgspec import json
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Edit, require_match
 from chamberlain.auth.permissions import Operation
+from chamberlain.changes.models import Change, announced
 from chamberlain.changes.records import record_change
 from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.core.idempotency import Act, KeptAnswer
-from chamberlain.core.ids import GroupId, PolicyId, TenantId
+from chamberlain.core.ids import EventId, GroupId, PolicyId, TenantId
 from chamberlain.core.json import StoredDecoder
 from chamberlain.core.paging import Page, PageWanted
-from chamberlain.database.transactions import Database
+from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.port import Subjects
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference
@@ -46,6 +49,7 @@ from chamberlain.guests.policies.schema import (
     to_policy_rules,
 )
 from chamberlain.guests.policies.simulation import (
+    Occurrence,
     SimulatedSubject,
     Simulation,
     SimulationRequest,
@@ -92,6 +96,17 @@ class Simulator:
                 # A thread, so that the event loop serves other calls meanwhile.
                 await asyncio.to_thread(_add, totals, list(zip(batch, simulated, strict=True)), limit)
         return totals.simulation()
+
+    async def simulate_now(self, policy_id: PolicyId, observed: ObservedSubject) -> Sequence[Occurrence]:
+        """Simulate a policy of one group or site at this moment.
+
+        Raises NotFound, and Unavailable if the time is up.
+        """
+        rules, _ = await self._read(observed.tenant_id, policy_id)
+        now = self.now()
+        (simulated,) = await self._read_subjects(policy_id, rules, (observed,), now)
+        with _Limit(time.monotonic() + self.timeout.total_seconds()) as limit:
+            return await asyncio.to_thread(_occurrences, simulated, now, limit)
 
     async def _read(self, tenant_id: TenantId, policy_id: PolicyId) -> tuple[PolicyRules, str]:
         async with self.database.transaction(tenant_id) as tx:
@@ -157,8 +172,8 @@ class _Limit:
     end: float
     is_left: bool = False
 
-    def __enter__(self) -> None:
-        pass
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.is_left = True
@@ -173,6 +188,10 @@ class _Limit:
 def _add(totals: SimulationTotals, subjects: Sequence[tuple[ObservedSubject, SimulatedSubject]], limit: _Limit) -> None:
     for observed, simulated in subjects:
         totals.add(observed, simulate(simulated, now=totals.since, until=totals.until, before_each=limit.require))
+
+
+def _occurrences(simulated: SimulatedSubject, now: datetime, limit: _Limit) -> Sequence[Occurrence]:
+    return tuple(simulate(simulated, now=now, until=now, before_each=limit.require))
 
 
 def _simulated_subject(
@@ -203,6 +222,7 @@ class PolicyService:
     authorization: Authorization
     simulator: Simulator
     new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
 
     async def list(self, caller: Caller, page: PageWanted) -> Page[PolicyRecord]:
         """List policies, newest first, including inactive ones."""
@@ -228,7 +248,7 @@ class PolicyService:
             await records.save(
                 tx, caller.tenant_id, policy_id, active=active, content=policy.content, created_by=editor.actor
             )
-            await record_change(tx, created(policy.head, json.decode(policy.content), editor))
+            await self._record(tx, created(policy.head, json.decode(policy.content), editor))
             return render(present(await records.find(tx, caller.tenant_id, policy_id)))
 
         async with self.database.transaction(caller.tenant_id) as tx:
@@ -260,7 +280,7 @@ class PolicyService:
                 tx, caller.tenant_id, policy_id, active=active, content=after.content, created_by=editor.actor
             ):
                 contents = json.decode(before.stored.content), json.decode(after.content)
-                await record_change(tx, replaced(after.head, *contents, editor))
+                await self._record(tx, replaced(after.head, *contents, editor))
             return present(await records.find(tx, caller.tenant_id, policy_id))
 
     async def delete(self, caller: Caller, policy_id: PolicyId, edit: Edit) -> None:
@@ -283,7 +303,7 @@ class PolicyService:
                 named_by=None if naming is None else naming.head,
             )
             await records.delete(tx, tenant_id, policy_id)
-            await record_change(tx, removed(record.stored.head, json.decode(record.stored.content), editor))
+            await self._record(tx, removed(record.stored.head, json.decode(record.stored.content), editor))
 
     async def simulate(self, caller: Caller, policy_id: PolicyId, order: SimulationRequest) -> Simulation:
         """Simulate a policy over the longest period of its rules. Writes nothing.
@@ -293,6 +313,10 @@ class PolicyService:
         """
         await self.authorization.require(caller, Operation.ADMINISTER_COLLAB)
         return await self.simulator.simulate(caller.tenant_id, policy_id, order)
+
+    async def _record(self, tx: Transaction, change: Change) -> None:
+        """Record the change of a policy with its event."""
+        await record_change(tx, announced(change, EventId(self.new_id()), now=self.now()))
 
 
 def _require_valid(body: PolicyBody) -> None:

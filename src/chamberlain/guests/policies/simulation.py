@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dry run of a policy: evaluate it ahead of time, without effect.
 
 It assumes that no guest is confirmed or active. The directory takes every action, except for the removal of guests from
@@ -181,12 +182,12 @@ def subject_fault(type_: SubjectType, place: int, observed: ObservedSubject | No
         return None
     name = "groupIds" if type_ is SubjectType.GROUP else "siteIds"
     if observed is None:
-        detail = "The directory has no such group. Leave it out."
+        sentence = "The directory has no such group. Leave it out."
     elif type_ is SubjectType.GROUP:
-        detail = "This is the security group of a site. Move it to siteIds."
+        sentence = "This is the security group of a site. Move it to siteIds."
     else:
-        detail = "This group belongs to no site. Move it to groupIds."
-    return Fault(f"/{name}/{place}", "groupUnknown", detail)
+        sentence = "This group belongs to no site. Move it to groupIds."
+    return Fault.build(f"/{name}/{place}", "groupUnknown", sentence)
 
 
 def _order(occurrence: Occurrence) -> tuple[datetime, str, str, str, int]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQL of policy timers and jobs, for many subjects at a time."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

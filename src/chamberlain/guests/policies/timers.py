@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Timers of policy rules: the next reminder or action of a guest.
 
 A timer depends only on its own values, the rule and the time.

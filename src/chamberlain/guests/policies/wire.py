@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guest policies as they are sent."""
 
 from typing import Annotated

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Import a group or site that discovery has not found yet."""
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,7 +12,7 @@ from chamberlain.database.transactions import Database
 from chamberlain.directory.port import Subjects
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.guests.subjects import records
-from chamberlain.guests.subjects.models import require_type, to_entry
+from chamberlain.guests.subjects.models import SubjectEntry, require_type, to_entry
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
 
@@ -39,25 +40,25 @@ async def import_subject(
         return
     try:
         reference = SubjectReference(tenant.id, group_id, f"{tenant.extension_prefix}_group")
-        shown = [each for each in await directory.observe([reference]) if each is not None]
-        observed = next(iter(await with_former_marks(directory.observe, tenant, shown)), None)
+        shown = [to_entry(each, at=at) for each in await directory.observe([reference]) if each is not None]
+        entry = next(iter(await with_former_marks(directory.observe, tenant, shown)), None)
     except TryAgain as error:
         detail = "The directory does not answer. Send the request again."
         raise Unavailable("overloaded", detail, after=error.after) from error
-    require_type(None if observed is None else observed.type, group_id, wanted)
-    if observed is not None:
+    require_type(None if entry is None else entry.type, group_id, wanted)
+    if entry is not None:
         async with database.transaction(tenant_id) as tx:
-            await records.observe(tx, [to_entry(observed, at=at)])
+            await records.observe(tx, [entry])
 
 
 async def with_former_marks(
-    observe: Observe, tenant: Tenant, subjects: Sequence[ObservedSubject]
-) -> Sequence[ObservedSubject]:
+    observe: Observe, tenant: Tenant, entries: Sequence[SubjectEntry]
+) -> Sequence[SubjectEntry]:
     """Look up request ids under former prefixes. Raises TryAgain.
 
     Tenants that never changed their prefix need no call.
     """
-    found = list(subjects)
+    found = list(entries)
     for prefix in tenant.marked_under:
         places = [place for place, each in enumerate(found) if each.request_id is None]
         references = [SubjectReference(tenant.id, found[place].id, f"{prefix}_group") for place in places]

@@ -1,13 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups and sites with their assignments, as observed."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from chamberlain.auth.models import Actor
 from chamberlain.core.errors import NotFound
 from chamberlain.core.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.directory.groups import MemberShipType, ObservedGroup, WantedGroup
-from chamberlain.directory.subjects import ObservedSubject, Sharing, SubjectType
+from chamberlain.directory.subjects import ObservedSubject, Sharing, SubjectSummary, SubjectType
 from chamberlain.guests.models import Assignment
 from chamberlain.requests.models import StepRecord
 
@@ -38,7 +40,7 @@ class SubjectRecord:
 
     `generation` counts changes of the assignment. `effects` are the steps of its request while that is stored.
     `is_incomplete` is true if the request was cancelled or failed. `assigned_type` is the type at the last change, or
-    None if unknown. Template and policy have their current names.
+    None if unknown. Template and policy have their current names. `metadata` is that of the group's request.
     """
 
     entry: SubjectEntry
@@ -53,6 +55,7 @@ class SubjectRecord:
     assigned_by: Actor | None
     is_incomplete: bool = False
     assigned_type: SubjectType | None = None
+    metadata: Mapping[str, str | bool] = field(default_factory=dict)
 
     @property
     def etag(self) -> str:
@@ -70,6 +73,17 @@ class SubjectRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class MetadataFilter:
+    """A key of metadata, and its value or any (None).
+
+    A boolean is `true` or `false`.
+    """
+
+    key: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class SubjectFilter:
     """Filter of groups or sites.
 
@@ -81,6 +95,7 @@ class SubjectFilter:
     template_id: TemplateId | None = None
     policy_id: PolicyId | None = None
     prefix: str | None = None
+    metadata: MetadataFilter | None = None
 
 
 def to_entry(observed: ObservedSubject, *, at: datetime) -> SubjectEntry:
@@ -100,6 +115,26 @@ def to_entry(observed: ObservedSubject, *, at: datetime) -> SubjectEntry:
         request_id=observed.request_id,
         site_url=None if site is None else site.url,
         sharing=None if site is None else site.sharing,
+        observed_at=at,
+    )
+
+
+def summary_entry(summary: SubjectSummary, *, at: datetime) -> SubjectEntry:
+    """Convert the summary of a group.
+
+    Sites need an observation, which has their address and their sharing.
+    """
+    return SubjectEntry(
+        tenant_id=summary.tenant_id,
+        id=summary.id,
+        type=SubjectType.GROUP,
+        display_name=summary.display_name,
+        mail=summary.mail,
+        is_team=summary.is_team,
+        member_ship_type=summary.member_ship_type,
+        request_id=summary.request_id,
+        site_url=None,
+        sharing=None,
         observed_at=at,
     )
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- name: lock_template
 -- Lock a template before the check that it is not assigned. Assigning locks the row too, so that it cannot be deleted.
 SELECT FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2 FOR UPDATE
@@ -42,7 +43,8 @@ WHERE s.observed_at <= excluded.observed_at
 SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2) ORDER BY subject_id FOR UPDATE
 
 -- name: delete
--- Delete groups that are gone, with their assignments.
+-- Delete groups that are gone, with their assignments and metadata. A group can be gone before it was discovered.
+WITH forgotten AS (DELETE FROM chamberlain.group_metadata WHERE tenant_id = $1 AND subject_id = ANY ($2))
 DELETE FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)
 
 -- name: unseen

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQL of groups and sites for other nouns."""
 
 from collections.abc import Mapping, Sequence
@@ -42,12 +43,19 @@ s.assigned_by, s.assigned_type,
 (
     SELECT chamberlain.clean(p.content) ->> 'name' FROM chamberlain.policy p
     WHERE p.tenant_id = s.tenant_id AND p.policy_id = s.policy_id
-) AS policy_name
+) AS policy_name,
+(
+    SELECT json_object_agg(
+        m.name, CASE WHEN m.is_boolean THEN to_json(m.value = 'true') ELSE to_json(m.value) END ORDER BY m.name
+    )
+    FROM chamberlain.group_metadata m WHERE m.tenant_id = s.tenant_id AND m.subject_id = s.subject_id
+) AS metadata
 """
 FIND: Final = f"""
 SELECT {COLUMNS} FROM chamberlain.subject s WHERE s.tenant_id = $1 AND s.subject_id = $2
 """  # noqa: S608 - text of ours alone.
 _decode_effects = msgspec.json.Decoder(Effects).decode
+_decode_metadata = msgspec.json.Decoder(dict[str, str | bool]).decode
 _decode_actor = msgspec.json.Decoder(Actor).decode
 
 
@@ -70,7 +78,7 @@ async def lock(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[Group
 
 
 async def delete(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
-    """Delete groups that are gone, with their assignments."""
+    """Delete groups that are gone, with their assignments and metadata."""
     await tx.execute(SQL["delete"], tenant_id, subject_ids)
 
 
@@ -130,6 +138,7 @@ def to_record(row: Record) -> SubjectRecord:
         assigned_by=None if row["assigned_by"] is None else _decode_actor(row["assigned_by"]),
         is_incomplete=effects is not None and effects.is_left_undone,
         assigned_type=None if row["assigned_type"] is None else SubjectType(row["assigned_type"]),
+        metadata={} if row["metadata"] is None else _decode_metadata(row["metadata"]),
     )
 
 

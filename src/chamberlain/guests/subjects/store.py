@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQL of lists of groups and sites, ordered by name.
 
-The cost is independent of their number.
+The cost is independent of their number, except for metadata: all groups with the metadata are sorted.
 
-Every filter is a prefix of an index that continues with the name. A name prefix is a range of the same order.
+Every other filter is a prefix of an index that continues with the name. A name prefix is a range of the same order.
 """
 
 from typing import Final
@@ -52,6 +53,23 @@ OF_POLICY: Final = _page_of(_places(_OF_POLICY))
 OF_BOTH: Final = _page_of(_places(_OF_BOTH))
 
 
+def _places_by_metadata(condition: str) -> str:
+    """Find groups by metadata: $10 the key, $11 the value.
+
+    All matches are sorted.
+    """
+    return f"""SELECT s.name_key, s.subject_id FROM chamberlain.group_metadata m
+    JOIN chamberlain.subject s ON s.tenant_id = m.tenant_id AND s.subject_id = m.subject_id
+    WHERE m.tenant_id = $1 AND m.name = $10::text AND {condition}
+    AND s.type = $2 AND s.is_assigned = ANY ($7::boolean[])
+    AND ($8::uuid IS NULL OR s.template_id = $8) AND ($9::uuid IS NULL OR s.policy_id = $9)
+    AND {_BEGINS} AND {_AFTER} {_BY_NAME}"""  # noqa: S608 - text of ours alone.
+
+
+OF_KEY: Final = _page_of(_places_by_metadata("$11::text IS NULL"))
+OF_VALUE: Final = _page_of(_places_by_metadata("m.value_start = left($11::text, 256) AND m.value = $11"))
+
+
 async def find_page(tx: Transaction, wanted: SubjectFilter, page: NamedPageWanted) -> NamedPage[SubjectRecord]:
     """Paginate groups or sites that match a filter, by name."""
     if wanted.is_assigned is False and (wanted.template_id or wanted.policy_id):
@@ -75,6 +93,9 @@ def page_statement(tx: Transaction, wanted: SubjectFilter, page: NamedPageWanted
     place = (None, None) if page.after is None else (page.after.name, page.after.id)
     prefix = "" if wanted.prefix is None else to_name_key(wanted.prefix)
     assigned = [True, False] if wanted.is_assigned is None else [wanted.is_assigned]
+    values = (tx.tenant_id, wanted.type, *place, prefix, page.limit + 1, assigned, wanted.template_id, wanted.policy_id)
+    if (metadata := wanted.metadata) is not None:
+        return OF_KEY if metadata.value is None else OF_VALUE, (*values, metadata.key, metadata.value)
     match wanted:
         case SubjectFilter(template_id=None, policy_id=None):
             statement = ALL
@@ -84,5 +105,4 @@ def page_statement(tx: Transaction, wanted: SubjectFilter, page: NamedPageWanted
             statement = OF_POLICY
         case _:
             statement = OF_BOTH
-    values = (tx.tenant_id, wanted.type, *place, prefix, page.limit + 1, assigned, wanted.template_id, wanted.policy_id)
     return statement, values

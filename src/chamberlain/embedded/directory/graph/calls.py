@@ -1,23 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
 """One authenticated call, and lookups that handlers share."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from chamberlain.embedded.directory.database import Connection, Pool, one_tenant
-from chamberlain.embedded.directory.errors import CodedFault, DirectoryFault
+from chamberlain.embedded.directory.errors import BadQuery, CodedFault, DirectoryFault
 from chamberlain.embedded.directory.groups import FindGroups
 
 Row: TypeAlias = asyncpg.Record
 Shape: TypeAlias = dict[str, object]
 
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The status of a write, with the new resource and its URL."""
+
+    status: int
+    shape: Shape | None = None
+    location: str | None = None
+
+
 # The body of a response: JSON, or a number as text.
-Answer: TypeAlias = Shape | int
+Answer: TypeAlias = Shape | int | Written
+
+
+Body = TypeVar("Body")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One call of a batch.
+
+    The path is below `/v1.0`, and header names are in lower case.
+    """
+
+    method: str
+    path: str
+    query_string: bytes
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PartAnswer:
+    """The answer to one call of a batch.
+
+    Header names are in lower case.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+SendPart = Callable[[Part], Awaitable[PartAnswer]]
+
+
+async def _refuse_part(part: Part) -> PartAnswer:
+    message = f"A batch cannot contain a batch: {part.path}"
+    raise BadQuery("BadRequest", message)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A pool with the worker's role, and the source of ids."""
+
+    pool: Pool
+    new_id: Callable[[], UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """The parts of a call that only writes need.
+
+    `pool` has the worker's role. `named` are the ids and names in the path. `caller_id` is the user of the token, or
+    None for an application. `prefer` are the preferences of the client, in lower case.
+    """
+
+    pool: Pool
+    new_id: Callable[[], UUID]
+    named: tuple[str, ...]
+    caller_id: UUID | None
+    permissions: frozenset[str]
+    prefer: frozenset[str]
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+# Bytes of a request. Graph's limit for a request is the same.
+MOST_BODY = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +109,12 @@ class Call:
 
     With injected faults, lists contain groups and mailboxes created at `visible_until` or before, and lookups by id
     find those created at `known_until` or before.
+
+    `moment` is the time of the call. `page_size` is that of the header `Prefer: odata.maxpagesize`.
+
+    `body` is that of the request. `send_part` runs a part of a batch. Only a write has `write`.
+
+    With `is_strict`, an answer has the properties of Graph only (see own_properties.py).
     """
 
     pool: Pool
@@ -43,6 +128,22 @@ class Call:
     address: str | None = None
     visible_until: datetime | None = None
     known_until: datetime | None = None
+    is_strict: bool = False
+    body: bytes = b""
+    send_part: SendPart = _refuse_part
+    write: Writing | None = None
+    moment: datetime = _EPOCH
+    page_size: int | None = None
+
+    @property
+    def writing(self) -> Writing:
+        """Return the parts of a write.
+
+        The routes call handlers of writes with them only.
+        """
+        if self.write is None:
+            raise MethodNotAllowed("GET, HEAD, OPTIONS")
+        return self.write
 
     def knows(self, made_at: datetime) -> bool:
         """Check whether a lookup by id finds an object created then."""
@@ -54,12 +155,26 @@ class Call:
         async with one_tenant(self.pool, self.tenant_id) as connection:
             yield connection
 
+    def read_body(self, kind: type[Body]) -> Body:
+        """Decode the JSON body. Raises BadQuery."""
+        try:
+            return msgspec.json.decode(self.body, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise BadQuery("BadRequest", f"Unable to read JSON request payload. {error}") from error
+
     async def fetch_by_id(self, connection: Connection, statement: str) -> Row:
         """Fetch the row of the id in the path.
 
         It has the column created_at. Raises NotThere.
         """
         return self._require_known(await connection.fetchrow(statement, self.tenant_id, self.id))
+
+    async def fetch_known(self, connection: Connection, statement: str, name: str) -> Row:
+        """Fetch the row with another key than the id.
+
+        Raises NotThere.
+        """
+        return self._require_known(await connection.fetchrow(statement, self.tenant_id, name))
 
     async def fetch_by_name(self, connection: Connection, *, by_id: str, by_address: str) -> Row:
         """Fetch the row of the id or address in the path.
@@ -81,8 +196,35 @@ class NotThere(CodedFault):
     """The resource does not exist, or the caller may not see it."""
 
 
+class SyncStateNotFound(DirectoryFault):
+    """A token of changes has expired, or is from another database.
+
+    `location` starts again.
+    """
+
+    def __init__(self, location: str) -> None:
+        super().__init__(location)
+        self.location = location
+
+
 class MethodNotAllowed(DirectoryFault):
-    """The resource is read-only."""
+    """The resource has other methods, which `allowed` lists.
+
+    `needs_writable`: a setting of the service permits the method.
+    """
+
+    def __init__(self, allowed: str, *, needs_writable: bool = False) -> None:
+        super().__init__(allowed)
+        self.allowed = allowed
+        self.needs_writable = needs_writable
+
+
+class BodyTooLarge(DirectoryFault):
+    """The body of the request is longer than MOST_BODY."""
+
+
+class BodyTooSlow(DirectoryFault):
+    """The body of the request did not arrive in time."""
 
 
 def written_time(moment: datetime) -> str:

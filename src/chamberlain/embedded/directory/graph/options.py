@@ -1,4 +1,5 @@
-"""The query options of Graph: `$filter`, `$select`, `$orderby`, `$count`, `$top` and `$skiptoken`."""
+# SPDX-License-Identifier: Apache-2.0
+"""The query options of Graph, such as `$filter`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ class Options:
     """The options of a query, independent of the resource.
 
     `count` asks for the number of all entries. `skip_token` is the position from the link to the next page.
+    `delta_token` is that from the link to later changes.
     """
 
     filter: str | None
@@ -32,6 +34,7 @@ class Options:
     top: int
     count: bool
     skip_token: str | None
+    delta_token: str | None = None
 
 
 def read_options(query_string: bytes, *, known: frozenset[str] = frozenset()) -> Options:
@@ -51,6 +54,7 @@ def read_options(query_string: bytes, *, known: frozenset[str] = frozenset()) ->
         top=_top(given.get("$top")),
         count=_count(given.get("$count")),
         skip_token=given.get("$skiptoken"),
+        delta_token=given.get("$deltatoken"),
     )
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paginates lists: filters, sort orders, positions and counts.
 
 A statement consists of the fixed pieces of a listing and of conditions, with a parameter for each value of a call. The
@@ -113,7 +114,7 @@ class Listing:
 
     `columns` and `source` are the pieces of the SELECT; `counted` is a cheaper source with as many rows. Both sources
     end with a condition on the tenant, `$1`; more conditions are appended. `visible` is the condition on the creation
-    time, with a placeholder.
+    time, with a placeholder. With `is_below_id`, `$2` is the id in the path.
     """
 
     kind: str
@@ -124,6 +125,11 @@ class Listing:
     subject: Subject
     vocabulary: Vocabulary
     keys: Mapping[str, SortKey]
+    is_below_id: bool = False
+
+    def parameters(self, call: Call) -> Parameters:
+        """Return the parameters of the sources."""
+        return Parameters([call.tenant_id, call.id] if self.is_below_id else [call.tenant_id])
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +188,11 @@ def read_place(call: Call, options: Options, *, key_is_time: bool = False) -> Pl
 async def fetch_page(call: Call, listing: Listing, query: Query) -> Page:
     """Fetch a page; the first one can include the count."""
     async with call.connected() as connection:
-        parameters = Parameters([call.tenant_id])
+        parameters = listing.parameters(call)
         rows = await connection.fetch(page_statement(call, listing, query, parameters), *parameters)
         count = None
         if query.counts(call):
-            parameters = Parameters([call.tenant_id])
+            parameters = listing.parameters(call)
             count = await connection.fetchval(_count_statement(call, listing, query.filter, parameters), *parameters)
     return page_of(call, query, rows, count)
 
@@ -220,7 +226,7 @@ async def count_entries(call: Call, listing: Listing) -> int:
     options = read_options(call.query_string, known=_COUNT_OPTIONS)
     require_eventual(call)
     wanted = None if options.filter is None else read_filter(options.filter, listing.vocabulary)
-    parameters = Parameters([call.tenant_id])
+    parameters = listing.parameters(call)
     statement = _count_statement(call, listing, wanted, parameters)
     async with call.connected() as connection:
         count: int = await connection.fetchval(statement, *parameters)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`/places/microsoft.graph.room` and `/places/{id}`: rooms, for room finders."""
 
 import msgspec
@@ -5,8 +6,9 @@ import msgspec
 from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
 from chamberlain.embedded.directory.graph.filters import ROOMS, Vocabulary
 from chamberlain.embedded.directory.graph.options import read_options
+from chamberlain.embedded.directory.graph.own_properties import contact_of
 from chamberlain.embedded.directory.graph.paging import Listing, fetch_page, read_query, shape_of_page
-from chamberlain.embedded.directory.graph.users import contact_of, properties_of
+from chamberlain.embedded.directory.graph.users import properties_of
 from chamberlain.embedded.directory.mailboxes import Place
 
 _LIST_OPTIONS = frozenset({"$filter", "$top", "$skiptoken"})

@@ -1,4 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
 """`/schemaExtensions`: the extension attributes of the tenant's groups and users."""
+
+from uuid import UUID, uuid5
 
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
@@ -20,7 +23,7 @@ async def list_schema_extensions(call: Call) -> Shape:
         rows = await connection.fetch(SQL["names"], call.tenant_id)
     return {
         "@odata.context": f"{call.root}/$metadata#schemaExtensions",
-        "value": [_shape(row) for row in rows if ids is None or row["name"].lower() in ids],
+        "value": [_shape(call, row) for row in rows if ids is None or row["name"].lower() in ids],
     }
 
 
@@ -32,13 +35,17 @@ def _ids(written: str) -> frozenset[str]:
             raise BadQuery("Request_UnsupportedQuery", "Only id eq '...' and id in ('...') are supported here.")
 
 
-def _shape(row: Row) -> Shape:
+def _shape(call: Call, row: Row) -> Shape:
     return {
         "id": row["name"],
         "description": None,
         "targetTypes": row["targets"],
         "status": "Available",
-        # The directory does not know the owning application.
-        "owner": None,
+        # The directory does not know the owning application. Graph requires an id.
+        "owner": str(_owner_of(call.tenant_id)) if call.is_strict else None,
         "properties": [{"name": member, "type": "String"} for member in row["members"]],
     }
+
+
+def _owner_of(tenant_id: UUID) -> UUID:
+    return uuid5(tenant_id, "schemaExtensions")

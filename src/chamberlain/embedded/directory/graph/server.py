@@ -1,80 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ASGI server: authentication, routing, and responses in the format of Graph."""
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
-from math import ceil
 from uuid import UUID
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
 from chamberlain.embedded.directory.database import Pool
-from chamberlain.embedded.directory.errors import BadQuery, Forbidden, Throttled, Unauthorized, Unreachable
+from chamberlain.embedded.directory.errors import BadQuery, Forbidden
 from chamberlain.embedded.directory.faults import Injection
-from chamberlain.embedded.directory.graph import groups, users
-from chamberlain.embedded.directory.graph.calls import Answer, Call, MethodNotAllowed, NotThere, written_time
-from chamberlain.embedded.directory.graph.paging import count_entries
-from chamberlain.embedded.directory.graph.places import get_place, list_rooms
-from chamberlain.embedded.directory.graph.schema_extensions import list_schema_extensions
-from chamberlain.embedded.directory.graph.sites import get_root_site, get_site
+from chamberlain.embedded.directory.graph.calls import (
+    MOST_BODY,
+    Answer,
+    BodyTooLarge,
+    BodyTooSlow,
+    Call,
+    Part,
+    PartAnswer,
+    Writer,
+    Writing,
+    Written,
+    written_time,
+)
+from chamberlain.embedded.directory.graph.error_responses import (
+    FAULTS,
+    ErrorResponse,
+    Fault,
+    Header,
+    describe_fault,
+)
+from chamberlain.embedded.directory.graph.routes import ID, Route, allowed_methods, find_route
 from chamberlain.embedded.directory.groups import FindGroups
-
-Fault = Unauthorized | Forbidden | BadQuery | NotThere | MethodNotAllowed | Unreachable | Throttled
-FAULTS = (Unauthorized, Forbidden, BadQuery, NotThere, MethodNotAllowed, Unreachable, Throttled)
-
-ALLOWED = b"GET, HEAD, OPTIONS"
-
-Header = tuple[bytes, bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorResponse:
-    """An error response."""
-
-    status: int
-    code: str
-    message: str
-    headers: tuple[Header, ...] = ()
-
-
-def describe_fault(fault: Fault) -> ErrorResponse:
-    """Map a fault to its status, code, message and headers."""
-    match fault:
-        case Unauthorized():
-            challenge = b'Bearer error="invalid_token"' if fault.had_token else b"Bearer"
-            return ErrorResponse(401, "InvalidAuthenticationToken", str(fault), ((b"www-authenticate", challenge),))
-        case Forbidden():
-            challenge = b'Bearer error="insufficient_scope"'
-            return ErrorResponse(403, "Authorization_RequestDenied", str(fault), ((b"www-authenticate", challenge),))
-        case BadQuery():
-            return ErrorResponse(400, fault.code, fault.detail)
-        case NotThere():
-            return ErrorResponse(404, fault.code, fault.detail)
-        case MethodNotAllowed():
-            message = "This directory can only be read: by GET, HEAD and OPTIONS."
-            return ErrorResponse(405, "Request_BadRequest", message, ((b"allow", ALLOWED),))
-        case Unreachable():
-            # The client does not see the message of the database.
-            message = f"The directory cannot answer now. {_again(fault.after)}"
-            return ErrorResponse(503, "serviceNotAvailable", message, (_retry_after(fault.after),))
-        case Throttled():
-            message = f"Too many requests. {_again(fault.after)}"
-            return ErrorResponse(429, "TooManyRequests", message, (_retry_after(fault.after),))
-
-
-def _again(after: timedelta) -> str:
-    return f"Send the request again after {_seconds(after)} s."
-
-
-def _retry_after(after: timedelta) -> Header:
-    return (b"retry-after", str(_seconds(after)).encode())
-
-
-def _seconds(after: timedelta) -> int:
-    return ceil(after.total_seconds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,77 +58,48 @@ Authenticate = Callable[[str | None], Awaitable[Access]]
 # messages. Returns whether the response was sent.
 SendWhole = Callable[[Scope, int, list[Header], bytes], bool]
 
-Handler = Callable[[Call], Awaitable[Answer]]
-
-_READ_GROUPS = frozenset({"Group.Read.All", "Group.ReadWrite.All", "Directory.Read.All"})
-_READ_USERS = frozenset({"User.Read.All", "User.ReadWrite.All", "Directory.Read.All"})
-_READ_SETTINGS = _READ_USERS | {"MailboxSettings.Read", "MailboxSettings.ReadWrite"}
-_READ_PLACES = frozenset({"Place.Read.All", "Place.ReadWrite.All", "Directory.Read.All"})
-_READ_SITES = frozenset({"Sites.Read.All", "Sites.ReadWrite.All", "Directory.Read.All"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Route:
-    """A path, its handler, and the permissions of which one is required.
-
-    None means the calling user.
-    """
-
-    path: re.Pattern[str]
-    handler: Handler
-    sufficient: frozenset[str] | None
-
-
-_ID = r"([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})"
-# The database cannot store a NUL.
-_ID_OR_ADDRESS = r"([^/\x00]{1,320})"
-# The first part of the namespace is optional; the vendor's programs omit it.
-_ROOM = r"(?:microsoft\.)?graph\.room"
-_PATHS: tuple[tuple[str, Handler, frozenset[str] | None], ...] = (
-    ("groups", groups.list_groups, _READ_GROUPS),
-    (r"groups/\$count", partial(count_entries, listing=groups.GROUP_LISTING), _READ_GROUPS),
-    (rf"groups/{_ID}", groups.get_group, _READ_GROUPS),
-    (rf"groups/{_ID}/owners", partial(groups.list_related, relation=groups.OWNERS), _READ_GROUPS),
-    (rf"groups/{_ID}/owners/\$count", partial(groups.count_related, relation=groups.OWNERS), _READ_GROUPS),
-    (rf"groups/{_ID}/members", partial(groups.list_related, relation=groups.MEMBERS), _READ_GROUPS),
-    (rf"groups/{_ID}/members/\$count", partial(groups.count_related, relation=groups.MEMBERS), _READ_GROUPS),
-    (rf"groups/{_ID}/settings", groups.list_settings, _READ_GROUPS),
-    (rf"groups/{_ID}/sites/root", get_root_site, _READ_SITES),
-    (rf"groups/{_ID}/team", groups.get_team, _READ_GROUPS),
-    (rf"groups/{_ID}/team/channels", groups.list_channels, _READ_GROUPS),
-    (rf"teams/{_ID}", groups.get_team, _READ_GROUPS),
-    (rf"teams/{_ID}/channels", groups.list_channels, _READ_GROUPS),
-    ("me", users.get_user, None),
-    ("me/licenseDetails", users.list_licenses, None),
-    ("me/mailboxSettings", users.get_mailbox_settings, None),
-    ("users", users.list_users, _READ_USERS),
-    (r"users/\$count", partial(count_entries, listing=users.USER_LISTING), _READ_USERS),
-    (rf"users/{_ID_OR_ADDRESS}", users.get_user, _READ_USERS),
-    (rf"users/{_ID_OR_ADDRESS}/licenseDetails", users.list_licenses, _READ_USERS),
-    (rf"users/{_ID_OR_ADDRESS}/mailboxSettings", users.get_mailbox_settings, _READ_SETTINGS),
-    (rf"places/{_ROOM}", list_rooms, _READ_PLACES),
-    (rf"places/{_ID_OR_ADDRESS}(?:/{_ROOM})?", get_place, _READ_PLACES),
-    (rf"sites/{_ID_OR_ADDRESS}", get_site, _READ_SITES),
-    ("schemaExtensions", list_schema_extensions, _READ_GROUPS),
-)
-_ROUTES = tuple(_Route(re.compile(rf"/v1\.0/{path}"), handler, sufficient) for path, handler, sufficient in _PATHS)
-
-_ALLOW = (b"allow", ALLOWED)
 _JSON = (b"content-type", b"application/json;odata.metadata=minimal;charset=utf-8")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _NO_STORE = (b"cache-control", b"no-store")
 
+# A client that sends its body slower than this is gone, in seconds.
+BODY_TIMEOUT = 30.0
+
+_BATCH = "/v1.0/$batch"
+
 _encode = msgspec.json.Encoder().encode
+
+_MAX_PAGE_SIZE = re.compile(rb"odata\.maxpagesize=([0-9]{1,6})(?![0-9])")
 
 # The allowed characters of a header that the response repeats.
 _CLIENT_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
+
+
+# The status, headers and body of a response.
+Response = tuple[int, list[Header], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request.
+
+    The path starts with `/v1.0`, and header names are in lower case.
+    """
+
+    method: str
+    path: str
+    query_string: bytes
+    headers: Mapping[bytes, bytes]
+    body: bytes = b""
 
 
 class GraphServer:
     """The ASGI application below `/v1.0`. `graph_url` is its public address, without `/v1.0`.
 
     `pool` and `find_groups` must use the role that row-level security restricts. With an `injection`, every call counts
-    for throttling.
+    for throttling. With `is_strict`, answers have the properties of Graph only.
+
+    The directory can be written only with a `writer`.
     """
 
     def __init__(
@@ -180,8 +113,13 @@ class GraphServer:
         new_request_id: Callable[[], UUID],
         send_whole: SendWhole = lambda *_: False,
         injection: Injection | None = None,
+        is_strict: bool = False,
+        writer: Writer | None = None,
+        body_timeout: float = BODY_TIMEOUT,
     ) -> None:
         self._pool = pool
+        self._writer = writer
+        self._body_timeout = body_timeout
         self._find_groups = find_groups
         self._root = f"{graph_url.rstrip('/')}/v1.0"
         self._authenticate = authenticate
@@ -189,34 +127,51 @@ class GraphServer:
         self._new_request_id = new_request_id
         self._send_whole = send_whole
         self._injection = injection
+        self._is_strict = is_strict
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI passes it; no request has a body.
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one call."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         ids = self._ids(headers)
-        try:
-            if scope["method"] == "OPTIONS":
-                # Needs no token, and does not count for throttling.
-                await self._send(scope, send, 204, [*ids, _ALLOW], b"")
-                return
-            answer = await self._answer(scope, headers)
-        except FAULTS as fault:
-            response = describe_fault(fault)
-            body = self._error(response, ids)
-            await self._send(scope, send, response.status, [_JSON, _NO_STORE, *ids, *response.headers], body)
-            return
-        content, body = (_TEXT, str(answer).encode()) if isinstance(answer, int) else (_JSON, _encode(answer))
-        await self._send(scope, send, 200, [content, _NO_STORE, *ids], body)
-
-    async def _answer(self, scope: Scope, headers: dict[bytes, bytes]) -> Answer:
-        token = headers.get(b"authorization")
-        access = await self._authenticate(None if token is None else token.decode("latin-1"))
-        if self._injection is not None:
-            self._injection.take_call()
-        if scope["method"] not in {"GET", "HEAD"}:
-            raise MethodNotAllowed
         path = _path(scope)
-        route, named = _route(path)
+        if scope["method"] == "OPTIONS":
+            # Needs no token, and does not count for throttling.
+            await self._send(scope, send, 204, [*ids, (b"allow", self._allowed(path).encode())], b"")
+            return
+        try:
+            token = headers.get(b"authorization")
+            access = await self._authenticate(None if token is None else token.decode("latin-1"))
+            request = Request(scope["method"], path, scope["query_string"], headers)
+            if request.method not in {"GET", "HEAD"}:
+                request = replace(request, body=await self._read_body(receive))
+        except FAULTS as fault:
+            status, content, body = self._refuse(fault, ids)
+        else:
+            status, content, body = await self._respond(access, request, ids)
+        await self._send(scope, send, status, [*content, *ids], body)
+
+    async def _respond(self, access: Access, request: Request, ids: list[Header]) -> Response:
+        """Handle a call, or one part of a batch."""
+        try:
+            answer = await self.answer(access, request)
+        except FAULTS as fault:
+            return self._refuse(fault, ids)
+        if isinstance(answer, Written):
+            return _written(answer)
+        if isinstance(answer, int):
+            return 200, [_TEXT, _NO_STORE], str(answer).encode()
+        return 200, [_JSON, _NO_STORE], _encode(answer)
+
+    def _refuse(self, fault: Fault, ids: list[Header]) -> Response:
+        response = describe_fault(fault)
+        return response.status, [_JSON, _NO_STORE, *response.headers], self._error(response, ids)
+
+    async def answer(self, access: Access, request: Request) -> Answer:
+        """Answer a call of a known caller. Raises one of FAULTS."""
+        # As in Graph, each part of a batch counts, and the batch itself does not.
+        if self._injection is not None and request.path != _BATCH:
+            self._injection.take_call()
+        route, named = find_route(request.method, request.path, is_writable=self._writer is not None)
         _require(access, route)
         call = Call(
             self._pool,
@@ -224,15 +179,38 @@ class GraphServer:
             self._root,
             access.tenant_id,
             access.user_id,
-            scope["query_string"],
-            path=path.removeprefix("/v1.0"),
-            is_eventual=headers.get(b"consistencylevel", b"").strip().lower() == b"eventual",
+            request.query_string,
+            path=request.path.removeprefix("/v1.0"),
+            is_eventual=request.headers.get(b"consistencylevel", b"").strip().lower() == b"eventual",
+            is_strict=self._is_strict,
+            body=request.body,
+            moment=self._now(),
+            page_size=_page_size(request.headers.get(b"prefer", b"")),
+            send_part=partial(self._send_part, access),
+            write=self._writing(access, request, named) if route.is_write else None,
         )
-        call = _named(call, named)
+        call = _named(call, named[0] if named else None)
         if self._injection is not None:
             visible_until, known_until = self._injection.visible_until(), self._injection.known_until()
             call = replace(call, visible_until=visible_until, known_until=known_until)
         return await route.handler(call)
+
+    def _allowed(self, path: str) -> str:
+        return allowed_methods(path, is_writable=self._writer is not None)
+
+    def _writing(self, access: Access, request: Request, named: tuple[str, ...]) -> Writing | None:
+        if self._writer is None:
+            return None
+        prefer = request.headers.get(b"prefer", b"").decode("latin-1").lower()
+        preferences = frozenset(each.strip() for each in prefer.split(","))
+        return Writing(self._writer.pool, self._writer.new_id, named, access.user_id, access.permissions, preferences)
+
+    async def _send_part(self, access: Access, part: Part) -> PartAnswer:
+        headers = {name.encode(): value.encode() for name, value in part.headers.items()}
+        ids = self._ids(headers)
+        request = Request(part.method, f"/v1.0{part.path}", part.query_string, headers, part.body)
+        status, content, body = await self._respond(access, request, ids)
+        return PartAnswer(status, {name.decode(): value.decode() for name, value in [*content, *ids]}, body)
 
     async def _send(self, scope: Scope, send: Send, status: int, headers: list[Header], body: bytes) -> None:
         if status != 204:
@@ -243,7 +221,14 @@ class GraphServer:
             await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": body})
 
-    def _ids(self, headers: dict[bytes, bytes]) -> list[Header]:
+    async def _read_body(self, receive: Receive) -> bytes:
+        try:
+            async with asyncio.timeout(self._body_timeout):
+                return await _read_body(receive)
+        except TimeoutError as error:
+            raise BodyTooSlow from error
+
+    def _ids(self, headers: Mapping[bytes, bytes]) -> list[Header]:
         ids = [(b"request-id", str(self._new_request_id()).encode())]
         client = headers.get(b"client-request-id", b"")
         if _CLIENT_REQUEST_ID.fullmatch(client):
@@ -253,7 +238,21 @@ class GraphServer:
     def _error(self, response: ErrorResponse, ids: list[Header]) -> bytes:
         inner = {"date": written_time(self._now()).removesuffix("Z")}
         inner |= {name.decode(): value.decode() for name, value in ids}
-        return msgspec.json.encode({"error": {"code": response.code, "message": response.message, "innerError": inner}})
+        details = {"details": response.details} if response.details else {}
+        error = {"code": response.code, "message": response.message, **details, "innerError": inner}
+        return msgspec.json.encode({"error": error})
+
+
+def _written(answer: Written) -> Response:
+    location = [] if answer.location is None else [(b"location", answer.location.encode())]
+    if answer.shape is None:
+        return answer.status, [_NO_STORE, *location], b""
+    return answer.status, [_JSON, _NO_STORE, *location], _encode(answer.shape)
+
+
+def _page_size(prefer: bytes) -> int | None:
+    found = _MAX_PAGE_SIZE.search(prefer)
+    return None if found is None else int(found[1])
 
 
 def _path(scope: Scope) -> str:
@@ -262,21 +261,27 @@ def _path(scope: Scope) -> str:
     return path.removesuffix("/")
 
 
-def _route(path: str) -> tuple[_Route, str | None]:
-    for route in _ROUTES:
-        found = route.path.fullmatch(path)
-        if found is not None:
-            return route, found[1] if found.lastindex else None
-    raise NotThere("BadRequest", f"Resource not found for the segment '{path.rpartition('/')[2]}'.")
+async def _read_body(receive: Receive) -> bytes:
+    """Read the body of a request. Raises BodyTooLarge and BadQuery."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise BadQuery("BadRequest", "The body is incomplete.")
+        body += message.get("body", b"")
+        if len(body) > MOST_BODY:
+            raise BodyTooLarge
+        if not message.get("more_body", False):
+            return bytes(body)
 
 
-def _require(access: Access, route: _Route) -> None:
+def _require(access: Access, route: Route) -> None:
     if route.sufficient is None:
         if access.user_id is None:
             raise BadQuery("BadRequest", "/me request is only valid with delegated authentication flow.")
         if not access.permissions:
             raise Forbidden("Insufficient privileges to complete the operation: the token is not for this directory.")
-    elif not access.permissions & route.sufficient:
+    elif route.sufficient and not access.permissions & route.sufficient:
         names = ", ".join(sorted(route.sufficient))
         raise Forbidden(f"Insufficient privileges to complete the operation. One of these would do: {names}.")
 
@@ -288,6 +293,6 @@ def _named(call: Call, named: str | None) -> Call:
     """
     if named is None:
         return call
-    if re.fullmatch(_ID, named):
+    if re.fullmatch(ID, named):
         return replace(call, id=UUID(named))
     return replace(call, id=None, address=named)

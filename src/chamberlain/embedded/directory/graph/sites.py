@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`/sites/{id}` and `/groups/{id}/sites/root`: the site of a security group."""
 
 from urllib.parse import urlsplit
@@ -39,7 +40,7 @@ async def _find(call: Call, group_id: UUID) -> Row | None:
 def _shape(call: Call, row: Row) -> Shape:
     address = urlsplit(row["web_url"])
     made_at = written_time(row["created_at"])
-    return {
+    site: Shape = {
         "@odata.context": f"{call.root}/$metadata#sites/$entity",
         "createdDateTime": made_at,
         "description": "",
@@ -50,8 +51,8 @@ def _shape(call: Call, row: Row) -> Shape:
         "displayName": row["display_name"],
         "root": {},
         "siteCollection": {"hostname": address.netloc},
-        "sharingCapability": row["sharing_capability"],
     }
+    return site if call.is_strict else {**site, "sharingCapability": row["sharing_capability"]}
 
 
 def _site_id(row: Row) -> str:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`/users`, `/users/{id}` and `/me` with licences and mailbox settings.
 
 A mailbox is a user too.
@@ -10,11 +11,20 @@ from uuid import uuid5
 import msgspec
 
 from chamberlain.embedded.directory.database import Connection
+from chamberlain.embedded.directory.graph.assigned_plans import ASSIGNED, read_assigned
 from chamberlain.embedded.directory.graph.calls import Call, Row, Shape, written_time
 from chamberlain.embedded.directory.graph.filters import USERS, Vocabulary
 from chamberlain.embedded.directory.graph.options import Options, SortKey, check_select, context_of, read_options
+from chamberlain.embedded.directory.graph.own_properties import (
+    MAILBOX,
+    contact_of,
+    fetch_mailboxes,
+    proxy_addresses,
+    read_own_properties,
+    with_own,
+)
 from chamberlain.embedded.directory.graph.paging import Listing, fetch_page, read_query, shape_of_page
-from chamberlain.embedded.directory.mailboxes import Contact, Place
+from chamberlain.embedded.directory.graph.products import plan_id, product_id
 from chamberlain.queries import load_queries
 
 SQL = load_queries(__name__)
@@ -25,7 +35,8 @@ _ENTITY_OPTIONS = frozenset({"$select"})
 # Only mailboxes have a creation time. LATERAL makes one probe for each user; a merge join would read all mailboxes
 # before those of the page.
 _COLUMNS = """
-    u.id, u.display_name, u.user_principal_name, u.mail, u.user_type, u.account_enabled,
+    u.id, u.display_name, u.user_principal_name, u.mail, u.user_type, u.account_enabled, u.manager_id,
+    u.last_seen_at,
     u.properties::text AS properties, m.created_at, m.aliases, m.contact::text AS contact, m.is_hidden,
     m.extensions::text AS extensions
 """
@@ -37,7 +48,8 @@ _SOURCE = """
 WHERE u.tenant_id = $1
 """
 _USERS = f"SELECT {_COLUMNS} FROM {_SOURCE}"  # noqa: S608 - fixed pieces.
-_BY_ID = f"{_USERS} AND u.id = $2"
+ONE_USER = f"{_USERS} AND u.id = $2"
+USERS_BY_ID = f"{_USERS} AND u.id = ANY ($2::uuid[])"
 _OWNER = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = lower($2)"
 _BY_ADDRESS = f"{_USERS} AND u.id IN ({_OWNER}) AND lower(u.user_principal_name) = lower($2)"
 
@@ -49,7 +61,7 @@ USER_LISTING = Listing(
     visible="NOT EXISTS (SELECT FROM directory.mailboxes b "
     "WHERE b.tenant_id = $1 AND b.user_id = u.id AND b.created_at > {})",
     subject=USERS,
-    vocabulary=Vocabulary(frozenset(USERS.columns)),
+    vocabulary=Vocabulary(frozenset(USERS.columns), frozenset({"proxyAddresses"})),
     keys={
         "displayName": SortKey('lower(u.display_name) COLLATE "C"'),
         "mail": SortKey('lower(u.mail) COLLATE "C"', may_lack=True),
@@ -58,46 +70,51 @@ USER_LISTING = Listing(
 )
 
 
-async def list_users(call: Call) -> Shape:
-    """List the users that match the filter.
+async def list_users(call: Call, listing: Listing = USER_LISTING) -> Shape:
+    """List the users of a listing that match the filter.
 
     They are sorted by id unless the query has an order.
     """
     options = read_options(call.query_string, known=_LIST_OPTIONS)
-    check_select(options, _PROPERTIES, "user")
-    page = await fetch_page(call, USER_LISTING, read_query(call, USER_LISTING, options))
+    check_select(options, PROPERTIES, "user")
+    page = await fetch_page(call, listing, read_query(call, listing, options))
+    mailboxes = await read_own_properties(call, (MAILBOX,), options, page.rows)
+    assigned = await read_assigned(call, options, page.rows)
     context = context_of(call.root, "users", options)
-    return shape_of_page(call, page, context, lambda row: _selected(_shape(row), options))
+    return shape_of_page(
+        call,
+        page,
+        context,
+        lambda row: _selected(call, with_own({**_shape(row), **assigned.get(row["id"], {})}, mailboxes), options),
+    )
 
 
 async def get_user(call: Call) -> Shape:
     """Return one user."""
     options = read_options(call.query_string, known=_ENTITY_OPTIONS)
-    check_select(options, _PROPERTIES, "user")
+    check_select(options, PROPERTIES, "user")
     async with call.connected() as connection:
-        row = await _fetch_user(call, connection)
+        row = await fetch_user(call, connection)
+    mailboxes = await read_own_properties(call, (MAILBOX,), options, [row])
+    assigned = await read_assigned(call, options, [row])
     context = context_of(call.root, "users", options, "/$entity")
-    return {"@odata.context": context, **_selected(_shape(row), options)}
+    shape = with_own({**_shape(row), **assigned.get(row["id"], {})}, mailboxes)
+    return {"@odata.context": context, **_selected(call, shape, options)}
 
 
-async def _fetch_user(call: Call, connection: Connection) -> Row:
-    return await call.fetch_by_name(connection, by_id=_BY_ID, by_address=_BY_ADDRESS)
+def shape_user(call: Call, row: Row, options: Options) -> Shape:
+    """Encode the selected properties of a user."""
+    return _selected(call, _shape(row), options)
+
+
+async def fetch_user(call: Call, connection: Connection) -> Row:
+    """Fetch the user in the path. Raises NotThere."""
+    return await call.fetch_by_name(connection, by_id=ONE_USER, by_address=_BY_ADDRESS)
 
 
 def properties_of(row: Row) -> Mapping[str, str]:
     """Decode the user properties in the JSON column."""
     return msgspec.json.decode(row["properties"], type=dict[str, str])
-
-
-def contact_of(row: Row) -> Contact:
-    """Decode the contact of a mailbox; empty for other users."""
-    return Contact() if row["contact"] is None else msgspec.json.decode(row["contact"], type=Contact)
-
-
-def _proxy_addresses(row: Row) -> list[str]:
-    # Upper case marks the primary address.
-    primary = [] if row["mail"] is None else [f"SMTP:{row['mail']}"]
-    return [*primary, *(f"smtp:{alias}" for alias in row["aliases"] or ())]
 
 
 def default_shape(row: Row, business_phones: Sequence[str] = ()) -> Shape:
@@ -126,8 +143,11 @@ def _shape(row: Row) -> Shape:
         "accountEnabled": row["account_enabled"],
         "createdDateTime": None if row["created_at"] is None else written_time(row["created_at"]),
         "mailNickname": row["user_principal_name"].partition("@")[0],
-        "proxyAddresses": _proxy_addresses(row),
+        "proxyAddresses": proxy_addresses(row),
         "showInAddressList": not row["is_hidden"],
+        "signInActivity": None
+        if row["last_seen_at"] is None
+        else {"lastSignInDateTime": written_time(row["last_seen_at"])},
         "userType": row["user_type"],
         **msgspec.json.decode(row["extensions"] or "{}", type=dict[str, dict[str, str]]),
     }
@@ -143,16 +163,29 @@ _SELECTED_BY_DEFAULT = frozenset(
         "preferredLanguage", "surname", "userPrincipalName", "id",
     }
 )  # fmt: skip
-_PROPERTIES = _SELECTED_BY_DEFAULT.union(
+PROPERTIES = _SELECTED_BY_DEFAULT.union(
     _FURTHER,
-    {"accountEnabled", "createdDateTime", "mailNickname", "proxyAddresses", "showInAddressList", "userType"},
+    ASSIGNED,
+    {
+        "accountEnabled",
+        "createdDateTime",
+        "mailNickname",
+        "proxyAddresses",
+        "showInAddressList",
+        "signInActivity",
+        "userType",
+    },
 )
 
 
-def _selected(user: Shape, options: Options) -> Shape:
+def _selected(call: Call, user: Shape, options: Options) -> Shape:
     if options.select is None:
-        # Extension attributes are always included, as for groups.
-        return {name: value for name, value in user.items() if name in _SELECTED_BY_DEFAULT or "_" in name}
+        # Extension attributes are always included, as for groups, unless the call is strict.
+        return {
+            name: value
+            for name, value in user.items()
+            if name in _SELECTED_BY_DEFAULT or ("_" in name and not call.is_strict)
+        }
     return {name: user[name] for name in options.select if name in user}
 
 
@@ -160,7 +193,7 @@ async def list_licenses(call: Call) -> Shape:
     """List the licences of the user, with their service plans."""
     read_options(call.query_string)
     async with call.connected() as connection:
-        user = await _fetch_user(call, connection)
+        user = await fetch_user(call, connection)
         rows = await connection.fetch(SQL["licenses"], call.tenant_id, user["id"])
     return {
         "@odata.context": f"{call.root}/$metadata#users('{user['id']}')/licenseDetails",
@@ -168,9 +201,15 @@ async def list_licenses(call: Call) -> Shape:
             {
                 # Licences have no stored id; the name is unique for the user.
                 "id": str(uuid5(user["id"], row["sku_part_number"])),
+                "skuId": str(product_id(row["sku_part_number"])),
                 "skuPartNumber": row["sku_part_number"],
                 "servicePlans": [
-                    {"servicePlanName": name, "provisioningStatus": status, "appliesTo": "User"}
+                    {
+                        "servicePlanId": str(plan_id(name)),
+                        "servicePlanName": name,
+                        "provisioningStatus": status,
+                        "appliesTo": "User",
+                    }
                     for name, status in zip(row["plans"], row["statuses"], strict=True)
                 ],
             }
@@ -187,15 +226,15 @@ _PURPOSES: Mapping[str, str] = MappingProxyType(
 async def get_mailbox_settings(call: Call) -> Shape:
     """Return the settings of a user's mailbox.
 
-    `mailbox` contains the properties that Graph does not have.
+    `mailbox` contains the properties that Graph does not have. A strict call does not return it.
     """
     read_options(call.query_string)
     async with call.connected() as connection:
-        user = await _fetch_user(call, connection)
+        user = await fetch_user(call, connection)
         mailbox = await connection.fetchrow(SQL["mailbox"], call.tenant_id, user["id"])
-        permissions = await connection.fetch(SQL["permissions"], call.tenant_id, user["id"])
+        details = {} if call.is_strict else await fetch_mailboxes(call, connection, [user])
     reply = None if mailbox is None else mailbox["automatic_reply"]
-    return {
+    settings: Shape = {
         "@odata.context": f"{call.root}/$metadata#users('{user['id']}')/mailboxSettings",
         "automaticRepliesSetting": {
             "status": "disabled" if reply is None else "alwaysEnabled",
@@ -204,30 +243,5 @@ async def get_mailbox_settings(call: Call) -> Shape:
             "externalReplyMessage": reply or "",
         },
         "userPurpose": "user" if mailbox is None else _PURPOSES[mailbox["recipient_type"]],
-        "mailbox": None if mailbox is None else _mailbox(user, mailbox, permissions),
     }
-
-
-def _mailbox(user: Row, mailbox: Row, permissions: Sequence[Row]) -> Shape:
-    contact = contact_of(user)
-    place = None if mailbox["place"] is None else msgspec.json.decode(mailbox["place"], type=Place)
-    return {
-        "recipientType": mailbox["recipient_type"],
-        "name": mailbox["name"],
-        "emailAddresses": _proxy_addresses(user),
-        "phone": contact.phone,
-        "notes": contact.notes,
-        "quotaMegabytes": mailbox["quota_megabytes"],
-        "resourceCapacity": mailbox["resource_capacity"],
-        "automateProcessing": mailbox["automate_processing"],
-        "additionalResponse": mailbox["additional_response"],
-        "hiddenFromAddressLists": mailbox["is_hidden"],
-        "hasConferencePhone": None if place is None else place.has_conference_phone,
-        "hasWhiteboard": None if place is None else place.has_whiteboard,
-        "hasVideoConferencing": None if place is None else place.has_video_conferencing,
-        "owners": [str(owner) for owner in mailbox["owners"]],
-        "permissions": [
-            {"userId": str(one["user_id"]), "accessRight": one["access_right"], "autoMapping": one["auto_mapping"]}
-            for one in permissions
-        ],
-    }
+    return settings if call.is_strict else {**settings, "mailbox": details.get(user["id"])}

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Records in each group the last transaction that changed the group, its members, guest settings, site, team or guests.
 -- These are triggers, so that they include every write.
 --
@@ -42,6 +43,10 @@ SET enable_mergejoin = off
 SET jit = off
 AS $$
 BEGIN
+    -- An upsert of new rows is an update of none.
+    IF NOT EXISTS (SELECT FROM touched) THEN
+        RETURN NULL;
+    END IF;
     WITH locked AS MATERIALIZED (
         SELECT g.tenant_id, g.id
         FROM (SELECT DISTINCT t.tenant_id, t.group_id FROM touched t) AS t

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Sets the label and adds missing extension attributes of existing groups; part of directory.ensure_groups. Other
 -- properties stay unchanged.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Sets the properties of existing mailboxes that differ from the desired ones; part of directory.ensure_mailboxes.
 -- Properties that are null stay unchanged, and so do other aliases and extension attributes.
 

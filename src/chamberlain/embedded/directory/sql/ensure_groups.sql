@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Provisions a batch of groups, each entirely or not at all: existing groups (by mark) are completed, missing ones
 -- created. An item that is not possible has a fault in the result; it changes nothing and does not affect the others.
 --
@@ -67,6 +68,16 @@ BEGIN
         culprits[bad.item] := bad.culprit;
     END LOOP;
 
+    IF cardinality(array_remove(labels, NULL)) > 0 THEN
+        -- Ids of labels are compared without regard to letter case.
+        labels := ARRAY(
+            SELECT coalesce(
+                (SELECT l.id FROM directory.labels l
+                 WHERE l.tenant_id = i.tenant_id AND lower(l.id) = lower(i.label_id)
+                 ORDER BY l.id <> i.label_id LIMIT 1),
+                i.label_id)
+            FROM unnest(tenants, labels) WITH ORDINALITY AS i (tenant_id, label_id, item) ORDER BY i.item);
+    END IF;
     FOR bad IN
         SELECT i.item::integer AS item, i.label_id AS culprit
         FROM unnest(tenants, labels) WITH ORDINALITY AS i (tenant_id, label_id, item)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Sets the requested guest rules of a batch of groups, each entirely or not at all. An item that is not possible has a
 -- fault in the result; it changes nothing and does not affect the others. Equal values are not written again. A guest
 -- who could not be removed is no fault: the caller reads the guests afterwards.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Provisions a batch of mailboxes as directory.ensure_groups does groups: each entirely or not at all, identified by its
 -- mark; two concurrent calls for one mailbox create one.
 --

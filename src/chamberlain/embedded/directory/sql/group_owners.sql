@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The owners of groups, for several tenants in one call, with one row per tenant. `groups` contains the ids of all
 -- tenants in order, and `group_ends` the end of each tenant's ids. Owners are JSON with the id of the group; at most
 -- `most` per group, sorted by name.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Groups by the value of an extension attribute: the most frequent query, from clients that wait for a group. So one
 -- call answers all concurrent queries, with one statement per tenant. `item` is the number of the query in the arrays;
 -- groups are sorted by id. The other columns are the same as in graph/groups.py.

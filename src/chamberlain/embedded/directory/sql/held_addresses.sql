@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The positions of the taken addresses; tenants[n] is the tenant of addresses[n].
 
 CREATE OR REPLACE FUNCTION directory.held_addresses(tenants uuid[], addresses text[]) RETURNS bigint[]

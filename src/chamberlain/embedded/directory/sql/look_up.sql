@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Looks up users, labels, addresses and memberships (direct or nested) of several tenants in one call, with one row per
 -- tenant.
 --
@@ -44,7 +45,8 @@ BEGIN
         IF label_from <= label_ends[i] THEN
             known_labels := ARRAY(
                 SELECT l.id FROM directory.labels l
-                WHERE l.tenant_id = tenants[i] AND l.id = ANY (labels[label_from : label_ends[i]]));
+                WHERE l.tenant_id = tenants[i]
+                    AND lower(l.id) = ANY (directory.lowered(labels[label_from : label_ends[i]])));
         END IF;
         IF address_from <= address_ends[i] THEN
             -- Converted to lower case first: with lower() in the condition, row-level security prevents the index.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Texts in lower case, converted like the stored texts that they are compared with.
 
 CREATE OR REPLACE FUNCTION directory.lowered(texts text[]) RETURNS text[]

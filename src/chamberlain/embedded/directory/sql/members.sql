@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The users who are direct or nested members of the group next to them. It descends from the groups, because few groups
 -- contain groups, while a user can be in thousands of groups.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The state of groups by id, with guests and guest settings: one row for each existing group, with the number (from 1) of
 -- its id in the arrays. The group is JSON.
 

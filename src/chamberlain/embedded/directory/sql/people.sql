@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The users of a tenant as a JSON array. A team licence is a valid licence with an active service plan for teams.
 
 CREATE OR REPLACE FUNCTION directory.people_of(this_tenant uuid, users uuid[]) RETURNS text

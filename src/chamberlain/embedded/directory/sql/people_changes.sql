@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Notifies caches of users and labels about changes. New users and labels need no notification, because missing ones are
 -- not cached. A licence is a separate row, so a new licence is a change of its user.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The managers of users, and the direct and nested members of groups, for several tenants in one call, with one row per
 -- tenant. Each array contains the keys of all tenants in order, and `..._ends` the end of each tenant's keys. Managers
 -- and members are JSON with the id of the user or group; at most `most` members per group, sorted by name.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Find the tenant of a user code or of a session cookie, which contain no tenant. These functions run as the owner, which
 -- bypasses row-level security, and match an exact digest only.
 

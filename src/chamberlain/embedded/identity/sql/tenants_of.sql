@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Find the tenants of an account by address, or of a client by name or id. These functions run as the owner, which bypasses
 -- row-level security, and match an exact value only.
 

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY event_type ON chamberlain.event (tenant_id, type, position, sequence);

@@ -1,0 +1,8 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- name: take
+-- Take calls from a budget for a slice of a second.
+SELECT granted, wait FROM chamberlain.take_from_budget($1, $2, $3, $4, $5, $6, $7)
+
+-- name: slow
+-- Halve the rate of a budget.
+SELECT chamberlain.slow_budget($1, $2, $3)
