@@ -57,6 +57,9 @@ TESTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "alone": (8, ("-m", "heavy and alone")),
 }
 
+# Of 13,000 tests, hundreds with processes of their own, few fail by load alone. More failures have another cause.
+MOST_UNSTABLE = 10
+
 # Parts of the machine that heavy tests name by the marker `needs`: is it there, and how does one get it?
 PARTS: dict[str, tuple[Callable[[], object], str]] = {
     "chromium": (lambda: shutil.which("chromium"), "apt-get install chromium"),
@@ -148,11 +151,12 @@ def test_everything(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as reports:
         failed = check([])
         for name in ("ordinary", "heavy", "alone"):
-            options = (f"--missing={','.join(missing)}", f"--junit-xml={reports}/{name}.xml")
-            failed |= test_part(name, options, arguments)
+            failed |= prove_part(name, Path(reports), (f"--missing={','.join(missing)}",), arguments)
         for part, cure in missing.items():
             print(f"Not run for want of {part}, counted as skipped. To have it: {cure}")
-        print(total(sorted(Path(reports).iterdir())))
+        if unstable := sorted(name for report in Path(reports).glob("*.again") for name in passed_tests(report)):
+            print(f"Unstable: failed among others and passed alone. Fix {', '.join(unstable)}")
+        print(total(sorted(Path(reports).glob("*.xml"))))
     # A person may go on without a part; a machine that proves everything may not.
     return int(bool(failed) or (bool(missing) and os.environ.get("CI") == "true"))
 
@@ -176,6 +180,20 @@ def test_part(name: str, options: tuple[str, ...], arguments: list[str]) -> int:
     return pytest(*TESTS[name][1], *options, *estimate, *arguments)
 
 
+def prove_part(name: str, reports: Path, options: tuple[str, ...], arguments: list[str]) -> int:
+    """Run one part of the tests. A few that fail run once more, alone, where load cannot fail them.
+
+    The reports are NAME.xml, and NAME.again of the second run.
+    """
+    report, again = reports / f"{name}.xml", reports / f"{name}.again"
+    code = test_part(name, (*options, "--cache-clear", f"--junit-xml={report}"), arguments)
+    # Another code is an error of pytest itself.
+    if code != 1 or not 0 < failures(report) <= MOST_UNSTABLE:
+        return code
+    print("Running the failed tests once more, one at a time.", flush=True)
+    return pytest("--last-failed", f"--junit-xml={again}", *options, *arguments)
+
+
 def check(_: list[str]) -> int:
     """Format, lint, types, imports, English, the SDK, commits, licences, tests of the rules; under a minute."""
     programs = prepare(VENV, TO_TEST)
@@ -184,7 +202,7 @@ def check(_: list[str]) -> int:
     # The longest first, so that two cores end at the same time.
     tools = {
         "types": [python, "-m", "mypy", *typed_files(sources)],
-        "rules": [python, "-m", "pytest", "-q", *pure_tests(), "tests/checks"],
+        "rules": [python, "-m", "pytest", "-q", "-m", "pure and not heavy", *pure_tests()],
         "prose": [python, "-m", "checks.prose"],
         "client": [python, "-m", "checks.client", "--check"],
         "imports": [str(programs / "lint-imports")],
@@ -559,7 +577,7 @@ def typed_files(files: list[str]) -> list[str]:
 
 
 def pure_tests() -> list[str]:
-    """List the test files that need no database, network or process."""
+    """List the test files with tests that need no database or network."""
     files = sorted(path for path in (ROOT / "tests").rglob("test_*.py"))
     return [str(path.relative_to(ROOT)) for path in files if "pytest.mark.pure" in path.read_text(encoding="utf-8")]
 
@@ -583,12 +601,29 @@ def pytest(*arguments: str) -> int:
 
 
 def total(reports: list[Path]) -> str:
-    """Sum up what several runs of pytest have reported."""
-    suites = [suite for report in reports for suite in ElementTree.parse(report).getroot()]  # noqa: S314  Our own files.
-    counts = {word: sum(int(suite.attrib[word]) for suite in suites) for word in ("failures", "errors", "skipped")}
-    counts = {"passed": sum(int(suite.attrib["tests"]) for suite in suites) - sum(counts.values())} | counts
-    words = ", ".join(f"{count} {word.replace('failures', 'failed')}" for word, count in counts.items() if count)
-    return f"=== {words or 'no tests ran'} in {sum(float(suite.attrib['time']) for suite in suites):.2f}s ==="
+    """Sum up what several runs of pytest have reported. A test that ran once more counts as it ended then."""
+    attributes = [suite.attrib for report in reports for suite in suites_of(report)]
+    tests, skipped = (sum(int(each[word]) for each in attributes) for word in ("tests", "skipped"))
+    failed = sum(failures(again if (again := report.with_suffix(".again")).exists() else report) for report in reports)
+    counts = {"passed": tests - skipped - failed, "failed": failed, "skipped": skipped}
+    words = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return f"=== {words or 'no tests ran'} in {sum(float(each['time']) for each in attributes):.2f}s ==="
+
+
+def failures(report: Path) -> int:
+    """Count the tests that failed, or could not be set up."""
+    return sum(int(suite.attrib[word]) for suite in suites_of(report) for word in ("failures", "errors"))
+
+
+def passed_tests(report: Path) -> list[str]:
+    """List the tests that passed, by file and name."""
+    cases = [case for suite in suites_of(report) for case in suite.iter("testcase")]
+    return [f"{case.get('classname')}::{case.get('name')}" for case in cases if not len(case)]
+
+
+def suites_of(report: Path) -> Iterable[ElementTree.Element]:
+    """Read the suites of a report of pytest."""
+    return ElementTree.parse(report).getroot()  # noqa: S314  Our own files.
 
 
 def outside_contracts(root: Path = ROOT) -> list[str]:

@@ -6,6 +6,8 @@ import pytest
 
 from checks import commits
 
+pytestmark = pytest.mark.pure
+
 UNKNOWN = "0" * 40
 
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import configparser
 
+import pytest
+
 import dev
+
+pytestmark = pytest.mark.pure
 
 
 def test_it_works_for_every_package_there_is() -> None:

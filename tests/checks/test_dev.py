@@ -11,6 +11,8 @@ from checks import prose
 from tests.pseudo_terminals import COLUMNS, on_terminal
 from tests.remaining_time import remaining_seconds
 
+pytestmark = pytest.mark.pure
+
 CONTRACTS = """
 [importlinter:contract:layers]
 type = layers
@@ -146,6 +148,39 @@ def test_it_works_out_the_total_of_several_runs(tmp_path: Path) -> None:
     answer = dev.total(sorted(tmp_path.glob("*.xml")))
 
     assert answer.startswith("=== 2 passed, 1 failed in ")
+
+
+FAILING_ONCE = """
+from pathlib import Path
+def fail(number, times):
+    runs = Path(f"runs-{number}")
+    runs.write_text(runs.read_text() + "x" if runs.exists() else "x")
+    assert len(runs.read_text()) > times
+"""
+
+
+@pytest.mark.parametrize(
+    ("times", "total", "unstable"),
+    [
+        pytest.param([0, 0], "2 passed", [], id="none fails"),
+        pytest.param([0, 1], "2 passed", ["test_1"], id="one fails once"),
+        pytest.param([1, 2], "1 passed, 1 failed", ["test_0"], id="one fails twice"),
+        pytest.param([1] * 11, "11 failed", [], id="many fail once"),
+    ],
+)
+def test_a_few_failed_tests_run_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: list[int], total: str, unstable: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tests = [f"def test_{number}(): fail({number}, {count})\n" for number, count in enumerate(times)]
+    Path("test_some.py").write_text(FAILING_ONCE + "".join(tests))
+
+    code = dev.prove_part("alone", tmp_path, ("-q", "-m", "", "-c", "/dev/null", f"--rootdir={tmp_path}"), [])
+
+    assert code == int("failed" in total)
+    assert dev.total([tmp_path / "alone.xml"]).startswith(f"=== {total} in ")
+    again = tmp_path / "alone.again"
+    assert [name.split("::")[1] for name in (dev.passed_tests(again) if again.exists() else ())] == unstable
 
 
 PIP_OUTPUT = """Collecting first==1.0 (from -r requirements.lock)

@@ -6,6 +6,8 @@ import pytest
 
 from checks import licences
 
+pytestmark = pytest.mark.pure
+
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:

@@ -8,6 +8,8 @@ import pytest
 
 import dev
 
+pytestmark = pytest.mark.pure
+
 REQUIREMENT = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*(\[[a-z,-]+\])?)==(?P<version>[0-9a-z.]+)( ; [^\\]+)? \\\n")
 HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?\n")
 COMMENT = re.compile(r"\s*(#.*)?\n")

@@ -5,6 +5,8 @@ import pytest
 
 from checks import prose
 
+pytestmark = pytest.mark.pure
+
 LONG = "One two three four five six seven eight nine ten eleven twelve thirteen"
 
 
