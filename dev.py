@@ -51,7 +51,8 @@ ORDINARY_WAY = ("requirements-ordinary.lock",)
 LOADFILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 TESTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "check": (1, ()),
-    "ordinary": (14, ("-n", "3", *LOADFILE, "-m", "not heavy")),
+    # The check has run the pure ones.
+    "ordinary": (7, ("-n", "3", *LOADFILE, "-m", "not heavy and not pure")),
     "heavy": (22, ("-n", "2", *LOADFILE, "-m", "heavy and not alone")),
     # These measure how soon the service answers, or how much they get done in a given time.
     "alone": (8, ("-m", "heavy and alone")),
@@ -177,7 +178,9 @@ def test_part(name: str, options: tuple[str, ...], arguments: list[str]) -> int:
     if is_terminal(sys.stdout):
         # The table has the duration of all tests, not of those that arguments choose.
         estimate = ("-p", "tests.remaining_time", *(() if arguments else (f"--expected-minutes={TESTS[name][0]}",)))
-    return pytest(*TESTS[name][1], *options, *estimate, *arguments)
+    # A selection may name pure tests alone.
+    selected = ("-m", "not heavy") if arguments and name == "ordinary" else ()
+    return pytest(*TESTS[name][1], *selected, *options, *estimate, *arguments)
 
 
 def prove_part(name: str, reports: Path, options: tuple[str, ...], arguments: list[str]) -> int:

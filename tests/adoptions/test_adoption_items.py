@@ -3,6 +3,8 @@
 
 from uuid import UUID
 
+import pytest
+
 from chamberlain.adoptions import store as adoption_store
 from tests.databases import Databases
 from tests.estates import ESTATE
@@ -15,6 +17,7 @@ SELECT $1, 'address', n || '@estate.example', $2 FROM generate_series(1, 20000) 
 LEFT = "SELECT count(*) AS number FROM chamberlain.reservation WHERE tenant_id = $1"
 
 
+@pytest.mark.heavy
 async def test_it_works_along_the_key_of_reservations(databases: Databases) -> None:
     ours = UUID(int=7)
     addresses = [f"{n}@estate.example" for n in range(100, 103)]

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adoptions at the command line: preview, adopt and undo."""
 
+import pytest
+
 from tests.cli.shell import Json, Shell
 from tests.services import NOT_CONFIRMED, wait_until
+
+pytestmark = pytest.mark.heavy
 
 ALL_STAFF = "94000000-0000-4000-8000-000000000001"
 RULE = ("--kind", "group", "--template", "project group", "--prefix", "all staff")

@@ -551,6 +551,7 @@ async def test_it_handles_a_difficult_directory(adoption: AdoptionFixture) -> No
     assert (await adoption.shown())[there.id].marks == {}
 
 
+@pytest.mark.heavy
 async def test_many_are_taken_page_by_page(adoption: AdoptionFixture) -> None:
     for _ in range(3):
         await adoption.estate.directory.ensure_mailboxes([elsewhere(plain()) for _ in range(200)])

@@ -4,12 +4,16 @@
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
+import pytest
+
 from chamberlain.app.clock_and_ids import PATIENCE, CarriedClock, ClockWatch
 from chamberlain.app.processes import running
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import JobKind
 from tests.databases import Databases
 from tests.estates import TRACE, until
+
+pytestmark = pytest.mark.heavy
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 LONG_WAIT = f"SELECT FROM pg_locks WHERE waitstart < clock_timestamp() - interval '{PATIENCE.total_seconds()} s'"

@@ -21,6 +21,8 @@ from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from tests.databases import Databases
 from tests.estates import ESTATE, OPERATOR, TRACE, open_estate
 
+pytestmark = pytest.mark.heavy
+
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 ADD_TEMPLATES = """
 INSERT INTO chamberlain.template (tenant_id, template_id, revision, kind, active, created_by)

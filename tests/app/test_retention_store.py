@@ -81,6 +81,7 @@ CASES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("filled", "statement", "most"), CASES, ids=[name for name, _, _ in CASES])
 async def test_it_works_along_an_index(databases: Databases, filled: str, statement: str, most: int) -> None:
     await open_estate(databases)

@@ -222,6 +222,7 @@ async def test_it_is_seen_while_a_look_is_half_done(databases: Databases) -> Non
     assert await actions(databases) == ["two.0", "one.3", "one.2", "one.1", "one.0"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("number", SIZES)
 async def test_it_is_read_along_indexes_for_every_filter(databases: Databases, number: int) -> None:
     await fill(databases, number)

@@ -105,6 +105,7 @@ def test_each_sql_operator_makes_its_changes(tmp_path: Path, line: str, changed:
     assert bool(found) == bool(changed)
 
 
+@pytest.mark.heavy
 def test_a_checked_line_kills_and_a_line_that_only_runs_does_not(tmp_path: Path) -> None:
     for name, text in {"src/toy/__init__.py": "", "src/toy/sums.py": TOY, "tests/test_sums.py": TOY_TEST}.items():
         tmp_path.joinpath(name).parent.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,8 @@ from tests.cli.browser_user import browser_user
 from tests.cli.shell import Shell
 from tests.services import Service, restarted_service
 
+pytestmark = pytest.mark.heavy
+
 TABLE = Path(__file__).with_name("command_table.txt")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SAMPLE = re.compile(r"[0-9a-f]{8}-0000-4000-8000-[0-9a-f]{12}")

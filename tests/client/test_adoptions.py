@@ -11,6 +11,8 @@ from chamberlain_client.errors import Conflict, NotFound, NotPossible
 from chamberlain_client.models import AdoptedKind, AdoptionFilter, AdoptionState
 from tests.services import GROUP_TEMPLATE, wait_until
 
+pytestmark = pytest.mark.heavy
+
 ALL_STAFF = UUID("94000000-0000-4000-8000-000000000001")
 CHOSEN = AdoptionFilter(ids=(ALL_STAFF,))
 

@@ -37,6 +37,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.heavy
 def test_it_works(installed: Path) -> None:
     libraries = sysconfig.get_path("purelib")
     command = [sys.executable, "-I", "-S", "-c", PROGRAM, str(installed), libraries]

@@ -119,6 +119,7 @@ async def test_one_tenant_is_exported_alone(databases: Databases) -> None:
         await export(databases, TenantId(UUID(int=9)))
 
 
+@pytest.mark.heavy
 @settings(
     deadline=None,
     max_examples=50,

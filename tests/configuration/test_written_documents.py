@@ -31,6 +31,7 @@ def test_it_works(text: str) -> None:
     assert read_document(write_document(value).encode()).value == value
 
 
+@pytest.mark.heavy
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))
 def test_anything_is_read_back_as_it_was(value: dict[str, object]) -> None:
     assert read_document(write_document(value).encode()).value == value

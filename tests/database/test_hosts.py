@@ -19,6 +19,8 @@ from chamberlain.database.transactions import Database, connect, open_database
 from tests.databases import Databases
 from tests.postgres import connected
 
+pytestmark = pytest.mark.heavy
+
 
 @contextmanager
 def hanging_host() -> Iterator[str]:

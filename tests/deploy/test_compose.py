@@ -78,6 +78,7 @@ def test_each_service_has_the_secrets_that_it_names_and_the_script_makes_them(
     assert "keys" in document["services"]["worker"]["secrets"]
 
 
+@pytest.mark.heavy
 def test_the_secrets_can_be_used_and_stay(document: Document, secrets: Path) -> None:
     before = {path.name: path.read_text() for path in secrets.iterdir()}
     subprocess.run([FOLDER / "make-secrets", secrets], check=True)

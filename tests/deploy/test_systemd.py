@@ -84,6 +84,7 @@ def test_all_are_as_closed_as_each_other() -> None:
     assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet="} <= set(closed.pop())
 
 
+@pytest.mark.heavy
 async def test_keys_are_rotated_by_hand_beside_several_processes(databases: Databases, tmp_path: Path) -> None:
     (prepare,) = _blocks("## Several processes on an outside database")
     for name in ("etc", "var"):

@@ -266,12 +266,13 @@ async def adapter(request: pytest.FixtureRequest, filled: Databases) -> AsyncIte
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the adapter without some abilities mainly with the heavy tests.
+    """Run the other adapters with the heavy tests, but for those tests of the restricted one that an ability decides.
 
-    Only tests that depend on an ability differ from those of the embedded directory.
+    All other tests differ from those of the embedded directory by the faults of the adapter alone.
     """
     for item in items:
         spec = getattr(item, "callspec", None)
-        is_restricted = spec is not None and spec.params.get("adapter") is restricted_adapter
-        if is_restricted and item.get_closest_marker("abilities") is None:
+        adapter = spec.params.get("adapter") if spec else None
+        by_ability = adapter is restricted_adapter and item.get_closest_marker("abilities") is not None
+        if adapter in (faulty_adapter, restricted_adapter) and not by_ability:
             item.add_marker(pytest.mark.heavy)

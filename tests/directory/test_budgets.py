@@ -96,6 +96,7 @@ class Simulation:
         self.calls[tenant] += 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("limit", "window"), [(60, 10.0), (300, 10.0)])
 async def test_two_tenants_have_equal_shares_of_nearly_all_calls(
     databases: Databases, limit: int, window: float

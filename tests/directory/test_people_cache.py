@@ -313,6 +313,7 @@ class SomePeople(AnyPeople):
         return PeopleAnswer({user: self.people[user] for user in question.users if user in self.people})
 
 
+@pytest.mark.heavy
 async def test_large_groups_are_not_cached() -> None:
     everybody, before = AnyPeople(), AnyPeople.number()
     remembered = RememberedPeople(everybody)
@@ -326,6 +327,7 @@ async def test_large_groups_are_not_cached() -> None:
     assert AnyPeople.number() == before
 
 
+@pytest.mark.heavy
 async def test_the_cache_evicts_the_oldest_entries() -> None:
     everybody, before = AnyPeople(), AnyPeople.number()
     remembered = RememberedPeople(everybody)
@@ -345,6 +347,7 @@ async def test_the_cache_evicts_the_oldest_entries() -> None:
     assert everybody.asked == number + 1
 
 
+@pytest.mark.heavy
 async def test_expired_entries_are_removed_without_lookups() -> None:
     seconds, before = 0.0, AnyPeople.number()
     remembered = RememberedPeople(AnyPeople(), clock=lambda: seconds)

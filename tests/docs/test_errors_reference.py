@@ -5,12 +5,16 @@ import re
 import string
 from http import HTTPStatus
 
+import pytest
+
 from chamberlain.app.routes import ENDPOINTS
 from chamberlain.core.reasons import SENTENCES
 from chamberlain.http.openapi import codes_of
 from chamberlain.http.problems import STATUSES
 from tests.docs.codes import codes_of_faults, first_arguments, phrased
 from tests.docs.pages import REFERENCE, ROOT, named, rows, section, statuses
+
+pytestmark = pytest.mark.heavy
 
 PAGE = REFERENCE / "errors.md"
 SOURCE = ROOT / "src" / "chamberlain"

@@ -12,6 +12,8 @@ from tests.docs.commands import Json, documents, outputs
 from tests.docs.pages import ROOT, rows, section, shell_blocks
 from tests.services import API, BEN, CLEO, Service
 
+pytestmark = pytest.mark.heavy
+
 HOW_TO = ROOT / "docs" / "how-to"
 ELI = "e1100000-0000-4000-8000-000000000005"
 ROOM_TEMPLATE = "7e000000-0000-4000-8000-000000000003"
@@ -32,7 +34,6 @@ def holds(record: Mapping[str, Json], body: Mapping[str, Json]) -> bool:
     return {name: record[name] for name in body} == body
 
 
-@pytest.mark.heavy
 def test_it_works_for_a_shared_mailbox(service: Service) -> None:
     body = body_of("shared-mailbox.md")
 
@@ -58,7 +59,6 @@ def test_it_works_for_a_shared_mailbox(service: Service) -> None:
     }
 
 
-@pytest.mark.heavy
 def test_it_works_for_equipment(service: Service) -> None:
     body = body_of("equipment.md")
 
@@ -79,7 +79,6 @@ def test_it_works_for_equipment(service: Service) -> None:
     assert settings["mailbox"]["additionalResponse"] == body["automaticReply"]
 
 
-@pytest.mark.heavy
 def test_it_works_for_a_room(service: Service) -> None:
     body = body_of("room.md")
 
@@ -98,7 +97,6 @@ def test_it_works_for_a_room(service: Service) -> None:
     assert {name: settings["mailbox"][name] for name in body["roomMailboxMetadata"]} == body["roomMailboxMetadata"]
 
 
-@pytest.mark.heavy
 def test_it_works_for_templates(service: Service) -> None:
     body = body_of("mailbox-templates.md")
 

@@ -12,15 +12,15 @@ from tests.docs.runs import RUNS, InOrder
 from tests.docs.terminals import sign_in
 from tests.services import Service
 
+pytestmark = pytest.mark.heavy
+
 PAGES = {ROOT / page: run for page, run in RUNS.items() if isinstance(run, InOrder)}
 
 
 def pages(*, alone: bool) -> list[object]:
     """The pages that need a service of their own, or the others, as parameters of a test."""
     return [
-        pytest.param(page, id=f"{page.parent.name}-{page.stem}", marks=[pytest.mark.heavy] if run.heavy else [])
-        for page, run in PAGES.items()
-        if run.alone == alone
+        pytest.param(page, id=f"{page.parent.name}-{page.stem}") for page, run in PAGES.items() if run.alone == alone
     ]
 
 

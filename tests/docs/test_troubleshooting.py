@@ -7,6 +7,8 @@ import pytest
 from tests.docs.pages import REFERENCE, ROOT, rows, section, statuses
 from tests.services import ADA_MAIL, COLLAB, Service, free_port, run_command
 
+pytestmark = pytest.mark.heavy
+
 PAGE = ROOT / "docs" / "troubleshooting.md"
 
 

@@ -155,6 +155,7 @@ FROM directory.mailboxes WHERE name = 'Desk'
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("sent", "change", "name"),
     [

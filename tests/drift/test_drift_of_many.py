@@ -10,6 +10,8 @@ from tests.drift.drift_fixture import DriftFixture, drift_fixture
 from tests.estates import BEN, INTERNAL, PROJECT_TEAM, SHARED_MAILBOX, Estate
 from tests.guests.assignments.guest_fixture import later
 
+pytestmark = pytest.mark.heavy
+
 SIZES = [
     pytest.param(400, 20, id="400 things, 20 changed"),
     pytest.param(10_000, 100, id="10,000 things, 100 changed", marks=pytest.mark.heavy),

@@ -17,7 +17,10 @@ import pytest
 from chamberlain.embedded import postgres
 from tests.postgres import connected, named_programs, short_folder, started
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a server that its service has died")
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a server that its service has died"),
+]
 
 _SOURCE = Path(postgres.__file__).parents[3]
 _SERVICE = """

@@ -5,10 +5,13 @@ import asyncio
 import json
 
 import httpx2
+import pytest
 
 from bench.bad_requests import BAD, SCOPE, TAKEN, Bad
 from tests.faults.load import Load
 from tests.services import ADA_MAIL, TLS, Service, restarted_service, wait_until
+
+pytestmark = pytest.mark.heavy
 
 GOOD = 200
 # Of each kind that is wrong.

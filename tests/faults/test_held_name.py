@@ -14,6 +14,8 @@ from tests.faults.load import Load
 from tests.postgres import connected
 from tests.services import GROUP_TEMPLATE, Service, look_up, restarted_service, wait_until
 
+pytestmark = pytest.mark.heavy
+
 HOLD = """
 INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
 VALUES ('e57a7e00-0000-4000-8000-000000000001', 'address', 'held@estate.example', $1)
@@ -43,7 +45,6 @@ def test_it_works_for_all_others() -> None:
         assert set(service.provisioned().values()) == {1}
 
 
-@pytest.mark.heavy
 def test_it_rejects_a_caller_who_has_waited_long_enough() -> None:
     with restarted_service() as service, ExitStack() as beside:
         service.headers()

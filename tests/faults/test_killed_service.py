@@ -11,6 +11,8 @@ from tests.faults.load import Load
 from tests.folders import data_folder
 from tests.services import start_service, wait_until
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.mark.parametrize(
     "before_the_kill",

@@ -15,6 +15,8 @@ from chamberlain.http.connections import ConnectionLimits
 from tests.faults.load import Load
 from tests.services import Service, restarted_service, wait_until
 
+pytestmark = pytest.mark.heavy
+
 # The files of the test process beside its connections.
 SPARE = 500
 SLOW = 200
@@ -87,7 +89,6 @@ def test_others_are_answered_beside_clients_that_do_not_read(number: int, second
     assert 0 < figures.log_lines < 20
 
 
-@pytest.mark.heavy
 def test_it_ends_bodies_that_do_not_come() -> None:
     with restarted_service() as service:
         load = Load([service])

@@ -15,6 +15,8 @@ from tests.faults.load import Load
 from tests.postgres import connected
 from tests.services import GROUP_TEMPLATE, Outside, outside_database, wait_until
 
+pytestmark = pytest.mark.heavy
+
 CUT = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'chamberlain application'"
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 BODY = {"displayName": "Asked", "templateId": GROUP_TEMPLATE}
@@ -40,7 +42,6 @@ def test_it_works_again_when_the_server_has_room() -> None:
         assert (len(load.accepted), load.refused, load.unanswered) == (100, [], 0)
 
 
-@pytest.mark.heavy
 def test_nobody_waits_for_ever_for_one_of_the_pool() -> None:
     many = 2 * MOST_APPLICATION_CONNECTIONS + 5
     with outside_database() as outside, ThreadPoolExecutor(many) as beside:

@@ -16,6 +16,8 @@ from tests.faults.postgres_process import running_postgres_process
 from tests.folders import data_folder
 from tests.services import GROUP_TEMPLATE, WORKER_RUNNING, filled, wait_until
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.mark.parametrize(
     ("seconds", "groups"),

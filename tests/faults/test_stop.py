@@ -13,6 +13,8 @@ from tests.faults.load import Load
 from tests.postgres import connected
 from tests.services import WORKER_RUNNING, Outside, outside_database, wait_until
 
+pytestmark = pytest.mark.heavy
+
 LEASED = "SELECT count(*) FROM chamberlain.job WHERE lease_id IS NOT NULL AND kind = 'groupProvision'"
 FREE = """
 SELECT count(*) FROM chamberlain.job WHERE run_at <= now() AND attempts = 0 AND kind = 'groupProvision'

@@ -11,6 +11,8 @@ import pytest
 
 from tests.services import Service, outside_database, wait_until
 
+pytestmark = pytest.mark.heavy
+
 CLIENTS = 16
 CALL = b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n"
 BEFORE_THE_STOP = 500

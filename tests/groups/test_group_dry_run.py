@@ -268,6 +268,7 @@ BODIES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.heavy
 @settings(
     max_examples=40,
     deadline=None,

@@ -18,6 +18,8 @@ from chamberlain.fastpath.buffered_response import BufferedCall
 from chamberlain.http.server_protocol import LIMIT, ServerProtocol
 from tests.http.raw_client import HEAD, HEADERS, Talk, Work, call, echo, receive_it, served
 
+pytestmark = pytest.mark.heavy
+
 BEGIN = b"GET / HTTP/1.1\r\nX-A: "
 CHUNKED = HEAD.replace(b"Content-Length: 2", b"Transfer-Encoding: chunked")
 UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nHost"

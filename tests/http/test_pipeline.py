@@ -423,6 +423,7 @@ async def post(app: ASGIApp, body: bytes, query: bytes = b"", **headers: str) ->
     return statuses[0]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("body", "query", "who", "status"),
     [

@@ -99,6 +99,7 @@ async def read_back(api: httpx2.AsyncClient, answer: httpx2.Response, kind: str,
     return shown
 
 
+@pytest.mark.heavy
 @BY_CHANCE
 @given(one=GOOD, escaped=st.booleans())
 async def test_it_works_for_whatever_is_within_the_bounds(
@@ -121,6 +122,7 @@ async def test_it_works_for_whatever_is_within_the_bounds(
     assert newest == begins == called == [shown]
 
 
+@pytest.mark.heavy
 @BY_CHANCE
 @given(body=CHANGED, escaped=st.booleans())
 async def test_it_rejects_or_takes_whatever_is_sent_and_never_fails(

@@ -201,6 +201,7 @@ def metadata_of(body: Mapping[str, object]) -> Mapping[str, object]:
     return cast("Mapping[str, object]", body.get("metadata", {}))
 
 
+@pytest.mark.heavy
 @settings(
     max_examples=60,
     deadline=None,

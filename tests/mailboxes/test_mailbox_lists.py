@@ -20,6 +20,8 @@ from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, rows
 from tests.postgres import connected
 from tests.query_plans import SIZES, blocks_touched, rows_looked_at
 
+pytestmark = pytest.mark.heavy
+
 # One mailbox in a thousand is in each of the states that people look for, one in five thousand is queued or running.
 # Some may be read by Ada. The oldest tenth begins with "old", half of the others with "room"; all others differ.
 FILL = """

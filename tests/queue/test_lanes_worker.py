@@ -9,6 +9,8 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID, uuid4
 
+import pytest
+
 from chamberlain.database.notify import REQUESTS_CHANNEL, Notifier
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.lanes import LaneLoop, Places
@@ -116,6 +118,7 @@ async def test_a_worker_with_a_wrong_clock_claims_nothing_until_the_clock_is_rig
     assert (done_before, lane_handler.done[lane]) == (0, 1)
 
 
+@pytest.mark.heavy
 async def test_lanes_that_hang_delay_nobody_else(databases: Databases) -> None:
     hanging, well, late = [uuid4() for _ in range(40)], uuid4(), uuid4()
     lane_handler = LaneHandler(databases, *hanging)

@@ -420,6 +420,7 @@ async def test_a_bug_beside_a_job_is_reported_and_the_worker_goes_on(
     assert "A part of the worker has ended by a bug." in [record.message for record in caplog.records]
 
 
+@pytest.mark.heavy
 async def test_one_job_of_one_tenant_is_done_before_two_thousand_of_another(databases: Databases) -> None:
     estate = await open_estate(databases)
     await asyncio.gather(*(estate.request(f"Group {number}") for number in range(2000)))
@@ -469,6 +470,7 @@ class OwnServer:
             await self._servers.pop().stop()
 
 
+@pytest.mark.heavy
 async def test_it_handles_a_database_that_goes_away_and_comes_back() -> None:
     pace = replace(PACE, lease=timedelta(seconds=1), renewal=timedelta(milliseconds=100))
     blocked = BlockedHandler()

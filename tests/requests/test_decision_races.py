@@ -15,6 +15,8 @@ from tests.estates import ADA, BEN, DARA, caller_of
 from tests.requests.approval_fixture import ApprovalFixture, all_of, any_of, open_approval_fixture, user
 from tests.requests.request_services import cancel
 
+pytestmark = pytest.mark.heavy
+
 TIMES = [pytest.param(40, id="40 times"), pytest.param(1_000, id="1,000 times", marks=pytest.mark.heavy)]
 # So many pairs at once, so that they meet in every order.
 TOGETHER = 20

@@ -130,6 +130,7 @@ async def test_two_who_retry_at_once_have_one_winner_a_thousand_times(estate: Es
     assert jobs == [(TIMES, TIMES)]
 
 
+@pytest.mark.heavy
 async def test_retrying_and_cancelling_at_once_end_in_one_state(estate: Estate) -> None:
     for number in range(50):
         request_id = await failed(estate, f"Group {number}")

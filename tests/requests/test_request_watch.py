@@ -315,6 +315,7 @@ async def test_whoever_leaves_leaves_nothing_behind(watch_fixture: WatchFixture)
     await until(nothing_else_runs)
 
 
+@pytest.mark.heavy
 async def test_a_thousand_watchers_of_different_requests_are_cheap(watch_fixture: WatchFixture) -> None:
     estate = watch_fixture.estate
     accepted = await asyncio.gather(*[estate.request(f"Group {number}") for number in range(1000)])

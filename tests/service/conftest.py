@@ -44,7 +44,7 @@ def embedded_installation(service: Service) -> Installation:
 @pytest.fixture(
     params=[
         pytest.param("embedded_installation", id="embedded"),
-        pytest.param("outside_installation", id="outside"),
+        pytest.param("outside_installation", id="outside", marks=pytest.mark.heavy),
         pytest.param(
             "old_installation", id="outside 15", marks=[pytest.mark.heavy, pytest.mark.needs("postgresql-15")]
         ),

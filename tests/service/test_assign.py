@@ -10,6 +10,8 @@ import pytest
 
 from tests.services import ADA_MAIL, API, GRAPH, Service, running_service, wait_until
 
+pytestmark = pytest.mark.heavy
+
 ALL_STAFF = "/admin/collab/v1/manage/groups/94000000-0000-4000-8000-000000000001/"
 GROUP = "/groups/94000000-0000-4000-8000-000000000001"
 SUPPLIERS = "/admin/collab/v1/manage/spo/51730000-0000-4000-8000-000000000002/"
@@ -88,7 +90,6 @@ def test_a_site_shares_as_the_template_says(service: Service) -> None:
     assert after["sharingCapability"] == "existingExternalUserSharingOnly"
 
 
-@pytest.mark.heavy
 def test_five_hundred_at_once_end_in_what_one_of_them_asked_for(service: Service) -> None:
     wanted = [
         {"templateId": NO_GUESTS, "policyId": NINETY_DAYS},

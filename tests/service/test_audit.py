@@ -34,6 +34,8 @@ from tests.services import (
     wait_until,
 )
 
+pytestmark = pytest.mark.heavy
+
 PATH = "/admin/v1/audit/"
 CONFIG = f"{API}/admin/Config.ReadWrite.All"
 LINES = {"accept": "application/x-ndjson"}

@@ -31,6 +31,8 @@ from tests.services import (
     wait_until,
 )
 
+pytestmark = pytest.mark.heavy
+
 CONFIG = f"{API}/admin/Config.ReadWrite.All"
 APPLIED = "chamberlain/0001_chamberlain.pre.sql"
 
@@ -92,7 +94,6 @@ def test_it_works(service: Service) -> None:
             other.stop()
 
 
-@pytest.mark.heavy
 def test_it_rejects_a_file_that_is_there_and_a_folder_that_has_a_database(service: Service, tmp_path: Path) -> None:
     backup = tmp_path / "backup"
     backup.write_text("mine")
@@ -107,7 +108,6 @@ def test_it_rejects_a_file_that_is_there_and_a_folder_that_has_a_database(servic
     assert backup.read_text() == "mine"
 
 
-@pytest.mark.heavy
 def test_it_rejects_what_does_not_fit_and_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
     def fails(head: Head, name: str) -> str:
         write(tmp_path / name, head)
@@ -135,7 +135,6 @@ def test_it_handles_a_database_that_does_not_start() -> None:
         assert not (place / "new" / "postgres" / "data").exists()
 
 
-@pytest.mark.heavy
 def test_one_that_is_killed_leaves_nothing_that_counts(service: Service) -> None:
     with data_folder() as place:
         backup, data = place / "backup", place / "new" / "postgres" / "data"
@@ -157,7 +156,6 @@ def test_one_that_is_killed_leaves_nothing_that_counts(service: Service) -> None
         assert (data / "PG_VERSION").exists()
 
 
-@pytest.mark.heavy
 def test_one_that_is_interrupted_leaves_nothing_and_can_be_run_again(service: Service) -> None:
     with data_folder() as place:
         backup, data = place / "backup", place / "new" / "postgres" / "data"

@@ -113,6 +113,7 @@ def test_it_rejects_to_migrate_without_an_address() -> None:
     assert "CHAMBERLAIN_DATABASE_OWNER_URL" in done.stderr
 
 
+@pytest.mark.heavy
 def test_it_rejects_a_worker_beside_the_embedded_database(tmp_path: Path) -> None:
     done = run_command("worker", "--data-dir", str(tmp_path))
 

@@ -347,6 +347,7 @@ def test_it_works_without_a_running_service(tmp_path: Path) -> None:
     assert listed.stdout == "40c5e000-0000-4000-8000-000000000001\tserved\tGreen House\tgreen.example\n"
 
 
+@pytest.mark.heavy
 def test_it_works_on_an_outside_database(tmp_path: Path) -> None:
     file = tmp_path / "house.yaml"
     file.write_text(f"{HOUSE}directory: {{}}\nclients: [{{name: cli}}]\n", encoding="utf-8")

@@ -14,6 +14,8 @@ import pytest
 from tests.postgres import connected
 from tests.services import ADA_MAIL, API, COLLAB, GRAPH, GROUP_TEMPLATE, Service, restarted_service, run_command
 
+pytestmark = pytest.mark.heavy
+
 CONFIG = f"{API}/admin/Config.ReadWrite.All {COLLAB} {API}/mail/App.ReadWrite.All"
 ESTATE = "e57a7e00-0000-4000-8000-000000000001"
 # The demo takes less than 10 seconds on two quiet cores.
@@ -49,7 +51,6 @@ def counts(service: Service) -> Mapping[str, int]:
     return {**listed, "people": len(people)}
 
 
-@pytest.mark.heavy
 def test_it_works_once_and_brings_the_sample_back(service: Service) -> None:
     first = counts(service)
 
@@ -105,7 +106,6 @@ def test_it_works_once_and_brings_the_sample_back(service: Service) -> None:
     assert demo(service, "--reset").returncode == 0
 
 
-@pytest.mark.heavy
 def test_it_decides_nothing_about_a_request_with_a_name_of_the_demo(service: Service) -> None:
     service.post_group({"displayName": "Onboarding", "templateId": GROUP_TEMPLATE})
 
@@ -116,7 +116,6 @@ def test_it_decides_nothing_about_a_request_with_a_name_of_the_demo(service: Ser
     assert [each["displayName"] for each in items(service, REQUESTS)] == ["Onboarding"]
 
 
-@pytest.mark.heavy
 def test_it_refuses_people_and_tenants_who_are_not_of_the_sample(service: Service) -> None:
     file = service.data_dir / "more.yaml"
     add_person(

@@ -7,6 +7,8 @@ import pytest
 
 from tests.services import BEN, GROUP_TEMPLATE, Service, restarted_service, wait_until
 
+pytestmark = pytest.mark.heavy
+
 NOT_SHOWN = "The directory does not show the new group yet."
 SLOW_DOWN = "The directory has asked to slow down."
 FAULTS = {"CHAMBERLAIN_FAULT_VISIBILITY_DELAY": "2.5", "CHAMBERLAIN_FAULT_THROTTLE": "3"}
@@ -38,7 +40,6 @@ def once_each(service: Service, accepted: list[str]) -> bool:
     return all(marks.count(each) == 1 for each in accepted)
 
 
-@pytest.mark.heavy
 def test_it_works(faulty_service: Service) -> None:
     accepted = [request_group(faulty_service, f"Difficult {number}") for number in range(6)]
 

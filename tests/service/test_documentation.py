@@ -4,11 +4,13 @@
 import re
 
 import httpx2
+import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.services import Service
 
 
+@pytest.mark.heavy
 def test_it_works_for_programs(service: Service) -> None:
     answer = httpx2.get(f"{service.url}/openapi.json")
 

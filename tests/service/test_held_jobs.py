@@ -12,6 +12,8 @@ from tests.postgres import connected
 from tests.service.estate import ESTATE
 from tests.services import ADA_MAIL, API, APPROVED_TEMPLATE, Service, run_command, wait_until
 
+pytestmark = pytest.mark.heavy
+
 CONFIG = f"{API}/admin/Config.ReadWrite.All"
 HOLD = """
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, held_reason)

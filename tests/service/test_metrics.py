@@ -4,8 +4,11 @@
 import re
 
 import httpx2
+import pytest
 
 from tests.services import GROUP_TEMPLATE, Service, restarted_service, wait_until
+
+pytestmark = pytest.mark.heavy
 
 
 def test_it_works(service: Service) -> None:

@@ -21,6 +21,8 @@ from tests.docs.pages import ROOT
 from tests.service.estate import ESTATE
 from tests.services import ADA, API, GROUP_TEMPLATE, TLS, Service, run_command
 
+pytestmark = pytest.mark.heavy
+
 # YAML and JSON of the page.
 Document = Any
 

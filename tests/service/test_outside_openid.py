@@ -18,6 +18,8 @@ from tests.microsoft365.recorder import record
 from tests.service.estate import ESTATE, OTHER_HOUSE
 from tests.services import ADA, API, BEN, GRAPH, GROUP_TEMPLATE, TLS, Service, run_command
 
+pytestmark = pytest.mark.heavy
+
 # The content of YAML and JSON, whose types are under test.
 Document = Any
 Claims = dict[str, object]

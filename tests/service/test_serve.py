@@ -23,6 +23,7 @@ from tests.services import (
 )
 
 
+@pytest.mark.heavy
 def test_it_works_again_after_a_power_cut_with_everything_that_was_acknowledged() -> None:
     with data_folder() as folder:
         service = start_service(folder)
@@ -44,6 +45,7 @@ def test_it_works_again_after_a_power_cut_with_everything_that_was_acknowledged(
             assert again.stop() == 0
 
 
+@pytest.mark.heavy
 def test_it_does_not_wait_for_callers_who_only_hold_connections() -> None:
     with restarted_service() as service, socket.create_connection(("127.0.0.1", service.port)) as idle:
         trusted = ssl.create_default_context(cafile=service.data_dir / "ca.pem")
@@ -99,6 +101,7 @@ def test_it_rejects_a_port_that_is_taken() -> None:
         assert list(folder.iterdir()) == []
 
 
+@pytest.mark.heavy
 def test_it_rejects_a_data_folder_that_another_service_uses(service: Service) -> None:
     done = run_command("serve", "--port", str(free_port()), "--data-dir", str(service.data_dir))
 
@@ -112,6 +115,7 @@ def test_it_rejects_a_data_folder_that_another_service_uses(service: Service) ->
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
@@ -128,6 +132,7 @@ def test_it_rejects_settings_that_it_cannot_use(name: str, value: str, sentence:
     assert sentence in done.stderr
 
 
+@pytest.mark.heavy
 def test_it_rejects_an_address_that_others_can_reach() -> None:
     with data_folder() as folder:
         where = ("--host", "0.0.0.0", "--port", str(free_port()), "--data-dir", str(folder))  # noqa: S104 - it must not listen there, and does not.
@@ -137,6 +142,7 @@ def test_it_rejects_an_address_that_others_can_reach() -> None:
     assert "CHAMBERLAIN_ALLOW_EMBEDDED_IDENTITY=true" in done.stderr
 
 
+@pytest.mark.heavy
 def test_it_works_on_such_an_address_without_the_embedded_identity_platform() -> None:
     with data_folder() as folder:
         before = start_service(folder)
@@ -163,6 +169,7 @@ def test_it_works_on_such_an_address_without_the_embedded_identity_platform() ->
             assert service.stop() == 0
 
 
+@pytest.mark.heavy
 def test_it_logs_json_lines_with_the_trace_of_a_call() -> None:
     with running_service() as service:
         trace = "4bf92f3577b34da6a3ce929d0e0e4736"

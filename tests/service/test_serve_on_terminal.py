@@ -3,9 +3,13 @@
 
 import json
 
+import pytest
+
 from tests.folders import data_folder
 from tests.pseudo_terminals import COLUMNS, on_terminal
 from tests.services import COMMAND, free_port
+
+pytestmark = pytest.mark.heavy
 
 
 def test_it_works_on_a_terminal_and_a_second_time() -> None:

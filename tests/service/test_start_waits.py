@@ -21,6 +21,8 @@ from tests.services import (
     wait_until,
 )
 
+pytestmark = pytest.mark.heavy
+
 WAITS = "The start waits for the database."
 # Nothing listens there.
 NOWHERE = "postgresql://role:hidden@127.0.0.1:1/chamberlain"

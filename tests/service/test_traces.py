@@ -25,6 +25,8 @@ from tests.services import (
     wait_until,
 )
 
+pytestmark = pytest.mark.heavy
+
 PAGE = ROOT / "docs" / "how-to" / "traces.md"
 CONFIG = f"{API}/admin/Config.ReadWrite.All"
 DARA_MAIL = "dara@estate.example"

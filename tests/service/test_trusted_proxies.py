@@ -25,6 +25,8 @@ from tests.services import (
     wait_until,
 )
 
+pytestmark = pytest.mark.heavy
+
 ALL_STAFF = "94000000-0000-4000-8000-000000000001"
 NO_GUESTS = "7e000000-0000-4000-8000-000000000021"
 DARA_MAIL = "dara@estate.example"
@@ -140,7 +142,6 @@ def addresses(service: Service, calls: list[str]) -> dict[str, str | None]:
 CHANGES = ("group.create", "request.approve", "request.cancel", "group.assign", "template.create")
 
 
-@pytest.mark.heavy
 def test_the_audit_trail_has_the_address_of_the_client_until_it_is_erased() -> None:
     with restarted_service(environment={"CHAMBERLAIN_TRUSTED_PROXIES": "127.0.0.0/8"}) as service:
         calls = change_things(service, CLIENT)

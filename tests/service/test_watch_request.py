@@ -167,6 +167,7 @@ def pair(outside: Outside) -> Installation:
     return Installation(one, other)
 
 
+@pytest.mark.heavy
 def test_every_step_is_seen_as_it_happens_and_from_the_middle_on_elsewhere(
     outside: Outside, pair: Installation
 ) -> None:
@@ -191,6 +192,7 @@ def test_every_step_is_seen_as_it_happens_and_from_the_middle_on_elsewhere(
     assert {"createTeam succeeded", "createChannels succeeded"} <= set(words)
 
 
+@pytest.mark.heavy
 def test_connections_that_are_ended_cost_nobody_an_event(outside: Outside, pair: Installation) -> None:
     request_id = post(pair.one, "Cut off")
     with stream(pair.other, request_id) as (_, happening):
@@ -221,6 +223,7 @@ def opens(service: Service, request_id: str) -> bool:
         return answer.status_code == 200
 
 
+@pytest.mark.heavy
 def test_a_stop_ends_open_streams_in_time(outside: Outside, pair: Installation) -> None:
     request_id = post(pair.one, "Stopped")
     service = outside.ready_service("--no-worker")

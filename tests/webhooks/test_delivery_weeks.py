@@ -24,6 +24,8 @@ from tests.estates import ESTATE, OTHER_HOUSE, PROJECT_GROUP, PROJECT_TEAM
 from tests.postgres import connected, new_database
 from tests.query_plans import rows_looked_at, tables_looked_into
 
+pytestmark = pytest.mark.heavy
+
 # So many of each tenant, made one after another over the weeks that are kept, for two templates; one in a hundred
 # waits.
 FILL = """

@@ -372,6 +372,7 @@ def doctor(service: Service, *arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.heavy
 def test_the_command_works_beside_the_running_service(service: Service) -> None:
     code, said, told = doctor(service)
 
@@ -381,6 +382,7 @@ def test_the_command_works_beside_the_running_service(service: Service) -> None:
     assert f"https://localhost:{service.port + 1}/identity/" in said
 
 
+@pytest.mark.heavy
 def test_the_command_tells_programs_the_same(service: Service) -> None:
     code, said, told = doctor(service, "--json")
 
@@ -391,6 +393,7 @@ def test_the_command_tells_programs_the_same(service: Service) -> None:
     assert not any(secret.split()[-1] in said for secret in secrets)
 
 
+@pytest.mark.heavy
 def test_the_command_starts_the_database_of_a_service_that_is_stopped_and_ends_with_1_for_a_fault() -> None:
     with restarted_service() as service:
         service.stop()
@@ -406,6 +409,7 @@ def test_the_command_starts_the_database_of_a_service_that_is_stopped_and_ends_w
     assert not running
 
 
+@pytest.mark.heavy
 def test_the_command_makes_nothing_where_there_is_nothing(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"
 
@@ -416,6 +420,7 @@ def test_the_command_makes_nothing_where_there_is_nothing(tmp_path: Path) -> Non
     assert not nowhere.exists()
 
 
+@pytest.mark.heavy
 def test_whoever_else_listens_on_the_port_is_reported(tmp_path: Path) -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", port + 1)):

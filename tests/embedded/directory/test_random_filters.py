@@ -14,6 +14,8 @@ from tests.databases import Databases
 from tests.embedded.directory.random_filters import ELSEWHERE, GROUPS_OF_HOUSE, IDS, random_filters
 from tests.embedded.directory.sample_data import HOUSE
 
+pytestmark = pytest.mark.heavy
+
 FILTERS = 10_000
 # The number of conditions per statement.
 TOGETHER = 200

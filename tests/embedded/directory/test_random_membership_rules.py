@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+import pytest
+
 from chamberlain.core.membership_rules import MOST_CHARACTERS, RuleInvalid, read_rule
 from chamberlain.embedded.directory.dynamic_groups import condition_of
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
 from tests.embedded.directory.sample_data import HOUSE, user
+
+pytestmark = pytest.mark.heavy
 
 RULES = 10_000
 # The number of conditions per statement.

@@ -22,6 +22,8 @@ from chamberlain.http.connections import Connections
 from tests.databases import Databases
 from tests.embedded.directory.sample_data import HOUSE, OTHER_HOUSE
 
+pytestmark = pytest.mark.heavy
+
 AWAY = {"operation": "groups.read", "kind": "away", "seconds": 60}
 
 

@@ -83,6 +83,7 @@ async def test_hashes_of_equal_passwords_differ() -> None:
     assert [await checker.is_right("same", each) for each in hashes.values()] == [True, True]
 
 
+@pytest.mark.heavy
 async def test_it_limits_waiting_requests() -> None:
     (stored,) = (await hash_secrets({1: "right"})).values()
     checker = PasswordVerifier()

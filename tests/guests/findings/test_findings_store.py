@@ -4,6 +4,8 @@
 from itertools import product
 from uuid import UUID
 
+import pytest
+
 from chamberlain.core.ids import GroupId
 from chamberlain.core.paging import PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Transaction
@@ -63,6 +65,7 @@ async def test_it_works_for_every_filter(databases: Databases) -> None:
             assert len(set(found)) == len(found) == row["found"], wanted
 
 
+@pytest.mark.heavy
 async def test_it_works_along_indexes(databases: Databases) -> None:
     await fill(databases, 50_000)
 

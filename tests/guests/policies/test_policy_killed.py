@@ -14,6 +14,8 @@ from tests.guests.assignments.guest_fixture import NINETY_DAYS, GuestFixture, gu
 from tests.guests.policies.policy_runs import Runs, Told, make_guests, new_group
 from tests.queue.crash_injection import CrashingDatabase, CrashingGuests, CrashPoint, InjectedCrash
 
+pytestmark = pytest.mark.heavy
+
 # Before a worker is killed at one of its points, it has got past all the others; there are some dozens.
 FEWEST = 40
 EXPIRY = {"afterDays": 90, "reminderDays": [14]}

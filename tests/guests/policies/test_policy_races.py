@@ -32,6 +32,8 @@ from tests.guests.findings.finding_fixture import rendered
 from tests.guests.policies.policy_runs import Runs, make_guests, new_group
 from tests.requests.request_services import act, administrator
 
+pytestmark = pytest.mark.heavy
+
 POLICY = PolicyId(UUID("90110000-0000-4000-8000-0000000000f1"))
 REVIEW = {"everyDays": 30, "answerDays": 10, "confirmedBy": "owners", "reminderDays": [3], "action": "disable"}
 OPERATOR = Actor(ActorType.SYSTEM, None, "operator")

@@ -26,6 +26,8 @@ from tests.guests.policies.policy_runs import Runs, make_guests, new_group
 from tests.notifications.notice_fixture import NoticeFixture, notice_fixture, open_databases_with_notices
 from tests.queue.crash_injection import CrashingDatabase, CrashingGuests, CrashPoint, InjectedCrash
 
+pytestmark = pytest.mark.heavy
+
 # Before a worker is killed at one of its points, it has got past all the others; there are some dozens.
 FEWEST = 40
 EXPIRY = {"afterDays": 90, "reminderDays": [14]}
@@ -76,7 +78,6 @@ async def notices(example: Databases) -> AsyncIterator[NoticeFixture]:
         yield notice_fixture(service_of(notice_databases), smtp_server)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("action", ["remove", "disable"])
 async def test_it_tells_once_what_was_cut_short(notices: NoticeFixture, action: str) -> None:
     guest_rules = guest_fixture(notices.estate)

@@ -303,6 +303,7 @@ COURSES = st.builds(
 )
 
 
+@pytest.mark.heavy
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(schedule=COURSES)
 async def test_it_equals_what_then_happens(guest_rules: GuestFixture, schedule: Schedule) -> None:

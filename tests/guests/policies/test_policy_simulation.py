@@ -220,6 +220,7 @@ OWNERS = st.builds(MinimumOwners, st.integers(1, 3), st.just(()), st.just(Policy
 RULES = st.builds(PolicyRules, st.none() | EXPIRIES, st.none() | REVIEWS, st.none() | INACTIVITIES, st.none() | OWNERS)
 
 
+@pytest.mark.heavy
 @settings(deadline=None)
 @given(
     rules=RULES,

@@ -63,6 +63,7 @@ def middle_of(wanted: SubjectFilter) -> NamePosition:
     return NamePosition(f"{(wanted.prefix or '').lower()}5", GroupId(UUID(int=0)))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("number", SIZES)
 async def test_it_works_along_indexes_for_every_filter(databases: Databases, number: int) -> None:
     await fill(databases, number)

@@ -32,6 +32,8 @@ from tests.services import (
     wait_until,
 )
 
+pytestmark = pytest.mark.heavy
+
 MAIL = f"{API}/mail/App.ReadWrite.All"
 
 
@@ -383,7 +385,6 @@ def import_service() -> Iterator[Service]:
         yield running
 
 
-@pytest.mark.heavy
 @pytest.mark.timeout(600)
 def test_five_thousand_rooms_killed_half_way_are_five_thousand_rooms(import_service: Service, tmp_path: Path) -> None:
     import_fixture = ImportFixture(import_service, tmp_path)
@@ -405,7 +406,6 @@ def test_five_thousand_rooms_killed_half_way_are_five_thousand_rooms(import_serv
     assert in_directory == "5000 of 5000"
 
 
-@pytest.mark.heavy
 @pytest.mark.timeout(300)
 def test_it_is_killed_three_times_and_loses_its_journal_in_between(import_service: Service, tmp_path: Path) -> None:
     import_fixture = ImportFixture(import_service, tmp_path)
@@ -424,7 +424,6 @@ def test_it_is_killed_three_times_and_loses_its_journal_in_between(import_servic
     assert import_fixture.names() == {import_fixture.name(number): 1 for number in range(600)}
 
 
-@pytest.mark.heavy
 @pytest.mark.timeout(300)
 def test_a_service_that_is_killed_and_comes_back_is_waited_for(tmp_path: Path) -> None:
     with restarted_service() as service:
