@@ -189,7 +189,7 @@ async def test_a_connection_that_was_changed_meanwhile_stays(estate: Estate) -> 
 
 async def test_no_file_adds_a_connection_while_older_processes_may_run(estate: Estate) -> None:
     async with connected(estate.databases.addresses.owner) as connection:
-        await connection.execute("DELETE FROM migration.applied WHERE file_name LIKE '0077%.post.sql'")
+        await connection.execute("DELETE FROM migration.applied WHERE file_name LIKE '0068%.post.sql'")
 
     with pytest.raises(Conflict) as refused:
         await apply(estate, connection=ELSEWHERE)

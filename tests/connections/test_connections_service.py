@@ -237,7 +237,7 @@ async def test_the_job_checks_broken_connections_when_they_are_due(fixture: Conn
 
 async def test_no_connection_is_added_while_older_processes_may_run(fixture: ConnectionFixture) -> None:
     async with connected(fixture.estate.databases.addresses.owner) as connection:
-        await connection.execute("DELETE FROM migration.applied WHERE file_name LIKE '0077%.post.sql'")
+        await connection.execute("DELETE FROM migration.applied WHERE file_name LIKE '0068%.post.sql'")
 
     with pytest.raises(Conflict) as refused:
         await fixture.add(force=True)

@@ -53,7 +53,7 @@ WHERE h.looked_at > '-infinity' AND h.looked_at < now() - $1::interval AND h.tar
 -- name: may_sleep
 -- Find a head that is logged, once no process of a version without the sweep is left.
 SELECT FROM chamberlain.audit_head h WHERE h.tenant_id = $1 AND h.position <= h.logged_position
-AND EXISTS (SELECT FROM migration.applied WHERE file_name = '0075_scheduled_jobs.post.sql')
+AND EXISTS (SELECT FROM migration.applied WHERE file_name = '0067_scheduled_jobs.post.sql')
 
 -- name: is_there
 -- Return whether the tenant exists.

@@ -86,7 +86,7 @@ WHERE state = 'broken' AND check_at <= now() ORDER BY check_at LIMIT $1
 
 -- name: is_upgraded
 -- Find the migration that runs once no older process is left. An older process does not know connections.
-SELECT FROM migration.applied WHERE file_name = '0077_reasons_of_directories.post.sql'
+SELECT FROM migration.applied WHERE file_name = '0068_reasons_of_directories.post.sql'
 
 -- name: manages
 -- Return whether a tenant has a managed object, or a request that makes one.

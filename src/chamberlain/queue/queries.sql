@@ -145,7 +145,7 @@ WHERE NOT EXISTS (SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2
 
 -- name: may_sleep
 -- Find the migration that runs once no older process is left. An older process does not wake jobs that sleep.
-SELECT FROM migration.applied WHERE file_name = '0075_scheduled_jobs.post.sql'
+SELECT FROM migration.applied WHERE file_name = '0067_scheduled_jobs.post.sql'
 
 -- name: renew
 -- Locked rows are being finished. Waiting for them could deadlock.

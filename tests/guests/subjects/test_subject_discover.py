@@ -460,7 +460,7 @@ async def test_a_sweep_without_an_answer_is_repeated(guest_rules: GuestFixture) 
 async def test_no_job_sleeps_while_an_older_process_may_run(guest_rules: GuestFixture) -> None:
     with_sweep(guest_rules)
     async with connected(guest_rules.estate.databases.addresses.owner) as owner:
-        await owner.execute("DELETE FROM migration.applied WHERE file_name = '0075_scheduled_jobs.post.sql'")
+        await owner.execute("DELETE FROM migration.applied WHERE file_name = '0067_scheduled_jobs.post.sql'")
 
     await guest_rules.discover()
 
