@@ -4,6 +4,9 @@
 The cut shuts the file system down without flushing its journal: all that was not written to its device is lost, data
 and metadata alike. The next mount replays the journal, as after a real cut. The device itself keeps every write that
 it was given: a disk that lies about its own cache is not simulated.
+
+A flush that is under way at the shutdown can succeed although its data is lost. With Linux 6.18, a program of 40 lines
+that only writes and calls fdatasync saw that in 5 of 60 cuts. Nothing may be acknowledged after the cut, therefore.
 """
 
 import fcntl
@@ -32,7 +35,7 @@ class LoopDisk:
     place: Path
 
     def cut_power(self) -> None:
-        """Lose everything that is not on the device. From now on every write and flush fails."""
+        """Lose everything that is not on the device. From now on every new write and flush fails."""
         folder = os.open(self.place, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.ioctl(folder, _SHUTDOWN, struct.pack("I", _WITHOUT_FLUSH))
@@ -40,8 +43,17 @@ class LoopDisk:
             os.close(folder)
 
     def mount(self) -> None:
-        """Mount it, which replays the journal after a cut."""
-        subprocess.run(["mount", "-o", "loop", self.image, self.place], check=True)
+        """Mount it, which replays the journal after a cut.
+
+        Each time on another device: a container that started before the cut still has the old one mounted.
+        """
+        found = subprocess.run(
+            ["losetup", "--find", "--show", self.image], check=True, stdout=subprocess.PIPE, text=True
+        )
+        device = found.stdout.strip()
+        subprocess.run(["mount", device, self.place], check=True)
+        # It stays until it is unmounted.
+        subprocess.run(["losetup", "--detach", device], check=True)
 
     def unmount(self) -> None:
         """Unmount it as soon as no process uses it."""
