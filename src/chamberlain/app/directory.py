@@ -243,7 +243,10 @@ def only_here(authenticate: Authenticate, routes: Routes) -> Authenticate:
     The token may have been verified at the second attempt only, after the choice of the directory.
     """
 
-    async def authenticated(authorization: str | None) -> Access:
+    def authenticated(authorization: str | None) -> Awaitable[Access]:
+        return verified_here(authorization) if routes.elsewhere else authenticate(authorization)
+
+    async def verified_here(authorization: str | None) -> Access:
         access = await authenticate(authorization)
         if access.tenant_id in routes.elsewhere:
             raise Unreachable("The directory of the tenant is elsewhere.")

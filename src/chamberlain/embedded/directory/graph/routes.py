@@ -145,12 +145,12 @@ def find_route(method: str, path: str, *, is_writable: bool) -> tuple[Route, tup
     Raises NotThere and MethodNotAllowed.
     """
     wanted = "GET" if method == "HEAD" else method
-    matching = [(route, found) for route in _routes(is_writable) if (found := route.path.fullmatch(path))]
-    for route, found in matching:
-        if route.method == wanted:
+    for route in _routes(is_writable):
+        if route.method == wanted and (found := route.path.fullmatch(path)):
             return route, tuple(found.groups())
+    has_others = any(route.path.fullmatch(path) for route in _routes(is_writable))
     # Without writes, all other methods are refused before the path is looked at.
-    if matching or not (is_writable or wanted == "GET"):
+    if has_others or not (is_writable or wanted == "GET"):
         is_write = any(route.method == method and route.path.fullmatch(path) for route in ROUTES)
         raise MethodNotAllowed(allowed_methods(path, is_writable=is_writable), needs_writable=is_write)
     raise NotThere("BadRequest", f"Resource not found for the segment '{path.rpartition('/')[2]}'.")
