@@ -76,6 +76,7 @@ OMITTED = {
     "ConfigurationDocument",
     "EventFeed",
     "FeedEvent",
+    "FoundPeople",
     "Health",
     "HealthCheck",
     "ServiceHealth",
@@ -83,8 +84,10 @@ OMITTED = {
     "Problem",
     "RedeliveryBody",
     "ReleaseBody",
+    "ReplyBody",
     "ServiceDescription",
     "SimulationBody",
+    "SubstituteBody",
 }
 
 # Enumerations that grow with most versions are text.
@@ -153,9 +156,14 @@ MODELS: tuple[Words | Shape | Union, ...] = (
     ),
     Shape(name="RequestWarning", positional=True),
     Shape(name="Decision", schema="ApprovalDecision", positional=True),
+    Shape(name="ApprovalSubstitute", positional=True),
     Shape(name="Approval", positional=True),
     Shape(name="RequestSummary", members=REQUEST, defaults={"warning_reasons": "()", "shortfalls": "0"}),
-    Shape(name="Request", base="RequestSummary"),
+    Shape(name="RequestField", positional=True),
+    Shape(name="Request", base="RequestSummary", defaults={"fields": "()"}),
+    Shape(name="ReplyDecision"),
+    Shape(name="SubstitutedUser"),
+    Shape(name="Substitutions"),
     # Templates.
     Words(name="TemplateKind", words="shared equipment room group team guest"),
     Words(name="FieldType", words="text boolean choice user"),
@@ -198,6 +206,8 @@ MODELS: tuple[Words | Shape | Union, ...] = (
     Shape(name="NewMailboxTemplate", schema="MailboxTemplateBody", body=True),
     Shape(name="MailboxTemplate", base="Versioned"),
     Shape(name="OfferedMailboxTemplate"),
+    Shape(name="FormField", types={"choices": "tuple[Choice, ...] | UnsetType"}),
+    Shape(name="MailboxTemplateForm"),
     # Groups and teams.
     Words(name="MemberShipType", words="private public dynamic"),
     Shape(name="NewGroup", schema="GroupBody", body=True),
@@ -221,6 +231,8 @@ MODELS: tuple[Words | Shape | Union, ...] = (
     Union("CollabTemplate", ("GroupTemplate", "GuestTemplate")),
     Union("NewCollabTemplate", ("NewGroupTemplate", "NewGuestTemplate")),
     Shape(name="OfferedGroupTemplate"),
+    Shape(name="OfferedLabel", positional=True),
+    Shape(name="GroupTemplateForm"),
     Shape(
         name="DirectoryGroup",
         members="""
@@ -329,6 +341,8 @@ created_date_time: str | None = None
     Shape(name="ConnectionReason", positional=True),
     Shape(name="Connection", base="Versioned", types={"adapter": "AdapterName"}),
     Shape(name="DriftCheck"),
+    Shape(name="FoundPerson"),
+    Shape(name="Me", types={"kind": "ActorType"}),
     Shape(name="DayCount", positional=True),
     Shape(name="ReadyTimes"),
     Shape(name="QueueFigures", positional=True),

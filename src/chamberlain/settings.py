@@ -49,6 +49,12 @@ def _url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _origin(value: str) -> str:
+    if urlsplit(_url(value)).path:
+        raise ValueError
+    return value.rstrip("/").lower()
+
+
 def _prefix(value: str) -> str:
     if re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s?#]*[^\s?#/]/*", value) is None:
         raise ValueError
@@ -73,9 +79,17 @@ def _smtp_address(value: SecretStr) -> SecretStr:
     return value
 
 
+_ADDRESS = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.:\[\]-]+"
+
+
 def _mail_sender(value: str) -> str:
-    address = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.:\[\]-]+"
-    if re.fullmatch(rf"[^<>@]+<{address}>|{address}", value) is None or not value.isprintable():
+    if re.fullmatch(rf"[^<>@]+<{_ADDRESS}>|{_ADDRESS}", value) is None or not value.isprintable():
+        raise ValueError
+    return value
+
+
+def _mail_address(value: str) -> str:
+    if re.fullmatch(_ADDRESS, value) is None:
         raise ValueError
     return value
 
@@ -121,6 +135,9 @@ def _path(value: Path) -> Path:
 
 Host = Annotated[str, AfterValidator(_host), Expected("an IP address or a host name, such as 127.0.0.1")]
 Url = Annotated[str, AfterValidator(_url), Expected("an address such as https://chamberlain.example.org")]
+Origin = Annotated[
+    str, AfterValidator(_origin), Expected("an address without a path, such as https://chamberlain.example.org")
+]
 Prefix = Annotated[str, AfterValidator(_prefix), Expected("an absolute prefix such as https://api.example.org")]
 AbsolutePath = Annotated[Path, AfterValidator(_path), Expected("a path")]
 TrueOrFalse = Annotated[bool, Expected("true or false")]
@@ -134,6 +151,14 @@ SmtpAddress = Annotated[
 ]
 MailSender = Annotated[
     str, AfterValidator(_mail_sender), Expected("a mail address, alone or as Chamberlain <chamberlain@example.org>")
+]
+ClientIdentity = Annotated[
+    Annotated[str, Field(max_length=512, pattern=r"^[\x21-\x7e]+$")] | None,
+    Expected("the id of a client, as the OpenID provider has it"),
+]
+ClientSecret = Annotated[SecretStr | None, Expected("the secret of a client, as the OpenID provider has it")]
+ReplyAddress = Annotated[
+    Annotated[str, AfterValidator(_mail_address)] | None, Expected("a mail address such as approvals@example.org")
 ]
 BearerToken = Annotated[
     Annotated[SecretStr, AfterValidator(_bearer_token)] | None,
@@ -223,6 +248,11 @@ def _default_base_url(data: Mapping[str, object]) -> str:
     return f"http://{_reachable(str(data['host']), here='127.0.0.1')}:{data['port']}"
 
 
+def _default_console_url(data: Mapping[str, object]) -> str:
+    parts = urlsplit(str(data["base_url"]))
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
 def _is_sample(data: Mapping[str, object]) -> bool:
     """Return whether only this machine can reach the embedded parts."""
     return data["database_url"] is None and data["embedded_identity"] is True and _is_loopback(str(data["host"]))
@@ -284,6 +314,11 @@ class Settings(BaseSettings):
     scope_prefix: Prefix = "https://api.estate.example"
     insiders_scope_prefix: Prefix = Field(default_factory=lambda data: data["scope_prefix"])
 
+    # The console: its address for browsers, and its client at the tenants' own OpenID providers.
+    console_url: Origin = Field(default_factory=_default_console_url)
+    console_client_id: ClientIdentity = None
+    console_client_secret: ClientSecret = None
+
     trusted_proxies: Proxies = None
     directory: Annotated[Literal["embedded"], Expected("embedded")] = "embedded"
     connection_hosts: Hosts = None
@@ -307,6 +342,8 @@ class Settings(BaseSettings):
     smtp_url: SmtpAddress = None
     smtp_sender: MailSender = Field(default_factory=_default_sender)
     notice_link: Link = None
+    # Without it approval mails do not invite replies.
+    reply_address: ReplyAddress = None
 
     # Writes of the embedded directory over HTTP, for tests.
     directory_writable: TrueOrFalse = Field(default_factory=_is_sample)
@@ -367,7 +404,7 @@ class Settings(BaseSettings):
 
 # Settings that hold a password or a token; each may be given as the path of a file that holds it.
 _DATABASES = ("database_url", "database_worker_url", "database_owner_url", "database_direct_url")
-SECRETS = (*_DATABASES, "smtp_url", "token")
+SECRETS = (*_DATABASES, "smtp_url", "console_client_secret", "token")
 
 
 def variable(name: str) -> str:

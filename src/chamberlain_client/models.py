@@ -222,12 +222,23 @@ class Decision(Model, frozen=True):
     outcome: DecisionOutcome
     comment: str | None
     decided_at: datetime
+    on_behalf_of: Person | None = None
+
+
+class ApprovalSubstitute(Model, frozen=True):
+    """A user who may decide for an approver until a time."""
+
+    id: UUID
+    display_name: str
+    approver_id: UUID
+    until: datetime
 
 
 class Approval(Model, frozen=True):
     """One level of approval.
 
-    Approvers are found when the level opens; it is `blocked` without approvers.
+    Approvers are found when the level opens; it is `blocked` without approvers. `substitutes` may decide for an
+    approver, and are omitted if there are none.
     """
 
     level: int
@@ -236,6 +247,7 @@ class Approval(Model, frozen=True):
     deadline: datetime | None
     approvers: tuple[Person, ...]
     decisions: tuple[Decision, ...]
+    substitutes: tuple[ApprovalSubstitute, ...] = ()
 
 
 class RequestSummary(Model, frozen=True, kw_only=True):
@@ -270,15 +282,54 @@ class RequestSummary(Model, frozen=True, kw_only=True):
         return self.state.has_ended or (not self.state.is_known and self.finished_at is not None)
 
 
+class RequestField(Model, frozen=True):
+    """A custom field of the template, with its label at submission.
+
+    `value` is as people read it: the label of a choice, the name of a user.
+    """
+
+    key: str
+    label: str
+    value: str | bool
+
+
 class Request(RequestSummary, frozen=True, kw_only=True):
     """A request.
 
-    `body` is the JSON that was sent. `shortfalls` counts the steps that left a part undone, after success.
+    `body` is the JSON that was sent. `shortfalls` counts the steps that left a part undone, after success. `fields` are
+    the custom fields with a value.
     """
 
     body: Mapping[str, object]
     steps: tuple[RequestStep, ...]
     approvals: tuple[Approval, ...]
+    fields: tuple[RequestField, ...] = ()
+
+
+class ReplyDecision(Model, frozen=True, kw_only=True):
+    """The decision of a reply by mail, and its request's state."""
+
+    request_id: UUID
+    outcome: DecisionOutcome
+    state: RequestState
+
+
+class SubstitutedUser(Model, frozen=True, kw_only=True):
+    """The other user of a substitution, and its end.
+
+    The name is empty if the directory does not answer.
+    """
+
+    user_id: UUID
+    display_name: str
+    until: datetime
+
+
+class Substitutions(Model, frozen=True, kw_only=True):
+    """Your substitute, or None, and the approvers for whom you decide."""
+
+    substitute: SubstitutedUser | None
+    decides_for: tuple[SubstitutedUser, ...]
 
 
 class TemplateKind(OpenStrEnum):
@@ -609,6 +660,43 @@ class OfferedMailboxTemplate(Model, frozen=True, kw_only=True):
     custom_fields: tuple[CustomField, ...]
 
 
+class FormField(Model, frozen=True, kw_only=True):
+    """A custom field of a form.
+
+    `choices` belong to fields of type choice. `default` is the value of a request that sends no metadata; None if there
+    is none.
+    """
+
+    key: str
+    label: str
+    type: FieldType
+    required: bool
+    default: str | bool | None
+    choices: tuple[Choice, ...] | UnsetType = UNSET
+
+
+class MailboxTemplateForm(Model, frozen=True, kw_only=True):
+    """A mailbox template with all that a form for a request needs.
+
+    Names stay as they are sent. `address_follows_rule` says whether a naming rule changes the local part of the
+    address. `domain` is the default of `domains`; it is None if the tenant has no domain. `defaults` are the properties
+    of a request that does not send them.
+    """
+
+    id: UUID
+    kind: TemplateKind
+    name: str
+    description: str
+    is_default: bool
+    approval_required: bool
+    name_follows_rule: bool
+    address_follows_rule: bool
+    domain: str | None
+    domains: tuple[str, ...]
+    defaults: MailboxProperties
+    custom_fields: tuple[FormField, ...]
+
+
 class MemberShipType(OpenIntEnum):
     """How users become members.
 
@@ -814,6 +902,40 @@ class OfferedGroupTemplate(Model, frozen=True, kw_only=True):
     member_ship_type_changeable: bool
     minimum_owners: int
     custom_fields: tuple[CustomField, ...]
+
+
+class OfferedLabel(Model, frozen=True):
+    """A sensitivity label of the tenant."""
+
+    id: str
+    display_name: str
+    description: str | None
+
+
+class GroupTemplateForm(Model, frozen=True, kw_only=True):
+    """A group or team template with all that a form needs.
+
+    `name_follows_rule` says whether a naming rule changes the display name, `address_follows_rule` whether the address
+    has a rule of its own. The address is at `domain`; it is None if the tenant has no domain. `labels` are those that
+    `label_id` may be; None if the directory does not answer. `label_id` is the default label.
+    """
+
+    id: UUID
+    kind: TemplateKind
+    name: str
+    description: str
+    is_default: bool
+    approval_required: bool
+    name_follows_rule: bool
+    address_follows_rule: bool
+    domain: str | None
+    domains: tuple[str, ...]
+    member_ship_type: MemberShipType
+    member_ship_type_changeable: bool
+    minimum_owners: int
+    label_id: str | None
+    labels: tuple[OfferedLabel, ...] | None
+    custom_fields: tuple[FormField, ...]
 
 
 class DirectoryGroup(Model, frozen=True, kw_only=True):
@@ -1592,6 +1714,38 @@ class DriftCheck(Model, frozen=True, kw_only=True):
     asked_at: datetime | None
     began_at: datetime | None
     finished_at: datetime | None
+
+
+class FoundPerson(Model, frozen=True, kw_only=True):
+    """A user of the tenant, to choose from.
+
+    `mail` and `department` are None if the directory has none.
+    """
+
+    id: UUID
+    display_name: str
+    mail: str | None
+    department: str | None
+    is_guest: bool
+
+
+class Me(Model, frozen=True, kw_only=True):
+    """The user or the application of the token.
+
+    `display_name` is empty if neither the directory nor the identity platform knows it. `mail` and `language` are those
+    of a user in the directory, or None. `language` is a tag such as `de-CH` (RFC 5646). `administrator` is false for
+    applications. `to_decide` is the number of requests that wait for your decision, at most 100.
+    """
+
+    kind: ActorType
+    id: UUID
+    display_name: str
+    mail: str | None
+    tenant_id: UUID
+    tenant_name: str
+    administrator: bool
+    language: str | None
+    to_decide: int
 
 
 class DayCount(Model, frozen=True):

@@ -14,7 +14,7 @@ from chamberlain.embedded.identity import hashing
 from chamberlain.embedded.identity.hashing import PasswordVerifier
 from tests import databases as empty
 
-ADA, AUTOMATION = "ada@estate.example", "automation"
+ADA, AUTOMATION, CONSOLE = "ada@estate.example", "automation", "chamberlain-console"
 # As an earlier version kept a secret.
 OLD_FORM = "scrypt$16384$8$1$QUJDREVGR0hJSktMTU5PUA==$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
@@ -133,6 +133,21 @@ async def test_a_database_without_the_example_gets_no_file(service_databases: Da
 
     assert not folder.example_users.exists()
     assert not folder.client_secret(AUTOMATION).exists()
+
+
+async def test_an_estate_of_an_earlier_version_gets_the_client_of_the_console(
+    service_databases: Databases, tmp_path: Path
+) -> None:
+    folder, pool = open_data_folder(tmp_path / "data"), service_databases.worker.pool
+    await start(service_databases, folder)
+    folder.client_secret(CONSOLE).unlink()
+    await pool.execute("DELETE FROM identity.clients WHERE name = $1", CONSOLE)
+
+    await start(service_databases, folder)
+
+    stored = await pool.fetch("SELECT secret_hash FROM identity.clients WHERE name = $1", CONSOLE)
+    secret = folder.client_secret(CONSOLE).read_text().strip()
+    assert [hashing.verify_client_secret(secret, row["secret_hash"]) for row in stored] == [True, True]
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"ada@estate.example": 1}', "\xff"])

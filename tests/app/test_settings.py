@@ -29,6 +29,8 @@ def test_it_works_with_no_settings_at_all() -> None:
     assert settings.host == "127.0.0.1"
     assert settings.base_url == settings.insiders_base_url == "http://127.0.0.1:8365"
     assert settings.graph_url == "http://127.0.0.1:8365/graph"
+    assert settings.console_url == "http://127.0.0.1:8365"
+    assert read_settings(base_url="https://Example.org/api").console_url == "https://example.org"
     assert settings.tls_url == "https://localhost:8366"
     assert settings.scope_prefix == settings.insiders_scope_prefix == "https://api.estate.example"
     assert settings.keys_file == settings.data_dir / "keys"
@@ -70,6 +72,9 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "webhook_allowed_networks": "10.20.0.0/16, fd12:3456::/32",
         "webhook_allow_http": "true",
         "trusted_proxies": "10.20.0.7, fd12:3456::/32",
+        "console_url": "https://Console.example.org/",
+        "console_client_id": "chamberlain",
+        "console_client_secret": "s3cret",
         "smtp_url": "smtps://ada:p4@mail.example.org",
         "smtp_sender": "Chamberlain <chamberlain@example.org>",
         "notice_link": "https://portal.example.org/{tenantId}/{requestId}",
@@ -107,6 +112,7 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
     assert (settings.fault_not_found_after_create, settings.fault_unavailable) == (0, "5/30")
     assert settings.base_url == "https://chamberlain.example.org"
     assert settings.keys_file == Path("/srv/keys")
+    assert settings.console_url == "https://console.example.org"
     assert settings.permitted_hosts == {"directory.example:5432", "10.20.0.7", "/run/postgresql"}
     assert settings.allow_embedded_identity
     assert not settings.embedded_identity

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A user is erased: their data is emptied everywhere, and the audit trail still verifies."""
 
+from datetime import timedelta
+
 import msgspec
 import pytest
 
@@ -13,6 +15,8 @@ from chamberlain.core.errors import NotFound
 from chamberlain.core.ids import TenantId, TraceId, UserId
 from chamberlain.core.paging import PageWanted
 from chamberlain.requests.models import RequestState
+from chamberlain.substitutes import records as substitute_records
+from chamberlain.substitutes.models import Substitution
 from chamberlain.tenant_admin import store as tenant_admin_store
 from tests.audit.audit_fixture import AuditFixture, change, record, seal, tamper
 from tests.databases import accept_unreadable
@@ -402,3 +406,14 @@ async def test_the_state_of_a_failed_request_allows_to_keep_what_a_retry_needs(e
     (erasure,) = await erase(estate, BEN)
 
     assert (erasure.bodies, erasure.bodies_left) == (0, 1)
+
+
+@pytest.mark.parametrize("user", [BEN, DARA])
+async def test_substitutions_of_both_sides_are_removed(estate: Estate, user: UserId) -> None:
+    async with estate.databases.worker.transaction(ESTATE) as tx:
+        await substitute_records.save(tx, Substitution(BEN, DARA, estate.moment + timedelta(days=1)), estate.moment)
+        await substitute_records.save(tx, Substitution(ADA, CLEO, estate.moment + timedelta(days=1)), estate.moment)
+
+    await erase(estate, user)
+
+    assert [approver for (approver,) in await estate.rows("SELECT user_id FROM chamberlain.substitute")] == [ADA]

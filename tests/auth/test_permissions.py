@@ -7,7 +7,15 @@ from uuid import UUID
 import pytest
 
 from chamberlain.auth.models import ActorType, Caller
-from chamberlain.auth.permissions import PERMISSION_WORDS, Allowance, Extent, Operation, ScopePrefixes, require
+from chamberlain.auth.permissions import (
+    PERMISSION_WORDS,
+    Allowance,
+    Extent,
+    Operation,
+    ScopePrefixes,
+    is_for_any_token,
+    require,
+)
 from chamberlain.core.errors import Forbidden
 from chamberlain.core.ids import ClientId, TenantId
 
@@ -27,6 +35,7 @@ MAIL_CONFIG = f"{MAIN}/admin/Mail.Config.ReadWrite.All"
 COLLAB_MANAGE = f"{MAIN}/admin/Collab.Manage.ReadWrite.All"
 COLLAB_CONFIG = f"{MAIN}/admin/Collab.Config.ReadWrite.All"
 PEOPLE = f"{MAIN}/directory/People.ReadWrite.All"
+REPLIES = f"{MAIN}/requests/Replies.ReadWrite.All"
 DIRECTORY = {f"{GRAPH}/Group.Read.All", f"{GRAPH}/Group.ReadWrite.All", f"{GRAPH}/Directory.Read.All"}
 EITHER_COLLAB = {COLLAB, COLLAB_MAIN}
 MANAGE_AND_CONFIG = {MAIL_MANAGE, MAIL_CONFIG, COLLAB_MANAGE, COLLAB_CONFIG}
@@ -49,8 +58,12 @@ TABLE: dict[Operation, tuple[set[str], set[str] | None]] = {
     Operation.CONFIRM_FINDING: (EITHER_COLLAB | {CONFIG}, {COLLAB_CONFIG, MAIL_CONFIG}),
     Operation.READ_DIRECTORY_GROUPS: (DIRECTORY, DIRECTORY),
     Operation.MANAGE_PEOPLE: (set(), {PEOPLE}),
+    Operation.REPLY_BY_MAIL: (set(), {REPLIES}),
     Operation.SET_FAULTS: ({CONFIG}, {PEOPLE}),
+    Operation.FIND_PEOPLE: (EITHER_COLLAB | {MAIL, CONFIG}, None),
 }
+# Operations that need a token and no permission.
+OF_ANY_TOKEN = {Operation.READ_ME}
 EVERY_NAME = sorted(
     {name for delegated, application in TABLE.values() for name in delegated | (application or set())}
     | {f"{INSIDERS}/mail/App.ReadWrite.All", f"{INSIDERS}/admin/Config.ReadWrite.All", f"{MAIN}/Group.Read.All"}
@@ -89,10 +102,10 @@ def test_it_works() -> None:
 
 
 def test_the_table_has_every_operation() -> None:
-    assert set(TABLE) == set(Operation)
+    assert set(TABLE) | OF_ANY_TOKEN == set(Operation)
 
 
-@pytest.mark.parametrize("operation", Operation)
+@pytest.mark.parametrize("operation", TABLE)
 @pytest.mark.parametrize("name", EVERY_NAME)
 def test_each_permission_alone_gives_a_user_what_the_table_says(operation: Operation, name: str) -> None:
     delegated, _ = TABLE[operation]
@@ -101,7 +114,7 @@ def test_each_permission_alone_gives_a_user_what_the_table_says(operation: Opera
     assert code_of(a_user(name), operation) == expected
 
 
-@pytest.mark.parametrize("operation", Operation)
+@pytest.mark.parametrize("operation", TABLE)
 @pytest.mark.parametrize("name", EVERY_NAME)
 def test_each_permission_alone_gives_an_application_what_the_table_says(operation: Operation, name: str) -> None:
     _, application = TABLE[operation]
@@ -113,7 +126,7 @@ def test_each_permission_alone_gives_an_application_what_the_table_says(operatio
     assert code_of(an_application(name), operation) == expected
 
 
-@pytest.mark.parametrize("operation", Operation)
+@pytest.mark.parametrize("operation", TABLE)
 def test_it_rejects_nobody_without_naming_all_that_would_do(operation: Operation) -> None:
     delegated, _ = TABLE[operation]
 
@@ -123,6 +136,14 @@ def test_it_rejects_nobody_without_naming_all_that_would_do(operation: Operation
     assert set(refused.value.sufficient) == delegated
     assert len(refused.value.sufficient) == len(delegated)
     assert all(name in refused.value.detail for name in delegated)
+
+
+@pytest.mark.parametrize("operation", OF_ANY_TOKEN)
+def test_a_token_without_permissions_is_enough_for_the_caller(operation: Operation) -> None:
+    for caller in (a_user(), an_application(), a_user(MAIL)):
+        assert require(caller, operation, PREFIXES) == Allowance(Extent.OWN, None)
+    assert is_for_any_token(operation)
+    assert not any(is_for_any_token(each) for each in TABLE)
 
 
 def test_it_names_the_prefix_of_the_description_first() -> None:

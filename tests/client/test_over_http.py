@@ -181,6 +181,17 @@ def test_it_paginates(ada: Chamberlain) -> None:
     assert all(page.next_cursor for page in pages)
 
 
+def test_it_finds_requests_by_prefix_and_time(ada: Chamberlain) -> None:
+    wanted = ada.groups.create(group("Zenith of the year")).request_id
+    begin = datetime.now(UTC) - timedelta(hours=1)
+
+    found = ada.requests.list(q="zenith", begin=begin, end=begin + timedelta(hours=2))
+    earlier = ada.requests.list(q="zenith", end=begin)
+
+    assert [each.request_id for each in found] == [wanted]
+    assert list(earlier) == []
+
+
 def test_it_hides_requests_of_others(callers: Callers, ada: Chamberlain) -> None:
     accepted = ada.groups.create(group("Mine"))
 
@@ -255,6 +266,30 @@ def test_it_offers_templates(ada: Chamberlain) -> None:
 
     assert [each.key for each in offered[GROUP_TEMPLATE].custom_fields] == ["el-text-1", "el-text-2"]
     assert offered[APPROVED_TEMPLATE].approval_required
+
+
+def test_it_finds_people(ada: Chamberlain) -> None:
+    found = list(ada.people.find("ben oka"))
+
+    assert [(person.display_name, person.department, person.is_guest) for person in found] == [
+        ("Ben Okafor", "Sales", False)
+    ]
+    with pytest.raises(Malformed):
+        list(ada.people.find("b"))
+
+
+def test_it_reads_what_a_form_needs(ada: Chamberlain, admin: Chamberlain) -> None:
+    group = ada.collab_templates.form(GROUP_TEMPLATE)
+    room = admin.mailbox_templates.form("7e000000-0000-4000-8000-000000000003")
+
+    assert [(field.type, field.choices is UNSET) for field in group.custom_fields] == [
+        (FieldType.TEXT, True),
+        (FieldType.CHOICE, False),
+    ]
+    assert [label.display_name for label in group.labels or ()] == ["Confidential", "Internal"]
+    assert (room.kind, room.domain) == (TemplateKind.ROOM, "rooms.estate.example")
+    with pytest.raises(NotFound):
+        ada.collab_templates.form(room.id)
 
 
 def test_it_administers_policies(admin: Chamberlain) -> None:

@@ -99,7 +99,19 @@ PERMISSION_USE = """
 INSERT INTO chamberlain.permission_use (tenant_id, caller_type, caller_id, permission, day)
 VALUES ($1, 'user', gen_random_uuid(), '', now())
 """
+CONSOLE_SESSION = """
+INSERT INTO chamberlain.console_session (
+    digest, tenant_id, user_id, browser, sealed, created_at, used_at, ends_at
+) VALUES ('', $1, gen_random_uuid(), '', '', now(), now(), now())
+"""
+SUBSTITUTE = """
+INSERT INTO chamberlain.substitute (tenant_id, user_id, substitute_id, until, created_at)
+VALUES ($1, gen_random_uuid(), gen_random_uuid(), now() + interval '1 day', now())
+"""
 BUDGET = "SELECT chamberlain.take_from_budget('calls', $1, 1, 1, 1, 0, NULL)"
+PEOPLE_SEARCH = """
+INSERT INTO chamberlain.people_search (tenant_id, user_id, started_at, number) VALUES ($1, gen_random_uuid(), now(), 1)
+"""
 READY_HOUR = """
 INSERT INTO chamberlain.ready_hour (tenant_id, hour, template_id, since, buckets, numbers)
 VALUES ($1, now(), gen_random_uuid(), 'approval', '{1}', '{1}')
@@ -133,6 +145,9 @@ async def filled(databases: Databases) -> Estate:
         await tx.execute(ENDED_HOUR, ESTATE)
         await tx.execute(READY_HOUR, ESTATE)
         await tx.execute(PERMISSION_USE, ESTATE)
+        await tx.execute(CONSOLE_SESSION, ESTATE)
+        await tx.execute(PEOPLE_SEARCH, ESTATE)
+        await tx.execute(SUBSTITUTE, ESTATE)
         await tx.execute(BUDGET, ESTATE)
         await tx.execute(RELEASE, ESTATE)
         await tx.execute(CONNECTION, ESTATE)

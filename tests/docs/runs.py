@@ -27,7 +27,7 @@ class InOrder:
 RUNS: Mapping[str, OwnTest | InOrder] = {
     "README.md": OwnTest("tests/docs/test_tour.py", 3),
     "docs/how-to/adoption.md": OwnTest("tests/docs/test_adoption_page.py", 8),
-    "docs/how-to/approve-requests.md": OwnTest("tests/docs/test_approval_page.py", 10),
+    "docs/how-to/approve-requests.md": OwnTest("tests/docs/test_approval_page.py", 12),
     "docs/how-to/audit.md": OwnTest("tests/docs/test_audit_pages.py", 9),
     "docs/how-to/backup.md": OwnTest("tests/docs/test_backup_page.py", 5),
     "docs/how-to/collab-templates.md": OwnTest("tests/docs/test_collab_pages.py", 11),

@@ -15,13 +15,14 @@ PAGE = ROOT / "docs" / "how-to" / "approve-requests.md"
 
 @pytest.mark.heavy
 def test_it_works(service: Service) -> None:
-    _, _, to_decide, shown, approved, _, blocked, unblocked, *http = outputs(service, *shell_blocks(PAGE))
+    _, _, to_decide, shown, approved, named_, _, _, blocked, unblocked, *http = outputs(service, *shell_blocks(PAGE))
     listed, by_http = documents("".join(http))
 
     assert "CONF-Takeover" in to_decide
     assert re.search(r"^approvals\.1\.state +pending$", shown, re.MULTILINE)
     assert re.search(r"^state +queued$", approved, re.MULTILINE)
     assert "For the board alone." in approved
+    assert re.search(r"^substitute\.displayName +Ben Okafor$", named_, re.MULTILINE)
     assert "CONF-Merger" in blocked
     assert re.search(r"^blocked +noApprover$", blocked, re.MULTILINE)
     assert re.search(r"^approvals\.1\.state +pending$", unblocked, re.MULTILINE)

@@ -7,9 +7,7 @@ from http import HTTPStatus
 
 import pytest
 
-from chamberlain.app.routes import ENDPOINTS
 from chamberlain.core.reasons import SENTENCES
-from chamberlain.http.openapi import codes_of
 from chamberlain.http.problems import STATUSES
 from tests.docs.codes import codes_of_faults, first_arguments, phrased
 from tests.docs.pages import REFERENCE, ROOT, named, rows, section, statuses
@@ -20,7 +18,6 @@ PAGE = REFERENCE / "errors.md"
 SOURCE = ROOT / "src" / "chamberlain"
 OF_FORM = "## In `errors`, of form (400)"
 NOT_POSSIBLE = "## In `errors`, of what is not possible (422)"
-NOT_YET = "## Not given yet"
 VALUES = "## Values of a sentence"
 REASONS = "## Reasons of waits and warnings"
 OF_A_REQUEST = "## In the `error` of a request that failed"
@@ -33,10 +30,8 @@ LISTS = ("http/problems.py", "http/openapi.py", "groups/endpoints.py", "requests
 
 def test_it_works_for_every_code_on_top_of_a_document() -> None:
     given = statuses(section(PAGE, "## On top of a document"))
-    reserved = statuses(section(PAGE, NOT_YET))
 
-    assert not given.keys() & reserved.keys()
-    assert {**given, **reserved} == dict(STATUSES)
+    assert given == dict(STATUSES)
 
 
 def test_it_names_every_code_of_a_fault_and_no_other() -> None:
@@ -114,18 +109,6 @@ def test_it_names_every_code_of_a_failed_request_and_no_other() -> None:
     late = {"notPossible", "teamLicenseRequired", "templateNotAllowed"}
 
     assert set(named(section(PAGE, OF_A_REQUEST))) == refused | given_up | late
-
-
-def test_what_is_not_given_yet_is_raised_by_nobody_or_promised_by_no_endpoint() -> None:
-    reserved = statuses(section(PAGE, NOT_YET))
-    promised = {code for endpoint in ENDPOINTS for code in codes_of(endpoint)}
-    source = "".join(
-        path.read_text(encoding="utf-8")
-        for path in SOURCE.rglob("*.py")
-        if path.relative_to(SOURCE).as_posix() not in LISTS
-    )
-
-    assert [code for code in reserved if code in promised and f'"{code}"' in source] == []
 
 
 def text_of(name: str) -> str:

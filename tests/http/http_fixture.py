@@ -58,6 +58,8 @@ from tests.figures.fake_figures import FakeFigures
 from tests.guests.assignments.fake_assignments import FakeAssignments
 from tests.guests.findings.fake_findings import FakeFindings
 from tests.guests.policies.fake_policies import FakePolicies
+from tests.me.fake_me import FakeMe
+from tests.people.fake_people import FakePeople
 from tests.permissions.fake_permissions import FakePermissions
 from tests.queue.fake_jobs import FakeJobs
 from tests.releases.fake_releases import FakeReleases
@@ -249,6 +251,7 @@ class HttpFixture:
     audit: FakeAudit = field(default_factory=FakeAudit)
     templates: FakeTemplates = field(default_factory=FakeTemplates)
     webhooks: FakeWebhooks = field(init=False)
+    people: FakePeople = field(default_factory=FakePeople)
     policies: FakePolicies = field(default_factory=FakePolicies)
     tenants: FakeTenants = field(default_factory=FakeTenants)
     events: FakeEvents = field(default_factory=FakeEvents)
@@ -383,6 +386,8 @@ class HttpFixture:
             self.drift,
             self.templates,
             self.webhooks,
+            FakeMe(),
+            self.people,
             FakeFigures(),
             FakePermissions(),
             FakeGroups(self),

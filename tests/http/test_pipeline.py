@@ -4,17 +4,20 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from time import perf_counter
 
 import httpx2
 import msgspec
 import pytest
 from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message
 
 from chamberlain.app.listeners import Listener, bind, serve_until
-from chamberlain.app.routes import ENDPOINTS
+from chamberlain.app.routes import ENDPOINTS, create_app
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Forbidden
 from chamberlain.http.endpoint_tables import ServedEndpoint
@@ -362,6 +365,64 @@ async def test_others_live_below_their_prefix(http_fixture: HttpFixture) -> None
     assert (there.status_code, there.text) == (200, "/graph/v1.0/groups")
     assert not_there.status_code == 404
     assert elsewhere.status_code == 421
+
+
+async def test_calls_of_others_are_measured_under_their_routes(http_fixture: HttpFixture) -> None:
+    other = Starlette(routes=[Route("/v1.0/groups/{id}", lambda _: PlainTextResponse("", 202), methods=["GET"])])
+    transport = httpx2.ASGITransport(app=http_fixture.app({"/graph": other}))
+
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
+        await client.get("/graph/v1.0/groups/secret")
+        await client.put("/graph/v1.0/groups/secret")
+        await client.get("/graph/made-up")
+        await client.get("/graph/v1.0/groups/secret", headers={"host": "evil.example"})
+
+    assert http_fixture.observed == [
+        ("/graph/v1.0/groups/{id}", "GET", 202),
+        ("/graph/v1.0/groups/{id}", "PUT", 405),
+        ("/graph/{path}", "GET", 404),
+        ("unknown", "GET", 421),
+    ]
+
+
+async def fail(_request: Request) -> Response:
+    raise ZeroDivisionError("a bug of another application")
+
+
+async def test_a_bug_of_another_application_is_measured_as_one_of_the_api(http_fixture: HttpFixture) -> None:
+    other = Router([Route("/bug", fail)])
+    transport = httpx2.ASGITransport(app=http_fixture.app({"/pages": other}), raise_app_exceptions=False)
+
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
+        failed = await client.get("/pages/bug")
+
+    assert (failed.status_code, failed.json()["code"]) == (500, "internalError")
+    assert http_fixture.observed == [("/pages/bug", "GET", 500)]
+
+
+async def events(begun: asyncio.Event, proceed: asyncio.Event) -> AsyncIterator[bytes]:
+    begun.set()
+    yield b"data: 1\n\n"
+    await proceed.wait()
+
+
+async def test_a_stream_of_another_application_counts_without_its_length(http_fixture: HttpFixture) -> None:
+    begun, proceed, times = asyncio.Event(), asyncio.Event(), list[float]()
+    http = replace(http_fixture.http(), observe=lambda _path, _method, _status, seconds: times.append(seconds))
+
+    async def stream(_request: Request) -> Response:
+        return StreamingResponse(events(begun, proceed), media_type="text/event-stream")
+
+    app = create_app(http, http_fixture.services(), {"/pages": Router([Route("/live", stream)])})
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url=BASE) as client:
+        before = perf_counter()
+        calling = asyncio.create_task(client.get("/pages/live"))
+        await begun.wait()
+        begun_within = perf_counter() - before
+        proceed.set()
+        await calling
+
+    assert 0 < times[0] <= begun_within
 
 
 async def test_every_endpoint_but_health_asks_who_calls(api: httpx2.AsyncClient) -> None:

@@ -322,4 +322,12 @@ def test_the_waits_and_the_end_are_as_documented() -> None:
 
 
 def test_rows_have_these_words() -> None:
-    assert [str(each) for each in NoticeKind] == ["approvalRequired", "approved", "rejected", "expired", "failed"]
+    assert [str(each) for each in NoticeKind] == [
+        "approvalRequired",
+        "substituteRequired",
+        "approvalReminder",
+        "approved",
+        "rejected",
+        "expired",
+        "failed",
+    ]

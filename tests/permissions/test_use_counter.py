@@ -95,6 +95,13 @@ async def test_it_works(uses: Uses) -> None:
     assert of_ada.unused == [MAIL]
 
 
+async def test_a_call_that_needs_no_permission_uses_none(uses: Uses) -> None:
+    uses.counter.count(caller_of(BEN), Operation.READ_ME)
+    await uses.counter.write()
+
+    assert await uses.estate.rows(ROWS) == [(BEN, COLLAB, 0)]
+
+
 async def test_a_failed_write_loses_nothing(uses: Uses) -> None:
     away = await open_database(f"postgresql://nobody@127.0.0.1:{free_port()}/away", most=1, name="away")
     counter = UseCounter(away, uses.estate.authorization(), PREFIXES, uses.estate.now)

@@ -12,10 +12,12 @@ from chamberlain.core.ids import RequestId, TenantId, UserId
 from chamberlain.database.notify import REQUESTS_CHANNEL, Notifier, Watchers
 from chamberlain.queue.service import JobService
 from chamberlain.requests.models import RequestState
+from chamberlain.requests.replies import ReplyTokens
 from chamberlain.requests.rules import RequestView
 from chamberlain.requests.service import RequestService
 from chamberlain.requests.store import RequestLooks
 from chamberlain.requests.timeline import Timelines
+from chamberlain.secrets.keyring import Keyring
 from tests.estates import ESTATE, TRACE, Estate, caller_of
 
 PREFIX = "https://api.estate.example"
@@ -63,7 +65,14 @@ def request_service(
         watchers=watchers(estate),
         new_id=new_id,
         now=estate.now,
+        reply_tokens=reply_tokens(),
     )
+
+
+def reply_tokens() -> ReplyTokens:
+    """Tokens of approval mails, by a fixed key."""
+    keyring = Keyring("test", {"test": bytes(32)})
+    return ReplyTokens(keyring.sign, keyring.is_signed)
 
 
 def job_service(estate: Estate) -> JobService:

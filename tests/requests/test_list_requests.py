@@ -2,6 +2,7 @@
 """Lists of requests in pages: filters, bounds, and cursors that are good for nothing else."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from uuid import UUID
 
 import httpx2
@@ -14,6 +15,7 @@ from chamberlain.requests.models import RequestFilter, RequestKind, RequestState
 from tests.http.http_fixture import MOMENT, REQUEST, USER, HttpFixture, record
 
 PATH = "/requests/v1/"
+MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def fill(http_fixture: HttpFixture, number: int) -> None:
@@ -41,12 +43,25 @@ async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> N
 async def test_it_hands_on_every_filter(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:
     await api.get(f"{PATH}?state=failed&kind=team&mine=true&limit=7")
     await api.get(f"{PATH}?toDecide=true&mine=false")
+    await api.get(f"{PATH}?q=Apollo%20%C3%84&from=2026-11-20T10:30:00%2B01:00&to=2026-11-21T00:00:00Z")
 
     wanted = RequestFilter(RequestState.FAILED, RequestKind.TEAM, mine=True)
     assert http_fixture.lists == [
         (USER, wanted, PageWanted(7, None)),
         (USER, RequestFilter(to_decide=True), PageWanted(50, None)),
+        (USER, RequestFilter(prefix="Apollo \u00c4", since=MOMENT, until=MIDNIGHT), PageWanted(50, None)),
     ]
+
+
+@pytest.mark.parametrize(
+    "query", ["q=", "q=a%00", "q=a%0a", f"q={'a' * 257}", "from=2026-11-20", "from=2026-11-20T10:30:00", "to=tomorrow"]
+)
+async def test_it_rejects_an_invalid_prefix_or_time(
+    api: httpx2.AsyncClient, http_fixture: HttpFixture, query: str
+) -> None:
+    answer = await api.get(f"{PATH}?{query}")
+
+    assert (answer.status_code, answer.json()["code"], http_fixture.lists) == (400, "invalidParameter", [])
 
 
 async def test_the_cursor_leads_to_the_next_page(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:

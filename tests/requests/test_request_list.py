@@ -15,7 +15,19 @@ from chamberlain.core.ids import RequestId
 from chamberlain.core.paging import PageWanted
 from chamberlain.requests.models import RequestFilter, RequestKind, RequestState
 from tests.databases import Databases
-from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of, open_estate
+from tests.estates import (
+    ADA,
+    BEN,
+    CLEO,
+    CONFIDENTIAL_TEAM,
+    ESTATE,
+    OTHER_HOUSE,
+    ZOE,
+    Estate,
+    caller_of,
+    mail_caller_of,
+    open_estate,
+)
 from tests.requests.request_services import administrator, application, request_service
 
 EVERYTHING = RequestFilter()
@@ -51,6 +63,36 @@ async def test_it_works(estate: Estate) -> None:
     whole = await estate.record(first.request_id)
     assert page.items[1].record == replace(whole, body=b"{}", steps=())
     assert [len(view.actions) for view in page.items] == [1, 1]
+
+
+async def test_a_prefix_and_times_select_among_the_visible_requests(estate: Estate) -> None:
+    apollo = (await estate.request("Apollo", caller=caller_of(BEN))).request_id
+    artemis = (await estate.request("ÄRTEMIS 100%", caller=caller_of(BEN))).request_id
+    foreign = (await estate.request("Apollonia", caller=caller_of(CLEO))).request_id
+    sent = {"name": "lindau", "displayName": "Information", "autoMapping": True}
+    mailbox = (await estate.ask_mailbox(sent, caller=mail_caller_of(BEN))).accepted.request_id
+    begun = [(await estate.record(each)).created_at for each in (apollo, artemis, foreign, mailbox)]
+
+    async def found(wanted: RequestFilter) -> list[RequestId]:
+        return await listed(estate, mail_caller_of(BEN), wanted)
+
+    for prefix, expected in (
+        ("aPoLLo", [apollo]),
+        ("ärtemis 100%", [artemis]),
+        ("LINDAU@", [mailbox]),
+        ("inform", [mailbox]),
+        ("%", []),
+        ("rtemis", []),
+        ("Apollo ", []),
+    ):
+        assert await found(RequestFilter(prefix=prefix)) == expected, prefix
+    assert await found(RequestFilter(since=begun[1])) == [mailbox, artemis]
+    assert await found(RequestFilter(until=begun[1])) == [apollo]
+    assert await found(RequestFilter(since=begun[0], until=begun[3])) == [artemis, apollo]
+    assert await found(RequestFilter(prefix="apollo", since=begun[1])) == []
+    assert await listed(estate, administrator(ADA), RequestFilter(prefix="apollo")) == [foreign, apollo]
+    later = RequestFilter(prefix="apollo", since=begun[1], until=begun[3])
+    assert await listed(estate, administrator(ADA), later) == [foreign]
 
 
 async def test_an_administrator_sees_all_of_the_tenant_or_only_the_own(estate: Estate) -> None:

@@ -99,6 +99,16 @@ def test_it_lists_by_state_and_kind(ada: Shell) -> None:
     assert "\tteam\tpendingApproval\tCONF-Listed\tAda Achterberg\t" in ada.done("request", "list").out
 
 
+def test_it_lists_by_prefix_and_time(ada: Shell) -> None:
+    request_id = asked(ada, "Findable")
+
+    listed = ada.done("request", "list", "-q", "conf-FIND", "--from", "2020-01-01", "--mine", "--json").lines
+    before = ada.done("request", "list", "--query", "conf-find", "--to", "2020-01-01T00:00:00", "--json").lines
+
+    assert [each["requestId"] for each in listed] == [request_id]
+    assert before == []
+
+
 def test_it_does_not_wait_for_ever(ada: Shell) -> None:
     ended = ada.run("request", "watch", asked(ada, "Slow"), "--timeout", "0.5")
 

@@ -149,3 +149,19 @@ def test_a_file_is_written_again_with_its_mode_and_through_a_link(tmp_path: Path
     assert stat.S_IMODE(path.stat().st_mode) == mode
     assert link.is_symlink()
     assert sorted(each.name for each in tmp_path.iterdir()) == ["keys", "link"]
+
+
+def test_the_first_key_signs_and_all_of_them_verify() -> None:
+    old, new = bytes(32), bytes([1]) * 32
+    before, after = Keyring("old", {"old": old}), Keyring("new", {"new": new, "old": old})
+
+    signature = before.sign(b"message", "purpose")
+
+    assert len(signature) == 32
+    assert before.sign(b"message", "purpose") == signature
+    assert after.sign(b"message", "purpose") != signature
+    assert after.is_signed(b"message", signature, "purpose")
+    assert after.is_signed(b"message", signature[:16], "purpose")
+    assert not after.is_signed(b"message", signature, "another purpose")
+    assert not after.is_signed(b"another message", signature, "purpose")
+    assert not Keyring("new", {"new": new}).is_signed(b"message", signature, "purpose")

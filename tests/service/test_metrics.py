@@ -29,6 +29,23 @@ def test_it_works(service: Service) -> None:
     assert figure(answer.text, 'chamberlain_findings_open{kind="guestExpired"}') >= 0
 
 
+def test_it_counts_calls_of_mounted_applications_under_their_routes(service: Service) -> None:
+    service.graph("/groups/94000000-0000-4000-8000-000000000001")
+    service.answers("/graph/made-up-by-a-stranger")
+    service.answers("/scim/v2/Users/ada00000-0000-4000-8000-000000000001")
+    service.answers("/identity/e57a7e00-0000-4000-8000-000000000001/v2.0/.well-known/openid-configuration")
+
+    counts = httpx2.get(f"{metrics_of(service)}/metrics").text
+    for endpoint, status in (
+        ("/graph/v1.0/groups/{id}", 200),
+        ("/graph/{path}", 401),
+        ("/scim/v2/Users/{id}", 401),
+        ("/identity/{tenant_id}/v2.0/.well-known/openid-configuration", 200),
+    ):
+        labels = f'endpoint="{endpoint}",method="GET",status="{status}"'
+        assert figure(counts, f"chamberlain_http_request_duration_seconds_count{{{labels}}}") >= 1, endpoint
+
+
 def test_it_counts_no_path_that_a_stranger_makes_up(service: Service) -> None:
     httpx2.get(f"{service.url}/made-up-by-a-stranger")
 

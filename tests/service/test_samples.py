@@ -19,9 +19,13 @@ pytestmark = pytest.mark.heavy
 
 # They may run three times, and need no id of an earlier call but those of `variables`.
 NAMES = (
+    "readMe",
     "createGroup",
     "listOfferedGroupTemplates",
+    "readOfferedGroupTemplate",
+    "readOfferedMailboxTemplate",
     "listMailboxes",
+    "findPeople",
     "listRequests",
     "readRequest",
     "watchRequest",

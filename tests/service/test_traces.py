@@ -178,6 +178,16 @@ def test_a_call_that_is_refused_says_how(service: Service, collector: RecordingS
     assert found.keys() == {"POST /collab/v1/groups/"}
 
 
+def test_a_call_of_a_mounted_application_is_named_by_its_route(service: Service, collector: RecordingServer) -> None:
+    trace, name = uuid4().hex, "POST /identity/{tenant_id}/oauth2/v2.0/token"
+
+    answer = send(service, "/identity/e57a7e00-0000-4000-8000-000000000001/oauth2/v2.0/token", {}, trace)
+
+    span = collected(collector, trace, name)[name]
+    assert span.attributes["http.route"] == "/identity/{tenant_id}/oauth2/v2.0/token"
+    assert span.attributes["http.response.status_code"] == answer.status_code
+
+
 def test_nobody_hears_of_questions_about_health(service: Service, collector: RecordingServer) -> None:
     trace = uuid4().hex
     httpx2.get(f"{service.url}/health/live", headers={"traceparent": f"00-{trace}-{'1'.zfill(16)}-01"})

@@ -10,8 +10,17 @@ from chamberlain.auth.models import Actor, ActorType, Caller, Edit, require_matc
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import TemplateId, TenantId
 from chamberlain.core.paging import Page, PageWanted, Position
+from chamberlain.directory.models import Label
 from chamberlain.template_admin.documents import TemplateBody, identified, stored_template, webhook_of
-from chamberlain.template_admin.models import COLLAB, MAIL, TemplateArea, TemplateRecord, in_area
+from chamberlain.template_admin.models import (
+    COLLAB,
+    MAIL,
+    OfferedTemplate,
+    TemplateArea,
+    TemplateRecord,
+    in_area,
+    in_use,
+)
 from chamberlain.template_admin.service import TemplateService
 
 TENANT_ID = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
@@ -34,6 +43,7 @@ class FakeTemplates(TemplateService):
         self.edits: list[Edit] = []
         self.refusal: Exception | None = None
         self.replayed = False
+        self.labels: tuple[Label, ...] | None = (Label("1abe1000", "Internal"), Label("1abe2000", "Secret", "Locked."))
 
     async def list(self, caller: Caller, page: PageWanted, *, area: TemplateArea) -> Page[TemplateRecord]:
         self._refuse(caller)
@@ -73,6 +83,11 @@ class FakeTemplates(TemplateService):
 
     async def offer(self, caller: Caller, page: PageWanted, *, area: TemplateArea) -> Page[TemplateRecord]:
         return await self.list(caller, page, area=area)
+
+    async def read_offered(self, caller: Caller, template_id: TemplateId, *, area: TemplateArea) -> OfferedTemplate:
+        self._refuse(caller)
+        stored = in_use(self.records.get(template_id), area).stored
+        return OfferedTemplate(stored, ("estate.example", "rooms.estate.example"), self.labels)
 
     def put(self, caller: Caller, template_id: TemplateId, body: TemplateBody) -> TemplateRecord:
         before = self.records.get(template_id)

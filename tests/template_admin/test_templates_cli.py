@@ -62,6 +62,25 @@ def test_it_lists_what_a_token_is_good_for(ada: Shell) -> None:
     assert {each["kind"] for each in ben.done("template", "list", "--json").lines} == {"group", "team"}
 
 
+@pytest.mark.parametrize("named", ["confidential team", "7E000000-0000-4000-8000-000000000013"])
+def test_it_shows_what_a_request_needs(ada: Shell, named: str) -> None:
+    ben = ada.with_token(ada.service.token("ben@estate.example", "https://api.estate.example/collab/App.ReadWrite.All"))
+
+    form = ben.done("template", "form", named, "--json").json
+
+    assert (form["kind"], form["approvalRequired"], form["nameFollowsRule"]) == ("team", True, True)
+    assert [(field["key"], field["default"]) for field in form["customFields"]] == [("el-text-1", None)]
+
+
+def test_a_form_of_a_mailbox_has_its_domains(ada: Shell) -> None:
+    form = ada.done("template", "form", "Room", "--json").json
+
+    assert (form["kind"], form["domain"]) == ("room", "rooms.estate.example")
+    assert "estate.example" in form["domains"]
+    assert ada.run("template", "form", "Rooom").code == 4
+    assert ada.run("template", "form", "7e000000-0000-4000-8000-0000000000ff").code == 4
+
+
 def test_it_asks_before_one_is_removed(ada: Shell) -> None:
     ended = ada.run("template", "delete", "Equipment", typed="n\n")
 

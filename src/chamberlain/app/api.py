@@ -12,6 +12,8 @@ from starlette.types import ASGIApp
 
 from chamberlain.adoptions.service import AdoptionService, Previewer
 from chamberlain.app.clock_and_ids import local_now, new_id, new_webhook_secret, now
+from chamberlain.app.console import PATH as CONSOLE_PATH
+from chamberlain.app.console import console_application, make_issuers
 from chamberlain.app.data_folder import DataFolder, make_secret, write_file
 from chamberlain.app.databases import Databases
 from chamberlain.app.dependencies import ApiDependencies, api_dependencies
@@ -51,16 +53,20 @@ from chamberlain.http.pipeline import hosts_of
 from chamberlain.http.request import Addresses, HttpContext
 from chamberlain.http.responses import Streams
 from chamberlain.mailboxes.service import MailboxService
+from chamberlain.me.service import MeService
 from chamberlain.observability.logs import new_trace_id
 from chamberlain.observability.metrics import call_answered
+from chamberlain.people.service import PeopleService
 from chamberlain.permissions.service import PermissionService
 from chamberlain.permissions.use_counter import UseCounter
 from chamberlain.queue.service import JobService
 from chamberlain.releases.service import ReleaseService
+from chamberlain.requests.replies import ReplyTokens
 from chamberlain.requests.service import RequestService
 from chamberlain.requests.store import RequestLooks
 from chamberlain.secrets.keyring import Keyring, KeysUnusable, load_keyring
 from chamberlain.settings import Settings
+from chamberlain.substitutes.service import SubstituteService
 from chamberlain.template_admin.service import TemplateService
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.tenants.service import TenantService
@@ -113,7 +119,11 @@ async def built_endpoints(
         if settings.fault_surface:
             mounts[FAULTS_PATH] = faults_application(databases, verifier, shared.authorization)
         http = make_http_context(shared, verifier.verify, Streams(local_now, stop), uses)
-        application = traces.application(create_app(http, make_services(shared), mounts))
+        services = make_services(shared)
+        issuers = make_issuers(settings, None if certificate is None else certificate.authority_pem, trust.keys)
+        stack.push_async_callback(issuers.close)
+        mounts[CONSOLE_PATH] = console_application(shared, folder, services, issuers=issuers, verify=verifier.verify)
+        application = traces.application(create_app(http, services, mounts))
         if settings.proxies:
             application = ClientAddresses(application, settings.proxies)
         yield Endpoints(application, None if certificate is None else certificate.context)
@@ -144,6 +154,7 @@ def make_services(shared: ApiDependencies) -> Sequence[object]:
     subjects = RoutedSubjects(make_subjects(shared.settings, database.pool), shared.connections)
     secrets = WebhookSecrets(shared.keyring, new_webhook_secret, now)
     return [
+        MeService(database, authorization, people),
         GroupService(
             database=database,
             people=people,
@@ -176,8 +187,10 @@ def make_services(shared: ApiDependencies) -> Sequence[object]:
             watchers=shared.watchers,
             new_id=new_id,
             now=now,
+            reply_tokens=ReplyTokens(shared.keyring.sign, shared.keyring.is_signed),
             broken=shared.connections.broken,
         ),
+        SubstituteService(database, authorization, people, shared.workers, now),
         AssignmentService(
             database, subjects, shared.capable, authorization, shared.assigner, shared.workers, new_id, now
         ),
@@ -211,6 +224,7 @@ def make_services(shared: ApiDependencies) -> Sequence[object]:
         DriftService(database, authorization, shared.workers, new_id, now),
         EventService(database, authorization, shared.followers),
         FigureService(database, authorization, now),
+        PeopleService(database, authorization, people, now),
         PermissionService(database, authorization, people, shared.client_names, now),
         AuditService(database, authorization, shared.client_names),
         JobService(database, authorization, shared.workers),
@@ -246,7 +260,13 @@ def make_http_context(
         prefixes=shared.prefixes,
         addresses=Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url),
         hosts=hosts_of(
-            (settings.base_url, settings.insiders_base_url, settings.graph_url, settings.tls_url),
+            (
+                settings.base_url,
+                settings.insiders_base_url,
+                settings.graph_url,
+                settings.console_url,
+                settings.tls_url,
+            ),
             (settings.port, settings.tls_port),
         ),
         retry_after_seconds=first_look(settings),

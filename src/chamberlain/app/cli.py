@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Commands by reader.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Requests and approvals": ("request",),
+    "Requests and approvals": ("request", "approval", "substitute"),
     "Groups, mailboxes and templates": ("group", "team", "mailbox", "template"),
     "Guests": ("site", "assignment", "policy", "finding"),
     "Administration": (
@@ -57,7 +57,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "routes",
         "demo",
     ),
-    "This program": ("login", "logout", "whoami", "context", "token", "help", "completion", "man"),
+    "This program": ("login", "logout", "whoami", "me", "context", "token", "help", "completion", "man"),
 }
 
 _FIRST_STEPS = """\
@@ -103,6 +103,12 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "assignments": ("assignment", "chamberlain.guests.cli", "Assign guest rules to many groups and sites."),
     "sites": ("site", "chamberlain.guests.cli", "Show managed sites, and assign guest rules."),
     "requests": ("request", "chamberlain.requests.cli", "List, follow, approve, cancel and retry requests."),
+    "approvals": ("approval", "chamberlain.requests.cli", "Decide by replies to approval mails."),
+    "substitutes": (
+        "substitute",
+        "chamberlain.substitutes.cli",
+        "Name the user who decides on requests for you.",
+    ),
     "templates": ("template", "chamberlain.template_admin.cli", "Show, create, replace and delete templates."),
     "policies": (
         "policy",
@@ -110,7 +116,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "Show, create, replace and delete guest policies.",
     ),
     "findings": ("finding", "chamberlain.guests.findings.cli", "List, accept, ignore, repair and confirm findings."),
-    "people": ("people", "chamberlain.people.cli", "Provision people of the embedded directory."),
+    "people": ("people", "chamberlain.people.cli", "Find people, and provision those of the embedded directory."),
     "drift": ("drift", "chamberlain.drift.cli", "Check for changes that others made in the directory."),
     "adoptions": (
         "adoption",
@@ -286,6 +292,15 @@ def whoami(call: "Call") -> None:
     from chamberlain.cli.login import whoami
 
     whoami(call)
+
+
+@app.command()
+@calls
+def me(call: "Call") -> None:
+    """Show how the service knows you: name, tenant, language, open decisions."""
+    from chamberlain.me.cli import show_me
+
+    show_me(call)
 
 
 for noun in list(COMMANDS)[: list(COMMANDS).index("tenants")]:

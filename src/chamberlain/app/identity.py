@@ -6,7 +6,7 @@ each start computes them and nothing stores them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from starlette.routing import Router
@@ -88,12 +88,23 @@ def _organisation(database: Database) -> Callable[[UUID], Awaitable[str | None]]
     return organisation
 
 
+class Relative(NamedTuple):
+    """A route below the mount, for metrics and traces."""
+
+    path_format: str
+
+
 def identity_application(platform: IdentityPlatform) -> ASGIApp:
-    """Build the endpoints of the platform. Routes are whole paths."""
+    """Build the endpoints of the platform. Its routes are whole paths."""
     router = Router(routes(platform))
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        await router({**scope, "root_path": ""}, receive, send)
+        inner: Scope = {**scope, "root_path": ""}
+        try:
+            await router(inner, receive, send)
+        finally:
+            if (route := inner.get("route")) is not None:
+                scope["route"] = Relative(route.path_format.removeprefix("/identity"))
 
     return application
 

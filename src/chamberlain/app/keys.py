@@ -21,6 +21,7 @@ from uuid import UUID
 
 from chamberlain.changes.records import record_changes
 from chamberlain.connections import records as connection_records
+from chamberlain.console import records as console_records
 from chamberlain.core.ids import TemplateId
 from chamberlain.database.transactions import Database
 from chamberlain.secrets.keyring import Keyring, KeysFile, load_keyring, new_key
@@ -153,6 +154,7 @@ class KeyService:
         async with self.database.across_tenants() as tx:
             counts.update(await webhook_secrets.count(tx))
             counts.update(await connection_records.count(tx))
+            counts.update(await console_records.count(tx))
         return key_uses(list(keys.by_id), counts)
 
     async def rotate(self, key_id: str | None, *, actor: Actor, trace_id: TraceId) -> Rotation:
@@ -176,6 +178,11 @@ class KeyService:
             async with self.database.across_tenants() as tx:
                 connections = await connection_records.reseal(tx, keyring, tenant, _BATCH)
             done, left, tenant = done + connections.done, left + connections.left, connections.next
+        session: bytes | None = b""
+        while session is not None:
+            async with self.database.across_tenants() as tx:
+                sessions = await console_records.reseal(tx, keyring, session, _BATCH)
+            done, left, session = done + sessions.done, left + sessions.left, sessions.next
         return Rotation(before, chosen, done, left)
 
     async def drop(self, key_id: str, *, actor: Actor, trace_id: TraceId) -> None:
@@ -190,8 +197,10 @@ class KeyService:
                 # Waits for secrets that are being written, and counts them.
                 await webhook_secrets.hold(tx)
                 await connection_records.hold(tx)
+                await console_records.hold(tx)
                 counts.update(await webhook_secrets.count(tx))
                 counts.update(await connection_records.count(tx))
+                counts.update(await console_records.count(tx))
                 require_droppable(key_id, key_uses(list(keys.by_id), counts))
                 record = [
                     change_of_keys(each.id, "drop", key_id, actor=actor, trace_id=trace_id, before=None)

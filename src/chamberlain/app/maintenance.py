@@ -31,8 +31,8 @@ from chamberlain.embedded.directory.load import load as load_directory
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.example import example_estate
 from chamberlain.embedded.identity.clients import Account, Client, ClientKind, read_clients
+from chamberlain.embedded.identity.load import add_new_clients, set_passwords, upgrade_clients, without_password
 from chamberlain.embedded.identity.load import load as load_identity
-from chamberlain.embedded.identity.load import set_passwords, upgrade_clients, without_password
 from chamberlain.guests.assignments.service import AssignmentWriter
 from chamberlain.observability.logs import new_trace_id
 from chamberlain.settings import Settings
@@ -76,6 +76,7 @@ async def complete_example_estate(databases: Databases, folder: DataFolder) -> b
     pool = databases.worker.pool
     clients = read_clients(example_configuration().clients)
     await upgrade_clients(pool, clients, lambda client: keep_secret(folder.client_secret(client.name)))
+    await add_new_clients(pool, clients, lambda client: keep_secret(folder.client_secret(client.name)))
     return await _complete_passwords(databases.worker, folder)
 
 

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from chamberlain.auth.models import SERVICE
 from chamberlain.changes.records import record_change
+from chamberlain.console import records as console_records
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.database import clock
@@ -23,6 +24,8 @@ from chamberlain.database.transactions import PLANNING, Database, Record, Transa
 from chamberlain.drift.rules import HOLDS_AFTER
 from chamberlain.figures import store as figure_store
 from chamberlain.http import idempotency
+from chamberlain.people import store as people_store
+from chamberlain.people.rules import WINDOW
 from chamberlain.permissions import store as permission_store
 from chamberlain.queries import load_queries
 from chamberlain.queue import jobs as queue_jobs
@@ -266,6 +269,8 @@ class RetentionJobs:
             "figure": lambda tx, at: figure_store.remove(tx, at.figures, BATCH),
             "permission_use": lambda tx, at: permission_store.remove(tx, at.permission_uses, BATCH),
             "release": lambda tx, at: remove_releases(tx, at.releases, BATCH),
+            "console_session": lambda tx, at: console_records.remove_ended(tx, at.now, BATCH),
+            "people_search": lambda tx, at: people_store.remove(tx, at.now - WINDOW, BATCH),
             "webhook_secret": lambda tx, at: webhook_secrets.sweep(tx, before=at.now, most=BATCH),
         }
         for table, batch in batches.items():

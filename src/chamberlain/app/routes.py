@@ -28,17 +28,22 @@ from chamberlain.http.pipeline import TRACE_ID, Pipeline
 from chamberlain.http.problems import problem_of_bug
 from chamberlain.http.request import HttpContext, echoes
 from chamberlain.mailboxes import endpoints as mailbox_endpoints
+from chamberlain.me import endpoints as me_endpoints
+from chamberlain.people import endpoints as people_endpoints
 from chamberlain.permissions import endpoints as permission_endpoints
 from chamberlain.queue import endpoints as queue_endpoints
 from chamberlain.releases import endpoints as release_endpoints
 from chamberlain.requests import endpoints as request_endpoints
+from chamberlain.substitutes import endpoints as substitute_endpoints
 from chamberlain.template_admin import endpoints as template_admin_endpoints
 from chamberlain.tenants import endpoints as tenant_endpoints
 from chamberlain.webhooks import endpoints as webhook_endpoints
 
 TABLES: tuple[EndpointTable[Any], ...] = (
+    me_endpoints.ENDPOINTS,
     group_endpoints.ENDPOINTS,
     request_endpoints.ENDPOINTS,
+    substitute_endpoints.ENDPOINTS,
     queue_endpoints.ENDPOINTS,
     webhook_endpoints.ENDPOINTS,
     audit_endpoints.ENDPOINTS,
@@ -57,6 +62,7 @@ TABLES: tuple[EndpointTable[Any], ...] = (
     policy_endpoints.ENDPOINTS,
     figure_endpoints.ENDPOINTS,
     permission_endpoints.ENDPOINTS,
+    people_endpoints.ENDPOINTS,
 )
 ENDPOINTS: tuple[AnyEndpoint, ...] = tuple(endpoint for table in TABLES for endpoint in table.endpoints)
 

@@ -43,6 +43,7 @@ from chamberlain.queue.worker import Handler, JobLoop, JobTable, Loop, Pace
 from chamberlain.releases import jobs as release_jobs
 from chamberlain.requests import jobs as request_jobs
 from chamberlain.requests.finish import RequestJobHolder
+from chamberlain.requests.replies import ReplyTokens
 from chamberlain.secrets.keyring import load_keyring
 from chamberlain.settings import Settings
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
@@ -268,7 +269,14 @@ def _notice_jobs(shared: WorkerDependencies) -> notice_jobs.NoticeJobs:
         link_maker(settings),
         confirm_address(settings),
         decision_time,
+        review_link_maker(settings),
+        None if settings.reply_address is None else _reply_tokens(settings),
     )
+
+
+def _reply_tokens(settings: Settings) -> ReplyTokens:
+    keyring = load_keyring(settings.keys_file)
+    return ReplyTokens(keyring.sign, keyring.is_signed)
 
 
 def mail_server(settings: Settings) -> MailServer | None:
@@ -277,7 +285,7 @@ def mail_server(settings: Settings) -> MailServer | None:
         return None
     # The settings have validated that it is `Name <address>` or an address alone.
     name, _, address = settings.smtp_sender.rpartition("<")
-    sender = Sender(name.strip(), address.removesuffix(">"))
+    sender = Sender(name.strip(), address.removesuffix(">"), settings.reply_address)
     return MailServer(parse_smtp_url(settings.smtp_url.get_secret_value()), sender)
 
 
@@ -292,6 +300,18 @@ def link_maker(settings: Settings) -> Callable[[TenantId, RequestId], str | None
         return link and link.replace("{tenantId}", str(tenant_id)).replace("{requestId}", str(request_id))
 
     return link_to
+
+
+def review_link_maker(settings: Settings) -> Callable[[TenantId, RequestId], str | None]:
+    """Build the function that links to the review page of a request.
+
+    A link of the operator's own portal replaces that page.
+    """
+
+    def review_page(_: TenantId, request_id: RequestId) -> str | None:
+        return f"{settings.console_url}/console/approvals/{request_id}"
+
+    return review_page if settings.notice_link is None else link_maker(settings)
 
 
 def confirm_address(settings: Settings) -> str:

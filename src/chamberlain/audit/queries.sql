@@ -152,6 +152,15 @@ SELECT max(sequence) AS last, count(*) AS number FROM (
 -- Find the highest sequence.
 SELECT max(sequence) AS last FROM chamberlain.audit WHERE tenant_id = $1
 
+-- name: remove_substitutes
+-- Remove the substitutions of a user, as approver and as substitute.
+WITH gone AS (
+    DELETE FROM chamberlain.substitute
+    WHERE tenant_id = $1 AND (user_id = $2::text::uuid OR substitute_id = $2::text::uuid)
+    RETURNING user_id
+)
+SELECT count(*) AS number FROM gone
+
 -- name: remove_uses
 -- Remove the counts of permissions that a user used.
 WITH gone AS (

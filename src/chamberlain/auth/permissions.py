@@ -30,12 +30,15 @@ class Operation(Enum):
     CANCEL_OR_RETRY_REQUEST = auto()
     DECIDE_REQUEST = auto()
     NAME_APPROVERS = auto()
+    REPLY_BY_MAIL = auto()
     READ_MAILBOX_TEMPLATES = auto()
     READ_COLLAB_TEMPLATES = auto()
     CONFIRM_FINDING = auto()
     READ_DIRECTORY_GROUPS = auto()
     MANAGE_PEOPLE = auto()
     SET_FAULTS = auto()
+    READ_ME = auto()
+    FIND_PEOPLE = auto()
 
 
 class Extent(Enum):
@@ -92,6 +95,8 @@ def require(caller: Caller, operation: Operation, prefixes: ScopePrefixes) -> Al
             "applicationNotSupported", "An application cannot do this. Use a token that a user gave to the application."
         )
     if grants.names.isdisjoint(caller.permissions):
+        if _TABLE[operation].any_token:
+            return _OF_ANY_TOKEN
         raise _insufficient(grants)
     return grants.only or _allowance(caller.permissions, grants)
 
@@ -100,7 +105,7 @@ def require(caller: Caller, operation: Operation, prefixes: ScopePrefixes) -> Al
 class Match:
     """The permissions of a caller that allow an operation.
 
-    The second counts for administrators only. At least one is there.
+    The second counts for administrators only. There is at least one, unless any token is enough.
     """
 
     plain: str | None
@@ -133,6 +138,11 @@ def find_match(caller: Caller, operation: Operation, prefixes: ScopePrefixes) ->
         and of_administrator[1].extent is Extent.ALL
     )
     return Match(plain and plain[0], of_administrator and of_administrator[0], depends)
+
+
+def is_for_any_token(operation: Operation) -> bool:
+    """Return whether the operation needs no permission, only a token."""
+    return _TABLE[operation].any_token
 
 
 @lru_cache(maxsize=16)
@@ -169,10 +179,14 @@ class _Permission:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Sufficient permissions; None for applications where they are not supported."""
+    """Sufficient permissions; None for applications where they are not supported.
+
+    With `any_token` none is needed.
+    """
 
     delegated: tuple[_Permission, ...]
     application: tuple[_Permission, ...] | None
+    any_token: bool = False
 
 
 # The API description names the insiders prefix for groups. Both are accepted, and the permission to create also
@@ -187,12 +201,15 @@ _COLLAB_MANAGE = _Permission(_Base.SCOPE, "admin/Collab.Manage.ReadWrite.All")
 _COLLAB_CONFIG = _Permission(_Base.SCOPE, "admin/Collab.Config.ReadWrite.All")
 # People and groups by SCIM, for programs that provision them.
 _PEOPLE = _Permission(_Base.SCOPE, "directory/People.ReadWrite.All")
+# Replies to approval mails, for the mail server of the operator.
+_REPLIES = _Permission(_Base.SCOPE, "requests/Replies.ReadWrite.All")
 _DIRECTORY_GROUPS = (
     _Permission(_Base.GRAPH, "Group.Read.All"),
     _Permission(_Base.GRAPH, "Group.ReadWrite.All"),
     _Permission(_Base.GRAPH, "Directory.Read.All"),
 )
 
+_OF_ANY_TOKEN = Allowance(Extent.OWN, None)
 _ASSIGN = _Row((_CONFIG,), (_COLLAB_MANAGE, _COLLAB_CONFIG))
 _SERVICE = (_COLLAB_CONFIG, _MAIL_CONFIG)
 _REQUESTS = _Row(
@@ -215,6 +232,7 @@ _TABLE: Mapping[Operation, _Row] = MappingProxyType(
         # Own are here the caller's decisions: even an administrator has to be an approver.
         Operation.DECIDE_REQUEST: _Row((_COLLAB.own(), _MAIL.own(), _CONFIG.own()), None),
         Operation.NAME_APPROVERS: _Row((_CONFIG,), None),
+        Operation.REPLY_BY_MAIL: _Row((), (_REPLIES,)),
         Operation.READ_MAILBOX_TEMPLATES: _Row((_MAIL, _CONFIG), (_MAIL_MANAGE, _MAIL_CONFIG)),
         Operation.READ_COLLAB_TEMPLATES: _Row((_COLLAB, _CONFIG), None),
         # Own is here a group that the caller owns, if the policy lets owners confirm.
@@ -222,6 +240,8 @@ _TABLE: Mapping[Operation, _Row] = MappingProxyType(
         Operation.READ_DIRECTORY_GROUPS: _Row(_DIRECTORY_GROUPS, _DIRECTORY_GROUPS),
         Operation.MANAGE_PEOPLE: _Row((), (_PEOPLE,)),
         Operation.SET_FAULTS: _Row((_CONFIG,), (_PEOPLE,)),
+        Operation.FIND_PEOPLE: _Row((_COLLAB, _MAIL, _CONFIG), None),
+        Operation.READ_ME: _Row((), (), any_token=True),
     }
 )
 

@@ -68,6 +68,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "chamberlain figures",
         "chamberlain figures --from 2026-11-01 --to 2026-11-30",
     ),
+    "me": ("docs/how-to/command-line.md", "chamberlain me", "chamberlain me --jq .toDecide"),
     "permissions": ("docs/how-to/reduce-permissions.md", "chamberlain permissions"),
     "release": (
         "docs/how-to/leave.md",
@@ -159,6 +160,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "chamberlain assignment import --dry-run assignments.csv",
         "chamberlain assignment import --wait assignments.csv",
     ),
+    "people find": ("docs/how-to/command-line.md", "chamberlain people find ben", 'chamberlain people find "ben ok"'),
     "people import": (
         "docs/how-to/import-people.md",
         "chamberlain people import --dry-run people.csv",
@@ -180,6 +182,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "chamberlain request list",
         "chamberlain request list --to-decide",
         "chamberlain request list --state failed --kind room --all",
+        "chamberlain request list --query orchard --from 2026-11-01",
     ),
     "request show": (
         "docs/how-to/requests-that-wait-or-fail.md",
@@ -204,6 +207,13 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "docs/how-to/approve-requests.md",
         "chamberlain request assign --approver ben@estate.example 2f6a1b7c",
     ),
+    "approval reply": ("docs/how-to/notices.md", "chamberlain approval reply < reply.eml"),
+    "substitute show": ("docs/how-to/approve-requests.md", "chamberlain substitute show"),
+    "substitute name": (
+        "docs/how-to/approve-requests.md",
+        "chamberlain substitute name --days 14 ben@estate.example",
+    ),
+    "substitute withdraw": ("docs/how-to/approve-requests.md", "chamberlain substitute withdraw"),
     "request cancel": ("docs/how-to/requests-that-wait-or-fail.md", "chamberlain request cancel 2f6a1b7c"),
     "request retry": (
         "docs/how-to/requests-that-wait-or-fail.md",
@@ -220,6 +230,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "chamberlain template show Room",
         "chamberlain template show --json Room > room.json",
     ),
+    "template form": ("docs/how-to/mailbox-templates.md", "chamberlain template form Room"),
     "template create": ("docs/how-to/mailbox-templates.md", "chamberlain template create --body quiet-room.json"),
     "template replace": ("docs/how-to/mailbox-templates.md", "chamberlain template replace --body room.json Room"),
     "template delete": ("docs/how-to/mailbox-templates.md", 'chamberlain template delete "Project team"'),

@@ -29,6 +29,11 @@ class Person:
         """Return whether the user is a guest from another organisation."""
         return self.properties.get("userType") == "Guest"
 
+    @property
+    def language(self) -> str | None:
+        """Return the preferred language, None if the directory has none."""
+        return self.properties.get("preferredLanguage") or None
+
 
 @dataclass(frozen=True, slots=True)
 class Label:

@@ -28,14 +28,15 @@ class AnswerTransport(Protocol):
 class BufferedCall:
     """One call and its response, without ASGI messages.
 
-    It repeats what the server does with those.
+    It repeats what the server does with those. `status` is that of the response, 0 before it is sent.
     """
 
-    __slots__ = ("_cycle", "_transport")
+    __slots__ = ("_cycle", "_transport", "status")
 
     def __init__(self, cycle: RequestResponseCycle, transport: AnswerTransport) -> None:
         self._cycle = cycle
         self._transport = transport
+        self.status = 0
 
     def body(self) -> bytes | None:
         """Return the body if it is complete.
@@ -59,6 +60,7 @@ class BufferedCall:
         cycle = self._cycle
         if cycle.flow.write_paused:
             return False
+        self.status = status
         if cycle.disconnected:
             return True
         closes = _CLOSE in headers

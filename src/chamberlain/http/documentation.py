@@ -40,7 +40,7 @@ NOUNS: Final = (
          "Request groups and teams by the templates that you may use."),
     Noun("mailboxes", "Mailboxes", ("/mail/v1/*",),
          "Request and read shared mailboxes, rooms and equipment."),
-    Noun("requests", "Requests", ("/requests/v1/*",),
+    Noun("requests", "Requests", ("/requests/v1/*", "/me/v1/*", "/directory/v1/*"),
          "Follow a request, decide on it, cancel it or retry it."),
     Noun("webhooks", "Webhooks", ("*/webhook/*", "/admin/v1/deliveries/*"),
          "Test the webhooks of templates, rotate their secrets, and send deliveries again."),

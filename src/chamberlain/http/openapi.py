@@ -7,6 +7,7 @@ from typing import Any
 
 from chamberlain import __version__
 from chamberlain.auth.models import ActorType
+from chamberlain.auth.permissions import is_for_any_token
 from chamberlain.http.endpoint_tables import AnyEndpoint, Success
 from chamberlain.http.problems import BUG, STATUSES, TITLES, Problem
 from chamberlain.http.request import LIMIT, HttpContext, Parameter
@@ -17,6 +18,7 @@ Json = dict[str, Any]
 
 # Sections of the document, in the order that a reader needs them.
 TAGS = (
+    "Me",
     "Groups and teams",
     "Requests",
     "Operation",
@@ -87,7 +89,9 @@ def codes_of(endpoint: AnyEndpoint) -> tuple[str, ...]:
     if "{" in endpoint.path:
         codes.append("malformedId")
     if endpoint.operation is not None:
-        codes += ["tokenMissing", "tokenInvalid", "tokenExpired", "audienceUnknown", "insufficientScope"]
+        codes += ["tokenMissing", "tokenInvalid", "tokenExpired", "audienceUnknown"]
+        if not is_for_any_token(endpoint.operation):
+            codes.append("insufficientScope")
         # Authentication may need the issuer's keys or the database.
         codes += ["databaseUnavailable", "issuerUnavailable", "overloaded"]
         if not is_for_applications(endpoint.operation):
@@ -246,6 +250,8 @@ def _header_parameters(endpoint: AnyEndpoint) -> Iterable[Json]:
 def _permission_words(endpoint: AnyEndpoint, http: HttpContext) -> str:
     if endpoint.operation is None:
         return "Public: no token is needed."
+    if is_for_any_token(endpoint.operation):
+        return "Any token of a user or an application is enough. No permission is needed."
     lines = []
     for type_, who in ((ActorType.USER, "On behalf of a user"), (ActorType.APPLICATION, "As an application")):
         names = permission_names(endpoint.operation, type_, http.prefixes)
@@ -262,7 +268,9 @@ def _names(endpoint: AnyEndpoint, type_: ActorType, http: HttpContext) -> Sequen
 
 
 def _security(endpoint: AnyEndpoint, http: HttpContext) -> Sequence[Json]:
-    """Return the alternatives of an operation: a scheme with one permission each."""
+    """Return the alternatives of an operation: a scheme and its permissions."""
+    if endpoint.operation is not None and is_for_any_token(endpoint.operation):
+        return [{scheme: []} for scheme in _SCHEMES]
     return [{scheme: [name]} for scheme, type_ in _SCHEMES.items() for name in _names(endpoint, type_, http)]
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 from starlette.routing import Match, Mount, compile_path
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chamberlain.auth.models import Caller
 from chamberlain.auth.permissions import Operation, require
@@ -39,12 +39,15 @@ from chamberlain.observability.logs import about, get_logger
 
 # The key of the trace id in the ASGI scope, for the handler of unexpected errors.
 TRACE_ID = "chamberlain.trace_id"
+# The key of the route in the ASGI scope, as Starlette's routers set it.
+ROUTE = "route"
 # The path label in metrics of calls without a known path, since unknown paths are unlimited.
 UNKNOWN_PATH = "unknown"
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _WITHOUT_CONTENT = frozenset({204, 304})
 # The status in metrics of calls whose client disconnected; proxies log the same one.
 CALLER_GONE = 499
+_EVENTS = re.compile(rb"text/event-stream\b", re.IGNORECASE)
 _NO_TEXTS: Mapping[str, str] = {}
 _logger = get_logger(__name__)
 
@@ -125,7 +128,8 @@ class Pipeline:
 
     docs/reference/errors.md documents the order of its checks: host, path and method, token, permission, size, type,
     then all faults of path, query, headers and body together. A mounted application gets the paths below its prefix,
-    after the check of the host.
+    after the check of the host. Its calls are measured and traced under its routes: `scope["route"]` has the path
+    template as `path_format`. Starlette's routers set it.
     """
 
     def __init__(
@@ -157,8 +161,8 @@ class Pipeline:
         client = scope.get("client")
         client_address = None if client is None else client[0]
         with about(trace_id=trace_id, client_address=client_address):
-            if resource is None and ours and wrong is None and (app := self._mounted(scope)) is not None:
-                await app(scope, receive, send)
+            if resource is None and ours and wrong is None and (mount := self._mounted(scope)) is not None:
+                await self._pass_on(mount, scope, receive, send, started=started)
                 return
             status = 500
             taken: float | None = None
@@ -184,7 +188,29 @@ class Pipeline:
                 path = UNKNOWN_PATH if resource is None else resource.path
                 self._http.observe(path, scope["method"], status, taken or perf_counter() - started)
 
-    def _mounted(self, scope: Scope) -> ASGIApp | None:
+    async def _pass_on(self, mount: Mount, scope: Scope, receive: Receive, send: Send, *, started: float) -> None:
+        """Let a mounted application answer, and measure the call under its route."""
+        buffered = buffered_call(scope)
+        status = 500
+        taken: float | None = None
+
+        async def watched(message: Message) -> None:
+            nonlocal status, taken
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if any(_EVENTS.match(value) for name, value in message["headers"] if name == b"content-type"):
+                    # As for the streams of the API.
+                    taken = perf_counter() - started
+            await send(message)
+
+        try:
+            await mount.app(scope, receive, watched)
+        finally:
+            if buffered is not None and buffered.status:
+                status = buffered.status
+            self._http.observe(_path_of(mount, scope), scope["method"], status, taken or perf_counter() - started)
+
+    def _mounted(self, scope: Scope) -> Mount | None:
         """Find the mounted application of a path.
 
         The rest of the path is set in the scope.
@@ -195,7 +221,7 @@ class Pipeline:
             match, child_scope = mount.matches(scope)
             if match is Match.FULL:
                 scope.update(child_scope)
-                return mount.app
+                return mount
         return None
 
     async def _answer(self, resource: Resource | None, arrival: _Arrival) -> Answer | Stream:
@@ -260,6 +286,15 @@ class Pipeline:
         if caller is not None and endpoint.operation is not None:
             await self._http.require_allowed(caller, endpoint.operation)
         raise fault
+
+
+def _path_of(mount: Mount, scope: Scope) -> str:
+    """Return the path template of a call of a mounted application.
+
+    If the application has named no route, all of its paths have one template.
+    """
+    route = scope.get(ROUTE)
+    return mount.path_format if route is None else f"{mount.path}{route.path_format}"
 
 
 def _yaml_shape(endpoint: AnyEndpoint, arrival: _Arrival) -> Reader[object] | None:

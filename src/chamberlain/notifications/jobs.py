@@ -24,6 +24,7 @@ from chamberlain.guests.policies.reports import MAX_NAMED, POLICY_REPORT, Report
 from chamberlain.notifications import store
 from chamberlain.notifications.mail_server import MailServer
 from chamberlain.notifications.models import (
+    ASKING,
     DRIFT_KINDS,
     DRIFT_REPORT,
     AboutDrift,
@@ -32,6 +33,7 @@ from chamberlain.notifications.models import (
     Notice,
 )
 from chamberlain.notifications.rendering import (
+    Asked,
     DriftNotification,
     EmailContent,
     Mail,
@@ -59,6 +61,8 @@ from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, JobKind, Postponed
 from chamberlain.queue.worker import JobTable
 from chamberlain.requests import records as request_records
+from chamberlain.requests.approvals import represented_by
+from chamberlain.requests.replies import Asking, ReplyTokens
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
 
@@ -108,7 +112,8 @@ class NoticeJobs:
     """Job handler of notices. Needs the worker's role.
 
     Without a `server`, existing notices wait until they are given up. `link_of` returns the address of a request's
-    page, or None. `confirm_address` is the address that confirms a finding, with ID as placeholder.
+    page, or None, and `review_link_of` that of the page to decide on it. `confirm_address` is the address that confirms
+    a finding, with ID as placeholder. `reply_tokens` is None if replies by mail are not taken.
     """
 
     database: Database
@@ -117,6 +122,8 @@ class NoticeJobs:
     link_of: Callable[[TenantId, RequestId], str | None]
     confirm_address: str
     now: ReadTime
+    review_link_of: Callable[[TenantId, RequestId], str | None] | None = None
+    reply_tokens: ReplyTokens | None = None
 
     async def send(self, claim: Claim) -> None:
         """Raises Unavailable."""
@@ -151,7 +158,8 @@ class NoticeJobs:
         request = await request_records.find(tx, about.request_id)
         if request is None:
             return None
-        return RequestNotification(notice, about, request, tenant.name, self.link_of(tenant.id, about.request_id))
+        link_of = self.review_link_of if about.kind in ASKING and self.review_link_of is not None else self.link_of
+        return RequestNotification(notice, about, request, tenant.name, link_of(tenant.id, about.request_id))
 
     async def _notify(self, job: Job, wanted: Loaded) -> bool:
         """Whether everybody has it who can ever have it."""
@@ -201,12 +209,21 @@ class NoticeJobs:
             extra = {**_about(job, notice), "userId": str(user)}
             logger.warning("A recipient has no mail address in the directory.", extra=extra)
         await self._save_notified(notice, unknown)
-        languages = {language_for(people[user]) for user in addresses}
-        contents = {language: _render(addressed.notification, language) for language in languages}
-        return [
-            to_mail(notice, contents[language_for(people[user])], people[user], address)
-            for user, address in addresses.items()
-        ]
+        readers = {user: (language_for(people[user]), self._asked(addressed.notification, user)) for user in addresses}
+        # Most notices have the same content for all of a language.
+        contents = {reader: _render(addressed.notification, *reader) for reader in set(readers.values())}
+        return [to_mail(notice, contents[readers[user]], people[user], address) for user, address in addresses.items()]
+
+    def _asked(self, notification: object, user: UserId) -> Asked | None:
+        """Return the part of a mail for this user only, or None."""
+        if not isinstance(notification, RequestNotification) or notification.about.kind not in ASKING:
+            return None
+        about, approvals, tokens = notification.about, notification.request.approvals, self.reply_tokens
+        approver = represented_by(approvals, user)
+        token = None
+        if tokens is not None and about.level is not None:
+            token = tokens.sign(Asking(notification.notice.tenant_id, about.request_id, about.level, user))
+        return Asked(None if approver is None else approver.display_name, token)
 
     async def _send_batch(self, job: Job, notice: Notice, mails: Sequence[Mail]) -> bool:
         """Return whether no mail of this batch needs a retry.
@@ -247,11 +264,11 @@ class NoticeJobs:
 
 
 def _render(
-    notification: RequestNotification | PolicyNotification | DriftNotification, language: Language
+    notification: RequestNotification | PolicyNotification | DriftNotification, language: Language, asked: Asked | None
 ) -> EmailContent:
     match notification:
         case RequestNotification():
-            return request_email(notification, language)
+            return request_email(notification, language, asked)
         case PolicyNotification():
             return policy_email(notification, language)
         case DriftNotification():

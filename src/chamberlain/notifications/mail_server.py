@@ -33,10 +33,14 @@ from chamberlain.notifications.rendering import Mail
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The sender of all mail."""
+    """The sender of all mail.
+
+    `reply_to` is the address that takes replies to approval mails, None if there is none.
+    """
 
     name: str
     address: str
+    reply_to: str | None = None
 
     @property
     def domain(self) -> str:
@@ -238,6 +242,8 @@ def _describe(action: str, error: SMTPResponseException) -> str:
 def _headers(mail: Mail, sender: Sender) -> Iterator[str]:
     yield f"From: {_mailbox(sender.name, sender.address)}"
     yield f"To: {_mailbox(mail.name, encode_address(mail.address))}"
+    if mail.takes_reply and sender.reply_to is not None:
+        yield f"Reply-To: {_mailbox('', encode_address(sender.reply_to))}"
     yield f"Subject: {_encode_words(mail.subject)}"
     yield f"Date: {format_datetime(mail.at)}"
     yield f"Message-ID: <{_require_one_line(mail.id)}@{sender.domain}>"

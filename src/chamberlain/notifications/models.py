@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notices: e-mail about requests and about the actions of guest policies.
 
-A notice about a request belongs to an event, or to an approval, which has no event. A notice holds ids only. Recipients
-and content are read when it is sent.
+A notice about a request belongs to an event, or to a change that has none, such as an approval. A notice holds ids
+only. Recipients and content are read when it is sent.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,16 @@ class NoticeKind(StrEnum):
     """The kind of a notice about a request."""
 
     APPROVAL_REQUIRED = "approvalRequired"
+    SUBSTITUTE_REQUIRED = "substituteRequired"
+    APPROVAL_REMINDER = "approvalReminder"
     APPROVED = "approved"
     REJECTED = "rejected"
     EXPIRED = "expired"
     FAILED = "failed"
+
+
+# Kinds that ask users for their decision. Their mails differ by recipient.
+ASKING = frozenset({NoticeKind.APPROVAL_REQUIRED, NoticeKind.SUBSTITUTE_REQUIRED, NoticeKind.APPROVAL_REMINDER})
 
 
 @dataclass(frozen=True, slots=True)

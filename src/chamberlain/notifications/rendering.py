@@ -31,7 +31,7 @@ from chamberlain.notifications.texts import (
     policy_texts_for,
     texts_for,
 )
-from chamberlain.requests.models import ApprovalRecord, RequestRecord
+from chamberlain.requests.models import ApprovalRecord, Decision, RequestRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,11 @@ class EmailContent:
     subject: str
     parts: tuple[Part, ...]
     footer: str
+    takes_reply: bool = False
 
 
 # The longest address that a mail server has to take (RFC 5321, 4.5.3.1).
 LONGEST_ADDRESS = 254
-# Property of the directory with a person's language.
-PREFERRED_LANGUAGE = "preferredLanguage"
 _ADDRESS = re.compile(r"[^\s@<>()\[\]\\,;:\"\x00-\x1f\x7f]+@[^\s@<>()\\,;:\"\x00-\x1f\x7f]+")
 
 
@@ -95,6 +94,19 @@ class Mail:
     html: str
     language: Language
     at: datetime
+    takes_reply: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A user who is asked for a decision.
+
+    `represents` is the name of the approver for whom a substitute decides. `reply_token` is None if replies by mail are
+    not taken.
+    """
+
+    represents: str | None
+    reply_token: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +171,7 @@ def address_of(person: Person) -> str | None:
 
 def language_for(person: Person) -> Language:
     """Return the language of a person's mail."""
-    return language_of(person.properties.get(PREFERRED_LANGUAGE))
+    return language_of(person.language)
 
 
 def to_mail(notice: Notice, content: EmailContent, person: Person, address: str) -> Mail:
@@ -174,19 +186,24 @@ def to_mail(notice: Notice, content: EmailContent, person: Person, address: str)
         html=to_html(content),
         language=content.language,
         at=notice.at,
+        takes_reply=content.takes_reply,
     )
 
 
-def request_email(notification: RequestNotification, language: Language) -> EmailContent:
-    """Render the e-mail about a request."""
+def request_email(notification: RequestNotification, language: Language, asked: Asked | None = None) -> EmailContent:
+    """Render the e-mail about a request.
+
+    With `asked` it is for one user, who is asked for a decision.
+    """
     texts = texts_for(language)
+    takes_reply = asked is not None and asked.reply_token is not None
+    footer = texts.footer_with_replies if takes_reply else texts.footer
     return EmailContent(
         language=language,
         subject=texts.subjects[notification.about.kind].format(target=_target(notification.request, texts)),
-        parts=tuple(_parts(notification, texts)),
-        footer=texts.footer.format(
-            request_id=notification.request.request_id, tenant=one_line(notification.tenant_name)
-        ),
+        parts=(*_parts(notification, texts, asked), *_reply(texts, asked)),
+        footer=footer.format(request_id=notification.request.request_id, tenant=one_line(notification.tenant_name)),
+        takes_reply=takes_reply,
     )
 
 
@@ -249,13 +266,15 @@ def _target(request: RequestRecord, texts: RequestTexts) -> str:
     return texts.targets[request.kind].format(name=one_line(request.display_name))
 
 
-def _parts(notification: RequestNotification, texts: RequestTexts) -> Iterator[Part]:
+def _parts(notification: RequestNotification, texts: RequestTexts, asked: Asked | None) -> Iterator[Part]:
     kind, request = notification.about.kind, notification.request
     requester = one_line(request.created_by.display_name).strip() or texts.unknown_person
     about = texts.notification[kind].format(target=_target(request, texts), requester=requester)
     yield " ".join([about, *_template(request, texts)])
+    if asked is not None and asked.represents is not None:
+        yield texts.for_approver.format(approver=one_line(asked.represents).strip() or texts.unknown_person)
     match kind:
-        case NoticeKind.APPROVAL_REQUIRED:
+        case NoticeKind.APPROVAL_REQUIRED | NoticeKind.SUBSTITUTE_REQUIRED | NoticeKind.APPROVAL_REMINDER:
             yield from _terms(notification.about, request.approvals, texts)
         case NoticeKind.APPROVED | NoticeKind.REJECTED:
             yield from _comments(request.approvals, texts)
@@ -269,6 +288,12 @@ def _parts(notification: RequestNotification, texts: RequestTexts) -> Iterator[P
         yield next_steps
     if notification.link is not None:
         yield Link(texts.open_request, notification.link)
+
+
+def _reply(texts: RequestTexts, asked: Asked | None) -> Iterator[Part]:
+    if asked is not None and asked.reply_token is not None:
+        yield texts.reply
+        yield texts.reply_code.format(token=asked.reply_token)
 
 
 def _policy_target(report: Report, texts: PolicyTexts) -> str:
@@ -315,9 +340,21 @@ def _terms(about: AboutRequest, approvals: Sequence[ApprovalRecord], texts: Requ
 
 def _comments(approvals: Sequence[ApprovalRecord], texts: RequestTexts) -> Iterator[Part]:
     for decision in [decision for level in approvals for decision in level.decisions]:
+        name = _decider(decision, texts)
         if decision.comment is not None and decision.comment.strip():
-            yield texts.decided_by.format(name=one_line(decision.by.display_name).strip() or texts.unknown_person)
+            yield texts.decided_by.format(name=name)
             yield Quote(decision.comment)
+        elif decision.on_behalf_of is not None:
+            yield texts.decided_for.format(name=name)
+
+
+def _decider(decision: Decision, texts: RequestTexts) -> str:
+    """Return the name of the decider, of a substitute with the approver."""
+    name = one_line(decision.by.display_name).strip() or texts.unknown_person
+    if decision.on_behalf_of is None:
+        return name
+    approver = one_line(decision.on_behalf_of.display_name).strip() or texts.unknown_person
+    return texts.on_behalf_of.format(name=name, approver=approver)
 
 
 def _kind_of(entry: SubjectEntry) -> PlaceKind:

@@ -12,7 +12,8 @@ from chamberlain.guests.policies.models import ConfirmedBy
 from chamberlain.guests.policies.reports import Report
 from chamberlain.notifications.models import AboutRequest, Notice, NoticeKind
 from chamberlain.notifications.rendering import address_of
-from chamberlain.requests.models import ApprovalRecord, ApprovalState, RequestRecord, RequestState
+from chamberlain.requests.approvals import acting_substitutes, undecided
+from chamberlain.requests.models import ApprovalRecord, RequestRecord, RequestState
 from chamberlain.tenants.models import Tenant
 
 # Waits before retries. The last one repeats. Our choice: a restarted server is back within minutes, a repaired one
@@ -109,10 +110,11 @@ def report_recipients(candidates: Candidates, people: Mapping[UserId, Person]) -
 def _recipients(about: AboutRequest, request: RequestRecord) -> Iterable[UserId]:
     match about.kind:
         case NoticeKind.APPROVAL_REQUIRED:
-            if request.state is not RequestState.PENDING_APPROVAL:
-                return ()
-            asked = [each for each in request.approvals if about.level in {None, each.level}]
-            return [user for level in asked for user in _undecided(level)]
+            return [person.id for level in _levels(about, request) for person in undecided(level)]
+        case NoticeKind.SUBSTITUTE_REQUIRED:
+            return [person.id for level in _levels(about, request) for person in acting_substitutes(level)]
+        case NoticeKind.APPROVAL_REMINDER:
+            return [user for level in _levels(about, request) for user in _all_deciders(level)]
         case NoticeKind.FAILED:
             return _requester(request) if request.state is RequestState.FAILED else ()
         case NoticeKind.APPROVED:
@@ -121,11 +123,15 @@ def _recipients(about: AboutRequest, request: RequestRecord) -> Iterable[UserId]
             return _requester(request)
 
 
-def _undecided(level: ApprovalRecord) -> Iterable[UserId]:
-    if level.state is not ApprovalState.PENDING:
+def _levels(about: AboutRequest, request: RequestRecord) -> Iterable[ApprovalRecord]:
+    """Return the level of a notice while the request waits for approval."""
+    if request.state is not RequestState.PENDING_APPROVAL:
         return ()
-    decided = {decision.by.id for decision in level.decisions}
-    return [person.id for person in level.approvers if person.id not in decided]
+    return [each for each in request.approvals if about.level in {None, each.level}]
+
+
+def _all_deciders(level: ApprovalRecord) -> Iterable[UserId]:
+    return [*(person.id for person in undecided(level)), *(each.id for each in acting_substitutes(level))]
 
 
 def _requester(request: RequestRecord) -> Iterable[UserId]:

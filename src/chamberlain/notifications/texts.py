@@ -23,7 +23,11 @@ class Language(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RequestTexts:
-    """Texts about requests in one language. `target` is the requested object."""
+    """Texts about requests in one language.
+
+    `target` is the requested object. `on_behalf_of` names a substitute with the approver, and `decided_for` says that
+    the substitute decided.
+    """
 
     targets: Mapping[RequestKind, str]
     subjects: Mapping[NoticeKind, str]
@@ -33,11 +37,17 @@ class RequestTexts:
     level: str
     deadline: str
     decided_by: str
+    on_behalf_of: str
+    decided_for: str
     cause: str
     next_steps: Mapping[NoticeKind, str]
+    for_approver: str
+    reply: str
+    reply_code: str
     open_request: str
     unknown_person: str
     footer: str
+    footer_with_replies: str
 
 
 def language_of(tag: str | None) -> Language:
@@ -70,6 +80,8 @@ _ENGLISH = RequestTexts(
     },
     subjects={
         NoticeKind.APPROVAL_REQUIRED: "Your approval is needed: {target}",
+        NoticeKind.SUBSTITUTE_REQUIRED: "Your approval is needed as a substitute: {target}",
+        NoticeKind.APPROVAL_REMINDER: "Reminder: your approval is needed: {target}",
         NoticeKind.APPROVED: "Approved: {target}",
         NoticeKind.REJECTED: "Rejected: {target}",
         NoticeKind.EXPIRED: "Expired: {target}",
@@ -78,6 +90,8 @@ _ENGLISH = RequestTexts(
     notification={
         NoticeKind.APPROVAL_REQUIRED: "{requester} requested the {target}. You are one of the approvers who can "
         "approve or reject the request.",
+        NoticeKind.SUBSTITUTE_REQUIRED: "{requester} requested the {target}.",
+        NoticeKind.APPROVAL_REMINDER: "The request of {requester} for the {target} still waits for a decision.",
         NoticeKind.APPROVED: "Your request for the {target} was approved. It is being processed.",
         NoticeKind.REJECTED: "Your request for the {target} was rejected. Nothing was created.",
         NoticeKind.EXPIRED: "Your request for the {target} has expired, because no approver decided in time. "
@@ -92,16 +106,25 @@ _ENGLISH = RequestTexts(
     level="This is level {level} of {levels}.",
     deadline="Without a decision it expires on {deadline} UTC.",
     decided_by="{name} wrote:",
+    on_behalf_of="{name} for {approver}",
+    decided_for="Decided by {name}.",
     cause="The reason:",
     next_steps={
         NoticeKind.APPROVAL_REQUIRED: "Please approve or reject it.",
+        NoticeKind.SUBSTITUTE_REQUIRED: "Please approve or reject it.",
+        NoticeKind.APPROVAL_REMINDER: "Please approve or reject it.",
         NoticeKind.REJECTED: "Its name and address are free again.",
         NoticeKind.EXPIRED: "Its name and address are free again. If you still need it, request it again.",
         NoticeKind.FAILED: "You can retry or cancel the request.",
     },
+    for_approver="You can decide as the substitute of {approver}.",
+    reply='You can also reply to this message. Write "approve", or "reject:" and your reason, in the first line, and '
+    "keep the quoted message with this line:",
+    reply_code="Reply code: {token}",
     open_request="Open the request",
     unknown_person="A user",
     footer="Request {request_id} of {tenant}. This is an automatic message of Chamberlain. Replies are not read.",
+    footer_with_replies="Request {request_id} of {tenant}. This is an automatic message of Chamberlain.",
 )
 
 _GERMAN = RequestTexts(
@@ -116,6 +139,8 @@ _GERMAN = RequestTexts(
     },
     subjects={
         NoticeKind.APPROVAL_REQUIRED: "Ihre Genehmigung ist gefragt: {target}",
+        NoticeKind.SUBSTITUTE_REQUIRED: "Ihre Genehmigung ist in Vertretung gefragt: {target}",
+        NoticeKind.APPROVAL_REMINDER: "Erinnerung: Ihre Genehmigung ist gefragt: {target}",
         NoticeKind.APPROVED: "Genehmigt: {target}",
         NoticeKind.REJECTED: "Abgelehnt: {target}",
         NoticeKind.EXPIRED: "Abgelaufen: {target}",
@@ -124,6 +149,8 @@ _GERMAN = RequestTexts(
     notification={
         NoticeKind.APPROVAL_REQUIRED: "Ein Antrag von {requester} wartet auf Genehmigung: {target}. Sie gehören zu "
         "denen, die ihn genehmigen oder ablehnen können.",
+        NoticeKind.SUBSTITUTE_REQUIRED: "Ein Antrag von {requester} wartet auf Genehmigung: {target}.",
+        NoticeKind.APPROVAL_REMINDER: "Ein Antrag von {requester} wartet noch auf Genehmigung: {target}.",
         NoticeKind.APPROVED: "Ihr Antrag wurde genehmigt: {target}. Er wird jetzt ausgeführt.",
         NoticeKind.REJECTED: "Ihr Antrag wurde abgelehnt: {target}. Es wurde nichts angelegt.",
         NoticeKind.EXPIRED: "Ihr Antrag ist abgelaufen, weil niemand rechtzeitig entschieden hat: {target}. Es wurde "
@@ -138,18 +165,27 @@ _GERMAN = RequestTexts(
     level="Dies ist Stufe {level} von {levels}.",
     deadline="Ohne Entscheidung läuft er am {deadline} UTC ab.",
     decided_by="{name} schreibt:",
+    on_behalf_of="{name} in Vertretung von {approver}",
+    decided_for="Entschieden hat {name}.",
     cause="Der Grund:",
     next_steps={
         NoticeKind.APPROVAL_REQUIRED: "Bitte genehmigen Sie den Antrag, oder lehnen Sie ihn ab.",
+        NoticeKind.SUBSTITUTE_REQUIRED: "Bitte genehmigen Sie den Antrag, oder lehnen Sie ihn ab.",
+        NoticeKind.APPROVAL_REMINDER: "Bitte genehmigen Sie den Antrag, oder lehnen Sie ihn ab.",
         NoticeKind.REJECTED: "Name und Adresse sind wieder frei.",
         NoticeKind.EXPIRED: "Name und Adresse sind wieder frei. Stellen Sie den Antrag neu, wenn Sie ihn "
         "noch brauchen.",
         NoticeKind.FAILED: "Sie können den Antrag wiederholen oder abbrechen.",
     },
+    for_approver="Sie können in Vertretung von {approver} entscheiden.",
+    reply="Sie können auch auf diese Nachricht antworten. Schreiben Sie „genehmigen“ oder „ablehnen:“ mit Ihrem Grund "
+    "in die erste Zeile, und lassen Sie die zitierte Nachricht mit dieser Zeile stehen:",
+    reply_code="Antwortcode: {token}",
     open_request="Antrag öffnen",
     unknown_person="Jemand",
     footer="Antrag {request_id} von {tenant}. Diese Nachricht hat Chamberlain geschrieben; Antworten "
     "darauf liest niemand.",
+    footer_with_replies="Antrag {request_id} von {tenant}. Diese Nachricht hat Chamberlain geschrieben.",
 )
 
 

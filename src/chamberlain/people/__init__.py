@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""People of the directory: commands that provision them by SCIM.
+"""People of the directory: search, and commands that provision them by SCIM.
 
-The server side is `embedded/directory/scim`. Only commands are here.
+The server side of SCIM is `embedded/directory/scim`.
 """

@@ -2,24 +2,44 @@
 """Commands for people: `people`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from chamberlain.cli.calls import Call
+from chamberlain.cli.calls import Area, Call
 from chamberlain.cli.help import CommandTable
 from chamberlain.cli.options import DryRun, JournalFile, Report, calls
+from chamberlain.cli.output import Column
+from chamberlain_client import operations
 
 PeopleFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="CSV file in UTF-8, or LDIF file whose name ends with .ldif.")
 ]
+
+_COLUMNS: Final = (
+    Column("ID", "id"),
+    Column("NAME", "displayName"),
+    Column("MAIL", "mail"),
+    Column("DEPARTMENT", "department"),
+    Column("GUEST", "isGuest"),
+)
 
 people = CommandTable()
 
 
 @people.callback()
 def people_group() -> None:
-    """Provision people of the embedded directory."""
+    """Find people, and provision those of the embedded directory."""
+
+
+@people.command("find")
+@calls
+def find_people(call: Call, text: Annotated[str, typer.Argument(metavar="TEXT", help="Beginnings of names.")]) -> None:
+    """Find people of the directory by the beginnings of their names."""
+    with call.service(Area.REQUESTS) as service:
+        found = service.read(operations.FIND_PEOPLE, query={"q": text})["items"]
+    people_found = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    call.output.show_records(people_found, _COLUMNS, "people")
 
 
 @people.command("import")

@@ -115,12 +115,15 @@ class UseCounter:
             for name in caller.permissions & known:
                 counts[UseKey(caller.tenant_id, caller.type, caller.id, name, day)] += 0
             for operation, number in numbers.items():
-                used = await self._used(caller, operation)
-                counts[UseKey(caller.tenant_id, caller.type, caller.id, used, day)] += number
+                if used := await self._used(caller, operation):
+                    counts[UseKey(caller.tenant_id, caller.type, caller.id, used, day)] += number
         return counts
 
     async def _used(self, caller: Caller, operation: Operation) -> str:
-        """Return the permission that allowed an operation."""
+        """Return the permission that allowed an operation.
+
+        It is empty if any token is enough.
+        """
         match = find_match(caller, operation, self._prefixes)
         if not match.depends_on_administrator:
             return match.name(is_administrator=False)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Levels of approval: approvers, decisions, deadlines, order and dry runs.
+"""Levels of approval: approvers, substitutes, decisions, deadlines, order and dry runs.
 
 A level opens when its approvers are found and ends with a decision, which is final. Approvers who have left the
-directory do not block a level while another approver remains or has decided.
+directory do not block a level while another approver remains or has decided. A user decides once at a level, as an
+approver or as the substitute of one.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -23,10 +24,17 @@ from chamberlain.requests.models import (
     ApproverType,
     Decision,
     DecisionOutcome,
+    LevelSubstitute,
     approvers_of,
 )
+from chamberlain.substitutes.models import Substitution
 
 Levels = tuple[ApprovalRecord, ...]
+
+# The reminder is sent when a quarter of the time to decide is left, and at most a day before the deadline. Our choice:
+# a day is enough for an absence of a few hours, and a deadline of one day leaves time to decide before the reminder.
+LONGEST_REMINDER = timedelta(days=1)
+REMINDER_SHARE = 4
 
 
 def current_level(approvals: Sequence[ApprovalRecord]) -> ApprovalRecord | None:
@@ -35,28 +43,69 @@ def current_level(approvals: Sequence[ApprovalRecord]) -> ApprovalRecord | None:
 
 
 def has_to_decide(approvals: Sequence[ApprovalRecord], user: UserId | None) -> bool:
-    """Return whether it is the user's turn to decide."""
-    return any(
-        each.state is ApprovalState.PENDING and any(person.id == user for person in _undecided(each))
+    """Return whether it is the user's turn to decide.
+
+    The user may be an approver or a substitute.
+    """
+    return any(each.state is ApprovalState.PENDING and user in deciders_of(each) for each in approvals)
+
+
+def has_decided(approvals: Sequence[ApprovalRecord], user: UserId | None) -> bool:
+    """Return whether the user has decided at any level.
+
+    A decision of the user's substitute counts.
+    """
+    return user is not None and any(
+        user in {decision.by.id, _approver_of(decision)} for each in approvals for decision in each.decisions
+    )
+
+
+def was_asked(approvals: Sequence[ApprovalRecord], user: UserId | None) -> bool:
+    """Return whether the user is or was an approver or a substitute.
+
+    Only levels that were open count.
+    """
+    return has_decided(approvals, user) or any(
+        user in {*(person.id for person in each.approvers), *(person.id for person in each.substitutes)}
         for each in approvals
     )
 
 
-def has_decided(approvals: Sequence[ApprovalRecord], user: UserId | None) -> bool:
-    """Return whether the user has decided at any level."""
-    return user is not None and any(decision.by.id == user for each in approvals for decision in each.decisions)
+def undecided(level: ApprovalRecord) -> tuple[NamedPerson, ...]:
+    """Return the approvers of an open level who have not decided."""
+    return tuple(_undecided(level)) if level.state is ApprovalState.PENDING else ()
 
 
-def was_asked(approvals: Sequence[ApprovalRecord], user: UserId | None) -> bool:
-    """Return whether the user is or was an approver.
+def acting_substitutes(level: ApprovalRecord) -> tuple[LevelSubstitute, ...]:
+    """Return the substitutes who may decide at an open level.
 
-    Only levels that were open count.
+    Each of them decides for one approver.
     """
-    return has_decided(approvals, user) or any(person.id == user for each in approvals for person in each.approvers)
+    waiting = {person.id for person in undecided(level)}
+    decided = {decision.by.id for decision in level.decisions}
+    found = {each.id: each for each in reversed(level.substitutes) if each.approver in waiting}
+    return tuple([each for each in reversed(found.values()) if each.id not in decided])
+
+
+def deciders_of(level: ApprovalRecord) -> frozenset[UserId]:
+    """Return the users whose turn it is, including substitutes."""
+    return frozenset([*(each.id for each in undecided(level)), *(each.id for each in acting_substitutes(level))])
+
+
+def represented_by(approvals: Sequence[ApprovalRecord], user: UserId) -> NamedPerson | None:
+    """Return the approver for whom the user decides.
+
+    None means that the user decides as an approver.
+    """
+    level = current_level(approvals)
+    if level is None:
+        return None
+    approver = next((each.approver for each in acting_substitutes(level) if each.id == user), None)
+    return next((person for person in level.approvers if person.id == approver), None)
 
 
 def waited_for(approvals: Sequence[ApprovalRecord]) -> frozenset[UserId]:
-    """Return the users whose turn it is to decide."""
+    """Return the approvers whose turn it is to decide, without substitutes."""
     return frozenset(
         person.id for each in approvals if each.state is ApprovalState.PENDING for person in _undecided(each)
     )
@@ -109,6 +158,82 @@ def attend(
     return _with_current(approvals, attended)
 
 
+def with_substitutes(
+    rule: ApprovalRule,
+    approvals: Sequence[ApprovalRecord],
+    answer: PeopleAnswer,
+    named: Iterable[Substitution],
+    *,
+    requester: UserId,
+) -> Levels:
+    """Return the levels with the current substitutes of the open one.
+
+    Approvers who are found as members of a group have none. Neither the requester, nor a substitute of the requester,
+    nor an approver of the level is a substitute there. `named` has the current substitutes of approvers and requester.
+    """
+    named = tuple(named)
+    of_requester = {each.substitute_id for each in named if each.user_id == requester}
+
+    def substituted(level: ApprovalRecord) -> ApprovalRecord:
+        if level.state is not ApprovalState.PENDING:
+            return level
+        approvers = {person.id for person in level.approvers}
+        represented = approvers - _found_in_groups(rule.levels[level.level - 1], answer)
+        excluded = {requester, *of_requester, *approvers}
+        substitutes = [
+            LevelSubstitute(
+                each.substitute_id, answer.people[each.substitute_id].display_name, each.user_id, each.until
+            )
+            for each in named
+            if each.user_id in represented
+            and each.substitute_id not in excluded
+            and each.substitute_id in answer.people
+        ]
+        return replace(level, substitutes=tuple(substitutes))
+
+    return _with_current(approvals, substituted)
+
+
+def with_reminder(rule: ApprovalRule, approvals: Sequence[ApprovalRecord], now: datetime) -> Levels:
+    """Return the levels with the time of a due reminder."""
+
+    def reminded(level: ApprovalRecord) -> ApprovalRecord:
+        due = _reminder_due(rule, level)
+        return level if due is None or now < due else replace(level, reminded_at=now)
+
+    return _with_current(approvals, reminded)
+
+
+def next_change(rule: ApprovalRule, approvals: Sequence[ApprovalRecord]) -> datetime | None:
+    """Return the time of the next reminder or end of a substitution."""
+    level = current_level(approvals)
+    if level is None:
+        return None
+    times = [each.until for each in level.substitutes]
+    if (due := _reminder_due(rule, level)) is not None:
+        times.append(due)
+    return min(times, default=None)
+
+
+def _reminder_due(rule: ApprovalRule, level: ApprovalRecord) -> datetime | None:
+    """Return the time of the reminder that was not sent yet."""
+    is_open = level.state is ApprovalState.PENDING and level.reminded_at is None
+    if not is_open or level.deadline is None or rule.deadline_days is None:
+        return None
+    return level.deadline - min(LONGEST_REMINDER, timedelta(days=rule.deadline_days) / REMINDER_SHARE)
+
+
+def _found_in_groups(asked: ApprovalLevel, answer: PeopleAnswer) -> frozenset[UserId]:
+    """Return the users who are approvers by a group only."""
+    users = set(map(UserId, _ids(asked.approvers, ApproverType.USER)))
+    manager = answer.relations.manager
+    if manager is not None and any(each.type is ApproverType.MANAGER for each in asked.approvers):
+        users.add(manager.id)
+    groups = map(GroupId, _ids(asked.approvers, ApproverType.GROUP))
+    members = {person.id for group in groups for person in answer.relations.members.get(group, ())}
+    return frozenset(members - users)
+
+
 def name_approvers(approvals: Sequence[ApprovalRecord], people: Sequence[NamedPerson]) -> Levels:
     """Return the levels after an administrator named approvers of the blocked level."""
     return _with_current(approvals, lambda level: replace(level, state=ApprovalState.PENDING, approvers=tuple(people)))
@@ -126,8 +251,12 @@ def _with_current(approvals: Sequence[ApprovalRecord], change: Callable[[Approva
 
 def _undecided(level: ApprovalRecord, gone: Collection[UserId] = ()) -> Sequence[NamedPerson]:
     """Return the approvers who have neither left nor decided."""
-    decided = {decision.by.id for decision in level.decisions}
+    decided = {_approver_of(decision) for decision in level.decisions}
     return [person for person in level.approvers if person.id not in decided and person.id not in gone]
+
+
+def _approver_of(decision: Decision) -> UUID | None:
+    return decision.by.id if decision.on_behalf_of is None else decision.on_behalf_of.id
 
 
 def _decided(level: ApprovalRecord, decision: Decision, gone: Collection[UserId]) -> ApprovalRecord:
@@ -168,9 +297,14 @@ def approvers_question(levels: Iterable[ApprovalLevel], *, tenant_id: TenantId, 
 
 
 def attention_question(
-    rule: ApprovalRule, approvals: Sequence[ApprovalRecord], *, tenant_id: TenantId, requester: UserId
+    rule: ApprovalRule,
+    approvals: Sequence[ApprovalRecord],
+    *,
+    tenant_id: TenantId,
+    requester: UserId,
+    substitutes: Iterable[UserId] = (),
 ) -> PeopleQuestion:
-    """Return the lookup of the current level's approvers.
+    """Return the lookup of the current level's approvers, and of substitutes.
 
     They include those who may have left.
     """
@@ -178,7 +312,7 @@ def attention_question(
     if current is None:
         return PeopleQuestion(tenant_id)
     question = approvers_question([rule.levels[current.level - 1]], tenant_id=tenant_id, requester=requester)
-    return replace(question, users=question.users.union(person.id for person in current.approvers))
+    return replace(question, users=question.users.union((person.id for person in current.approvers), substitutes))
 
 
 def _ids(approvers: Iterable[Approver], approver_type: ApproverType) -> Iterator[UUID]:

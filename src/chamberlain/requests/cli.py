@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of requests: list, show, watch, approve, reject, assign, cancel and retry."""
+"""Commands of requests and approvals."""
 
 import asyncio
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Final, Protocol, Self
 
 import msgspec
 import typer
@@ -18,7 +21,7 @@ from chamberlain.cli.errors import ExitCode, Misused, ended
 from chamberlain.cli.help import CommandTable
 from chamberlain.cli.names import REQUESTS, Listed, id_of, request_id_of, user_ids
 from chamberlain.cli.options import All, Comment, Key, Limit, calls, most
-from chamberlain.cli.output import Column, Record, say, value_at
+from chamberlain.cli.output import Column, Record, say, value_at, written_time
 from chamberlain.cli.sign_ins import SignInEnded
 from chamberlain.core.text import one_line
 from chamberlain_client import operations
@@ -220,6 +223,9 @@ def _event(happening: Happening) -> Record:
             return {"event": "approval", "data": msgspec.to_builtins(approval)}
 
 
+# Bytes of a mail that the service reads. Attachments come later.
+LONGEST_MAIL: Final = 262_144
+
 requests = CommandTable()
 
 Request = Annotated[str, typer.Argument(metavar="REQUEST", help="Request, by id, end of the id, or name.")]
@@ -240,6 +246,15 @@ def list_requests(
     ] = None,
     mine: Annotated[bool, typer.Option("--mine", help="Only your own, for administrators too.")] = False,
     to_decide: Annotated[bool, typer.Option("--to-decide", help="Only those that wait for your decision.")] = False,
+    query: Annotated[
+        str | None, typer.Option("--query", "-q", help="Prefix of the name or of the mail address.")
+    ] = None,
+    from_: Annotated[
+        datetime | None, typer.Option("--from", metavar="TIME", help="Only those accepted since this UTC time.")
+    ] = None,
+    to: Annotated[
+        datetime | None, typer.Option(metavar="TIME", help="Only those accepted before this UTC time.")
+    ] = None,
     limit: Limit = 50,
     everything: All = False,
 ) -> None:
@@ -252,7 +267,15 @@ def list_requests(
         Column("ASKED BY", "createdBy.displayName"),
         Column("AGE", "createdAt"),
     )
-    filters = {"state": state, "kind": kind, "mine": mine or None, "toDecide": to_decide or None}
+    filters = {
+        "state": state,
+        "kind": kind,
+        "mine": mine or None,
+        "toDecide": to_decide or None,
+        "q": query,
+        "from": from_ and written_time(from_),
+        "to": to and written_time(to),
+    }
     at_most = most(limit, everything=everything)
     show_list(
         call, Area.REQUESTS, operations.LIST_REQUESTS, filters=filters, columns=columns, most=at_most, noun="requests"
@@ -329,6 +352,40 @@ def cancel_request(call: Call, request: Request, comment: Comment = None, idempo
 def retry_request(call: Call, request: Request, comment: Comment = None, idempotency_key: Key = None) -> None:
     """Retry a failed request, as its requester or as an administrator."""
     act(call, operations.RETRY_REQUEST, request, comment, key=idempotency_key)
+
+
+approvals = CommandTable()
+
+
+@approvals.callback()
+def approval_group() -> None:
+    """Decide by replies to approval mails."""
+
+
+@approvals.command("reply")
+@calls
+def reply_to_approval(
+    call: Call,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Raw mail. Default: standard input.")] = None,
+    idempotency_key: Key = None,
+) -> None:
+    """Decide by a reply to an approval mail.
+
+    For applications: the mail server of the operator runs it for each reply.
+    """
+    body = {"mail": b64encode(_read_mail(file)).decode("ascii")}
+    with call.service(Area.REQUESTS) as service:
+        show(call, service.post(operations.REPLY_TO_APPROVAL, body=body, key=idempotency_key))
+
+
+def _read_mail(file: Path | None) -> bytes:
+    if file is None:
+        return sys.stdin.buffer.read(LONGEST_MAIL)
+    try:
+        with file.open("rb") as stream:
+            return stream.read(LONGEST_MAIL)
+    except OSError as error:
+        raise Misused(f"{file} cannot be read ({error.strerror}).") from error
 
 
 @dataclass(frozen=True, slots=True)

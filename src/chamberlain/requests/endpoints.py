@@ -10,6 +10,7 @@ from chamberlain.auth.models import Caller
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Malformed
 from chamberlain.core.ids import RequestId
+from chamberlain.core.time import read_time
 from chamberlain.http.endpoint_tables import About, Endpoint, EndpointTable, Success
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.request import ACTION, ActionBody, Call, Parameter, act_of, creating_act_of
@@ -23,12 +24,13 @@ from chamberlain.requests.models import (
     RequestState,
     StepRecord,
 )
-from chamberlain.requests.rules import RequestView
-from chamberlain.requests.schema import APPROVERS, ApproversBody, to_naming
+from chamberlain.requests.rules import OUTCOMES, Action, RequestView
+from chamberlain.requests.schema import APPROVERS, REPLY, ApproversBody, ReplyBody, to_mail, to_naming
 from chamberlain.requests.service import RequestService
 from chamberlain.requests.steps import EntryKind, Happening, Happenings
 from chamberlain.requests.wire import (
     Approval,
+    ReplyDecision,
     Request,
     RequestStep,
     RequestSummary,
@@ -54,6 +56,9 @@ async def list_(requests: RequestService, call: Call[None]) -> Answer:
         kind=RequestKind(query["kind"]) if "kind" in query else None,
         mine=query.get("mine") == "true",
         to_decide=query.get("toDecide") == "true",
+        prefix=query.get("q"),
+        since=read_time(query["from"]) if "from" in query else None,
+        until=read_time(query["to"]) if "to" in query else None,
     )
     page = await requests.list(call.caller, wanted, page_wanted(call))
     body = RequestPage(tuple(map(summary_of, page.items)), next_cursor(call, page.next))
@@ -97,6 +102,15 @@ async def retry(requests: RequestService, call: Call[ActionBody]) -> Answer:
     return acted(await requests.retry(call.caller, request_id, act_of(call), _render))
 
 
+async def reply(requests: RequestService, call: Call[ReplyBody]) -> Answer:
+    """Decide by a reply to an approval mail."""
+    return acted(await requests.reply(call.caller, to_mail(call.body), creating_act_of(call), _render_reply))
+
+
+def _render_reply(action: Action, after: RequestRecord) -> bytes:
+    return json.encode(ReplyDecision(after.request_id, OUTCOMES[action], after.state))
+
+
 def _render(view: RequestView) -> bytes:
     return json.encode(request_of(view))
 
@@ -108,11 +122,19 @@ ABOUT_LIST = About(
     description="Users and applications see their own requests, and administrators all requests of the tenant. With "
     "`toDecide`, users see the requests that wait for their decision. The list has no bodies, steps and approvals.",
 )
+_TIME = {"type": "string", "format": "date-time"}
 FILTERS = (
     Parameter("state", {"type": "string", "enum": list(RequestState)}, "Only requests in this state."),
     Parameter("kind", {"type": "string", "enum": list(RequestKind)}, "Only requests of this kind."),
     Parameter("mine", {"type": "boolean"}, "`true`: only your own, for administrators too."),
     Parameter("toDecide", {"type": "boolean"}, "`true`: only those that wait for your decision."),
+    Parameter(
+        "q",
+        {"type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]+$"},
+        "Only requests whose name or mail address begins with this, in any letter case.",
+    ),
+    Parameter("from", _TIME, "Only requests that were accepted at this time or later."),
+    Parameter("to", _TIME, "Only requests that were accepted before this time."),
     *PARAMETERS,
 )
 ABOUT_APPROVE = About(
@@ -155,6 +177,16 @@ ABOUT_RETRY = About(
     "continues at the step that failed, and each step has its full time again. The body is optional.",
     example={"comment": "The label is back."},
 )
+ABOUT_REPLY = About(
+    id="replyToApproval",
+    tag="Requests",
+    summary="Decide by a reply to an approval mail",
+    description="For applications: the mail server of the operator sends the raw reply (RFC 5322) in base64. It counts "
+    "if it carries the reply code of an approval mail, comes from the address of the user whom that mail asked, and "
+    "its first line is `approve`, or `reject:` and a reason. The caller must have verified the sender, for example by "
+    "DMARC. A mail that decides nothing is answered with 422 and the reason in `errors`.",
+    example={"mail": "RnJvbTogZGFyYUBlc3RhdGUuZXhhbXBsZQ0KDQphcHByb3ZlDQo="},
+)
 ABOUT_READ = About(
     id="readRequest",
     tag="Requests",
@@ -169,7 +201,11 @@ _EXAMPLE: Mapping[str, object] = {
     "state": "waiting",
     "displayName": "CONF-Secret",
     "template": {"id": "7e000000-0000-4000-8000-000000000013", "name": "Confidential team"},
-    "body": {"displayName": "Secret", "templateId": "7e000000-0000-4000-8000-000000000013"},
+    "body": {
+        "displayName": "Secret",
+        "templateId": "7e000000-0000-4000-8000-000000000013",
+        "metadata": {"el-text-1": "Acme"},
+    },
     "waiting": {
         "step": "createTeam",
         "reason": "The directory does not show the new group yet.",
@@ -191,7 +227,10 @@ _EXAMPLE: Mapping[str, object] = {
     "createdBy": {"type": "user", "id": "ada00000-0000-4000-8000-000000000001", "displayName": "Ada Achterberg"},
     "updatedAt": "2026-11-20T09:30:20.000Z",
     "finishedAt": None,
+    "fields": [{"key": "el-text-1", "label": "Customer", "value": "Acme"}],
 }
+# Lists do not have them.
+_OF_ONE = frozenset({"body", "steps", "approvals", "fields"})
 READ = (Success(200, "The request.", Request, headers=CACHE, example=_EXAMPLE),)
 READ_CODES = ("notAdministrator", "notFound", "databaseUnavailable", "overloaded")
 LISTED = (
@@ -201,7 +240,7 @@ LISTED = (
         RequestPage,
         headers=CACHE,
         example={
-            "items": [{name: value for name, value in _EXAMPLE.items() if name not in {"body", "steps", "approvals"}}],
+            "items": [{name: value for name, value in _EXAMPLE.items() if name not in _OF_ONE}],
             "nextCursor": None,
         },
     ),
@@ -241,6 +280,22 @@ NAMED = _acted(state="pendingApproval", approvals=[{**_APPROVAL, "state": "pendi
 ACT_CODES = (
     "notAdministrator", "notFound", "stateDoesNotAllow", "idempotencyKeyReused", "idempotencyKeyInProgress",
     "databaseUnavailable", "overloaded",
+)  # fmt: skip
+REPLIED = (
+    Success(
+        200,
+        "The mail has decided.",
+        ReplyDecision,
+        headers={
+            **CACHE,
+            "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+        },
+        example={"requestId": _EXAMPLE["requestId"], "outcome": "approved", "state": "queued"},
+    ),
+)
+REPLY_CODES = (
+    "notApprover", "selfApproval", "notFound", "stateDoesNotAllow", "notPossible", "idempotencyKeyReused",
+    "idempotencyKeyInProgress", "databaseUnavailable", "overloaded",
 )  # fmt: skip
 DECIDE_CODES = ("notApprover", "selfApproval", *ACT_CODES)
 NAME_APPROVERS_CODES = ("selfApproval", "notPossible", *ACT_CODES)
@@ -332,6 +387,8 @@ WATCH_CODES = ("notAdministrator", "notFound", "quotaExceeded", "databaseUnavail
 ENDPOINTS = EndpointTable(RequestService, (
     Endpoint("GET", "/requests/v1/", list_, Operation.READ_REQUESTS, ABOUT_LIST, LISTED,
              parameters=FILTERS, codes=LIST_CODES),
+    Endpoint("POST", "/requests/v1/replies/", reply, Operation.REPLY_BY_MAIL, ABOUT_REPLY, REPLIED,
+             shape=REPLY, codes=REPLY_CODES),
     Endpoint("GET", "/requests/v1/{requestId}/", read, Operation.READ_REQUESTS, ABOUT_READ, READ, codes=READ_CODES),
     Endpoint("POST", "/requests/v1/{requestId}/approve/", approve, Operation.DECIDE_REQUEST, ABOUT_APPROVE, DECIDED,
              shape=ACTION, codes=DECIDE_CODES, body_is_optional=True),

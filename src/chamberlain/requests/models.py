@@ -107,19 +107,34 @@ class ApprovalRule:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision of an approver, with a comment."""
+    """The decision of an approver or a substitute, with a comment.
+
+    `on_behalf_of` is the approver for whom a substitute decided.
+    """
 
     by: Actor
     outcome: DecisionOutcome
     comment: str | None
     decided_at: datetime
+    on_behalf_of: NamedPerson | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LevelSubstitute:
+    """A user who may decide for an approver, until a time."""
+
+    id: UserId
+    display_name: str
+    approver: UserId
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRecord:
     """The current state of one level.
 
-    It gets approvers and a deadline when it opens.
+    It gets approvers and a deadline when it opens. The approval job keeps `substitutes` current; the decision itself
+    reads the substitute again. `reminded_at` is the time of the reminder.
     """
 
     level: int
@@ -128,6 +143,8 @@ class ApprovalRecord:
     deadline: datetime | None = None
     approvers: tuple[NamedPerson, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    substitutes: tuple[LevelSubstitute, ...] = ()
+    reminded_at: datetime | None = None
 
 
 def approvers_of(level: ApprovalLevel, answer: PeopleAnswer, *, requester: UserId) -> tuple[NamedPerson, ...]:
@@ -322,10 +339,23 @@ class RequestResult:
 
 @dataclass(frozen=True, slots=True)
 class TemplateReference:
-    """The template of a request, with its name at submission."""
+    """The template of a request, with its name and revision at submission."""
 
     id: TemplateId
     name: str
+    revision: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownField:
+    """A custom field of a request.
+
+    The label is that of the template at submission, the value is as people read it. Booleans stay booleans.
+    """
+
+    key: str
+    label: str
+    value: str | bool
 
 
 @value(frozen=True, slots=True)
@@ -376,13 +406,17 @@ class RequestRecord:
 class RequestFilter:
     """Filters of a list of requests; None matches all.
 
-    `mine` selects the requests of the caller, `to_decide` those that wait for the caller's decision.
+    `mine` selects the requests of the caller, `to_decide` those that wait for the caller's decision. The name or the
+    address begins with `prefix`, in any letter case. Requests were accepted at `since` or later, and before `until`.
     """
 
     state: RequestState | None = None
     kind: RequestKind | None = None
     mine: bool = False
     to_decide: bool = False
+    prefix: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 # For each state, the states that may follow it, as in the table at the top.

@@ -52,11 +52,15 @@ WITH named AS (
 )
 UPDATE chamberlain.mailbox m SET actor_name = named.actor_name FROM named WHERE m.request_id = named.request_id
 
+-- name: find_template
+-- Read a template revision as it is stored.
+SELECT content FROM chamberlain.template_revision WHERE tenant_id = $1 AND template_id = $2 AND revision = $3
+
 -- name: select
 -- Select the columns that `record_of` reads. A FROM clause follows.
 SELECT request_id, tenant_id, approval_required, kind, state, display_name, template_id, template_name, body, waiting,
 blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
-finished_at, approvals, made, warning_causes
+finished_at, approvals, made, warning_causes, template_revision
 
 -- name: find
 -- Read a request.
@@ -127,6 +131,14 @@ WITH hurried AS (
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
 SELECT $1, 'approvalAttend', $2, $3 WHERE NOT EXISTS (SELECT FROM hurried)
 
+-- name: queue_notice
+-- Queue a notice without an event (database/sql/notices.sql).
+SELECT chamberlain.queue_notice($1, $2, $3, $4, $5, $6) WHERE current_setting('chamberlain.notices', true) = 'on'
+
+-- name: save_notified
+-- Save users who need no mail of a notice.
+UPDATE chamberlain.notice SET told = $3 WHERE tenant_id = $1 AND notice_id = $2
+
 -- name: withdraw
 -- Delete the job of a request. A claimed job ends by itself.
 DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
@@ -141,3 +153,32 @@ DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
 SELECT request_id, state, approval_required, created_at, timeline, timeline_start, warnings, warning_causes
 FROM chamberlain.request
 WHERE tenant_id = $1 AND request_id = ANY ($2)
+
+-- name: count_to_decide
+-- Count the requests that wait for the user's decision, up to a limit.
+SELECT count(*) AS number FROM (
+    SELECT FROM chamberlain.request_approver a WHERE a.tenant_id = $1 AND a.user_id = $2 LIMIT $3
+) waiting
+
+-- name: count_few
+-- Count the requests of an owner or a kind, up to a limit.
+SELECT count(*) AS number FROM (
+    SELECT FROM chamberlain.request r
+    WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.actor_id = $2) AND ($3::text[] IS NULL OR r.kind = ANY ($3))
+    LIMIT $4
+) found
+
+-- name: count_few_in_state
+-- Count the requests in a state that request_by_state has, up to a limit.
+SELECT count(*) AS number FROM (
+    SELECT FROM chamberlain.request_by_state r
+    WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.actor_id = $2) AND ($3::text[] IS NULL OR r.kind = ANY ($3))
+        AND r.state = $5
+    LIMIT $4
+) found
+
+-- name: buckets_ready
+-- Return whether the indexes of lists by prefix are built.
+SELECT count(*) = 2 AS ready FROM pg_index i WHERE i.indisvalid AND i.indexrelid IN (
+    to_regclass('chamberlain.request_bucket_name'), to_regclass('chamberlain.request_bucket_address')
+)

@@ -14,7 +14,7 @@ import msgspec
 
 from chamberlain.changes.records import actor_of
 from chamberlain.core.idempotency import IdempotencyKey
-from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId
+from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.core.reasons import Cause, Reason, kept_causes, shown_warnings
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.queries import load_queries
@@ -59,6 +59,12 @@ async def find_by_address(tx: Transaction, address: str) -> RequestRecord | None
     """Find the request that has reserved an address."""
     row = await tx.fetch_row(SQL["find_holder"], tx.tenant_id, address)
     return await find(tx, RequestId(row["request_id"])) if row else None
+
+
+async def count_to_decide(tx: Transaction, user: UserId, *, most: int) -> int:
+    """Count the requests that wait for the user's decision, at most `most`."""
+    (row,) = await tx.fetch(SQL["count_to_decide"], tx.tenant_id, user, most)
+    return int(row["number"])
 
 
 async def find_by_key(
@@ -180,7 +186,9 @@ def warnings_of(row: Record) -> tuple[Reason, ...]:
 
 def _template(row: Record) -> TemplateReference | None:
     template_id = row["template_id"]
-    return None if template_id is None else TemplateReference(TemplateId(template_id), row["template_name"])
+    if template_id is None:
+        return None
+    return TemplateReference(TemplateId(template_id), row["template_name"], row["template_revision"] or 0)
 
 
 def _optional(text: str | None, shape: type[Shape]) -> Shape | None:

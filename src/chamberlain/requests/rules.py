@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actions on requests: who may act in which state, and their results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -15,7 +15,7 @@ from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import ClientId, RequestId, UserId
 from chamberlain.core.reasons import Cause, Reason
 from chamberlain.core.values import Json
-from chamberlain.directory.models import PeopleAnswer, unknown_people
+from chamberlain.directory.models import NamedPerson, PeopleAnswer, unknown_people
 from chamberlain.directory.steps import Step
 from chamberlain.requests.approvals import (
     Levels,
@@ -33,6 +33,7 @@ from chamberlain.requests.models import (
     RequestKind,
     RequestRecord,
     RequestState,
+    ShownField,
     Waiting,
     blocked_by,
 )
@@ -112,10 +113,14 @@ def not_now(action: Action, state: RequestState) -> Conflict:
 
 @dataclass(frozen=True, slots=True)
 class RequestView:
-    """A request with the actions that one caller may take now."""
+    """A request with the actions that one caller may take now.
+
+    `fields` are its custom fields, where a single request is shown.
+    """
 
     record: RequestRecord
     actions: tuple[Action, ...]
+    fields: tuple[ShownField, ...] = ()
 
 
 # States whose next step is that of a worker.
@@ -239,11 +244,45 @@ class Naming:
 def require_approver(record: RequestRecord, caller: Caller) -> UserId:
     """Raise Forbidden if the caller is no approver, or the requester."""
     if record.created_by.id == caller.id:
-        raise Forbidden("selfApproval", "This is your own request. Another approver has to decide on it.")
+        raise _self_approval()
     user = caller.user_id
-    if user is None or not was_asked(record.approvals, user):
-        raise Forbidden("notApprover", "You are no approver of this request. `approvals` says who may decide.")
+    if user is None:
+        raise _not_approver()
+    require_asked(record, user)
     return user
+
+
+def require_asked(record: RequestRecord, user: UserId) -> None:
+    """Raise Forbidden for the requester, and for users who were not asked.
+
+    Approvers and their substitutes are asked.
+    """
+    if record.created_by.id == user:
+        raise _self_approval()
+    if not was_asked(record.approvals, user):
+        raise _not_approver()
+
+
+def _self_approval() -> Forbidden:
+    return Forbidden("selfApproval", "This is your own request. Another approver has to decide on it.")
+
+
+def _not_approver() -> Forbidden:
+    return Forbidden("notApprover", "You are no approver of this request. `approvals` says who may decide.")
+
+
+def require_represented(
+    record: RequestRecord, approver: NamedPerson, current: Collection[UserId], gone: Collection[UserId]
+) -> None:
+    """Raise Forbidden unless the user is a substitute of the approver now.
+
+    `current` are the approvers for whom the user is a substitute, read under a lock.
+    """
+    if approver.id not in current or approver.id in gone:
+        name = approver.display_name
+        raise Forbidden("notApprover", f"You are no substitute of {name} any more, or {name} has left the directory.")
+    if record.created_by.id in current:
+        raise Forbidden("selfApproval", "You are a substitute of the requester. Another approver has to decide on it.")
 
 
 def has_left() -> Forbidden:
@@ -261,6 +300,14 @@ def require_turn(record: RequestRecord, user: UserId, action: Action, *, now: da
     if not has_to_decide(record.approvals, user):
         raise Conflict("stateDoesNotAllow", "You have decided already. Decisions are final.")
     _require_time(record, now)
+
+
+def require_level(record: RequestRecord, level: int) -> None:
+    """Raise Conflict if the request waits for the decision of another level."""
+    current = current_level(record.approvals)
+    is_waiting = record.state is RequestState.PENDING_APPROVAL
+    if is_waiting and current is not None and current.level != level:
+        raise Conflict("stateDoesNotAllow", f"Level {level} of this request is closed, and another one is open.")
 
 
 def require_blocked(record: RequestRecord, level: int, *, now: datetime) -> None:

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON of approval rules in templates, and of named approvers."""
 
+from base64 import b64decode
 from collections.abc import Iterator
 from typing import Annotated, assert_never
 from uuid import UUID
 
 from msgspec import Meta
 
-from chamberlain.core.errors import Fault
-from chamberlain.core.fields import Shape
+from chamberlain.core.errors import BodyInvalid, Fault
+from chamberlain.core.fields import Shape, shaped
 from chamberlain.core.ids import UserId
 from chamberlain.core.validation import Reader, duplicate_faults
 from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.requests.replies import LONGEST_MAIL
 from chamberlain.requests.rules import Naming
 
 
@@ -83,6 +85,28 @@ class ApproversBody(Shape, frozen=True, kw_only=True):
 
 
 APPROVERS = Reader(ApproversBody)
+
+# Characters of the longest mail in base64.
+_LONGEST_MAIL_TEXT = (LONGEST_MAIL + 2) // 3 * 4
+
+
+class ReplyBody(Shape, frozen=True, kw_only=True):
+    """A raw mail (RFC 5322) in base64."""
+
+    mail: Annotated[str, shaped(r"[A-Za-z0-9+/]+={0,2}", "must be base64 without line breaks", _LONGEST_MAIL_TEXT)]
+
+
+REPLY = Reader(ReplyBody)
+
+
+def to_mail(body: ReplyBody) -> bytes:
+    """Decode the mail. Raises BodyInvalid."""
+    try:
+        return b64decode(body.mail, validate=True)
+    except ValueError as error:
+        raise BodyInvalid(
+            [Fault.build("/mail", "invalidText", "The mail must be in base64, without line breaks.")]
+        ) from error
 
 
 def to_naming(body: ApproversBody) -> Naming:

@@ -5,13 +5,13 @@ Callers see their own requests and those that they decide or have decided on. Ad
 Other requests do not exist for a caller.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.auth.models import Actor, Caller
+from chamberlain.auth.models import Actor, ActorType, Caller
 from chamberlain.auth.permissions import Extent, Operation
 from chamberlain.changes.models import Change, Event, Subject
 from chamberlain.changes.records import record_change
@@ -23,14 +23,21 @@ from chamberlain.core.reasons import Reason
 from chamberlain.core.values import Json
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
-from chamberlain.directory.models import NamedPerson, PeopleAnswer, PeopleQuestion
+from chamberlain.directory.models import NamedPerson, PeopleAnswer, PeopleQuestion, Person
 from chamberlain.directory.port import People
 from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.requests import records, store
 from chamberlain.requests import store as request_store
 from chamberlain.requests.actions import Carry, Done, cancel, perform
-from chamberlain.requests.approvals import current_level, decide, name_approvers, waited_for, was_asked
+from chamberlain.requests.approvals import (
+    current_level,
+    decide,
+    name_approvers,
+    represented_by,
+    waited_for,
+    was_asked,
+)
 from chamberlain.requests.events import (
     approval_required,
     request_approved,
@@ -38,7 +45,17 @@ from chamberlain.requests.events import (
     request_retried,
     summary_of,
 )
-from chamberlain.requests.models import NO_APPROVER, Decision, RequestFilter, RequestRecord, RequestState, job_kind_of
+from chamberlain.requests.fields import TemplateFields
+from chamberlain.requests.models import (
+    NO_APPROVER,
+    Decision,
+    RequestFilter,
+    RequestRecord,
+    RequestState,
+    ShownField,
+    job_kind_of,
+)
+from chamberlain.requests.replies import ReplyTokens, parse_reply, require_sender
 from chamberlain.requests.rules import (
     OUTCOMES,
     Action,
@@ -54,8 +71,11 @@ from chamberlain.requests.rules import (
     parked,
     present,
     require_approver,
+    require_asked,
     require_blocked,
+    require_level,
     require_others,
+    require_represented,
     require_turn,
     viewed,
     viewed_by,
@@ -64,6 +84,7 @@ from chamberlain.requests.steps import Happenings
 from chamberlain.requests.store import RequestLooks
 from chamberlain.requests.timeline import Timelines, follow, follow_while_concerned
 from chamberlain.requests.visibility import concerns, require_requester, require_visible
+from chamberlain.substitutes import records as substitute_records
 
 
 @dataclass(slots=True)
@@ -85,7 +106,9 @@ class RequestService:
     watchers: Notifier
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
+    reply_tokens: ReplyTokens
     broken: Callable[[TenantId], Reason | None] = lambda _: None
+    fields: TemplateFields = field(default_factory=TemplateFields)
 
     async def list(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestView]:
         """List the visible requests that match the filter, newest first."""
@@ -118,15 +141,18 @@ class RequestService:
 
     async def read(self, caller: Caller, request_id: RequestId) -> RequestView:
         """Read a request. Raises NotFound."""
-        record = await self.looks.find(caller.tenant_id, request_id)
-        return await self.view(
-            caller, await require_visible(self.authorization, caller, Operation.READ_REQUESTS, record)
-        )
+        found = await self.looks.find(caller.tenant_id, request_id)
+        record = await require_visible(self.authorization, caller, Operation.READ_REQUESTS, found)
+        return replace(await self.view(caller, record), fields=await self._fields(record))
 
     async def view(self, caller: Caller, record: RequestRecord) -> RequestView:
         """Return a visible request with the caller's actions. Raises nothing."""
         may_end = is_only_approver(caller, record) and await self._may_end(caller)
         return viewed_by(caller, self._shown(record), may_end=may_end)
+
+    async def _fields(self, record: RequestRecord) -> tuple[ShownField, ...]:
+        """Return the custom fields of a request. No transaction may be open."""
+        return await self.fields.show(self.database, self.people, record)
 
     def _shown(self, record: RequestRecord) -> RequestRecord:
         broken = self.broken(record.tenant_id)
@@ -193,13 +219,13 @@ class RequestService:
         if faults := naming_faults(naming.users, answer):
             raise NotPossible(faults)
         named = [NamedPerson(user, answer.people[user].display_name) for user in dict.fromkeys(naming.users)]
-        actor = await self.authorization.actor(caller)
+        actor, fields = await self.authorization.actor(caller), await self._fields(seen)
 
         async def work() -> bytes:
             before = present(await records.hold(tx, request_id))
             after = await self._name(tx, before, naming.level, named, act.trace_id)
             await record_change(tx, self._change_of_naming(after, naming, actor, caller.client_id, act))
-            return render(viewed_by(caller, after, may_end=True))
+            return render(replace(viewed_by(caller, after, may_end=True), fields=fields))
 
         async with self.database.transaction(caller.tenant_id) as tx:
             kept = await idempotency.once(tx, caller, act.idempotency, work)
@@ -239,32 +265,71 @@ class RequestService:
         self.workers.flag()
         return answer
 
+    async def reply(
+        self, caller: Caller, mail: bytes, act: Act, render: Callable[[Action, RequestRecord], bytes]
+    ) -> KeptAnswer:
+        """Decide by a reply to an approval mail. For applications.
+
+        The decision is that of the user whom the mail asked. Raises NotPossible with the reason why the mail decides
+        nothing, and like `approve`.
+        """
+        await self.authorization.require(caller, Operation.REPLY_BY_MAIL)
+        reply = parse_reply(mail)
+        asking = self.reply_tokens.read(reply.token, caller.tenant_id)
+        seen, user = present(await self._find(caller, asking.request_id)), asking.user
+        require_asked(seen, user)
+        people, gone = await self._approvers_gone(caller, seen, user)
+        require_sender(reply, people[user].mail)
+        actor = Actor(ActorType.USER, user, people[user].display_name)
+        deed = Deed(reply.action, caller.client_id, actor, replace(act, comment=reply.reason), asking.request_id)
+        decision = self._decision(deed, user, gone)
+
+        async def carry(tx: Transaction, before: RequestRecord, actor: Actor) -> Done:
+            require_level(before, asking.level)
+            done = await decision(tx, before, actor)
+            return replace(done, told={**done.told, "channel": "mail"})
+
+        answer = await self._perform(caller, deed, carry, lambda after: render(reply.action, after))
+        self.workers.flag()
+        return answer
+
     async def _decide(
         self, action: Action, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
     ) -> KeptAnswer:
         seen = await self._find_to_decide(caller, request_id)
         user = require_approver(seen, caller)
-        gone = await self._approvers_gone(caller, seen, user)
+        _, gone = await self._approvers_gone(caller, seen, user)
         actor = await self.authorization.actor(caller)
-
-        async def carry(tx: Transaction, before: RequestRecord, actor: Actor) -> Done:
-            await request_store.require_served(tx)
-            require_approver(before, caller)
-            # Read under the lock: the deadline may have passed during the wait for it.
-            at = self.now()
-            require_turn(before, user, action, now=at)
-            decision = Decision(actor, OUTCOMES[action], act.comment, at)
-            after = moved_on(before, decide(before.approvals, decision, gone=gone), at=at)
-            await request_store.move(tx, before, after, act.trace_id)
-            return Done(after, self._decided(after, actor, at), _decided_level(before))
-
         deed = Deed(action, caller.client_id, actor, act, request_id)
         may_end = await self._may_end(caller)
+        fields = await self._fields(seen)
         answer = await self._perform(
-            caller, deed, carry, lambda after: render(viewed_by(caller, after, may_end=may_end))
+            caller,
+            deed,
+            self._decision(deed, user, gone),
+            lambda after: render(replace(viewed_by(caller, after, may_end=may_end), fields=fields)),
         )
         self.workers.flag()
         return answer
+
+    def _decision(self, deed: Deed, user: UserId, gone: Collection[UserId]) -> Carry:
+        """Return the decision of an approver or a substitute."""
+
+        async def carry(tx: Transaction, before: RequestRecord, actor: Actor) -> Done:
+            await request_store.require_served(tx)
+            require_asked(before, user)
+            # Read under the lock: the deadline may have passed during the wait for it.
+            at = self.now()
+            require_turn(before, user, deed.action, now=at)
+            approver = represented_by(before.approvals, user)
+            if approver is not None:
+                require_represented(before, approver, await substitute_records.hold_represented(tx, user, at), gone)
+            decision = Decision(actor, OUTCOMES[deed.action], deed.act.comment, at, approver)
+            after = moved_on(before, decide(before.approvals, decision, gone=gone), at=at)
+            await request_store.move(tx, before, after, deed.act.trace_id)
+            return Done(after, self._decided(after, actor, at), _decided_level(before, approver))
+
+        return carry
 
     async def _find_to_decide(self, caller: Caller, request_id: RequestId) -> RequestRecord:
         """Find the request. Former approvers may learn that their level is closed."""
@@ -274,17 +339,19 @@ class RequestService:
             return found
         return await require_visible(self.authorization, caller, Operation.READ_REQUESTS, found)
 
-    async def _approvers_gone(self, caller: Caller, seen: RequestRecord, user: UserId) -> frozenset[UserId]:
-        """Return approvers of the current level who have left the directory.
+    async def _approvers_gone(
+        self, caller: Caller, seen: RequestRecord, user: UserId
+    ) -> tuple[Mapping[UserId, Person], frozenset[UserId]]:
+        """Look up user and approvers of the current level.
 
-        Raises Forbidden if the caller has.
+        Returns the known ones, and the ids of those who have left the directory. Raises Forbidden if the user has.
         """
         asked = waited_for(seen.approvals) | {user}
         detail = "The directory cannot be asked whether you are still in it. Send the request again."
         answer = await self._look_up(caller, asked, detail)
         if user not in answer.people:
             raise has_left()
-        return asked - answer.people.keys()
+        return answer.people, asked - answer.people.keys()
 
     def _decided(self, after: RequestRecord, actor: Actor, at: datetime) -> Event | None:
         """Return the event of a decision that ends the approval."""
@@ -346,7 +413,10 @@ class RequestService:
         await require_requester(self.authorization, caller, operation, record)
         actor = await self.authorization.actor(caller)
         deed = Deed(action, caller.client_id, actor, act, request_id)
-        return await self._perform(caller, deed, carry, lambda after: render(viewed_by(caller, after, may_end=True)))
+        fields = await self._fields(record)
+        return await self._perform(
+            caller, deed, carry, lambda after: render(replace(viewed_by(caller, after, may_end=True), fields=fields))
+        )
 
     async def _may_end(self, caller: Caller) -> bool:
         """Return whether the caller may cancel and retry as an administrator.
@@ -384,6 +454,9 @@ class RequestService:
             raise Unavailable("overloaded", detail, after=error.after) from error
 
 
-def _decided_level(before: RequestRecord) -> dict[str, Json]:
+def _decided_level(before: RequestRecord, approver: NamedPerson | None) -> dict[str, Json]:
     level = current_level(before.approvals)
-    return {} if level is None else {"level": level.level}
+    told: dict[str, Json] = {} if level is None else {"level": level.level}
+    if approver is not None:
+        told["onBehalfOf"] = {"id": str(approver.id), "displayName": approver.display_name}
+    return told

@@ -347,9 +347,16 @@ def entries_of(
 
 
 def entries_of_move(before: RequestRecord, after: RequestRecord) -> tuple[Entry, ...]:
-    """Return the entries of an action: changed steps, levels and state."""
+    """Return the entries of an action: changed steps, levels and state.
+
+    The time of a reminder is not shown.
+    """
     levels = zip(before.approvals, after.approvals, strict=True)
-    approvals = [Entry(EntryKind.APPROVAL, approval=new) for old, new in levels if old != new]
+    approvals = [
+        Entry(EntryKind.APPROVAL, approval=new)
+        for old, new in levels
+        if old != replace(new, reminded_at=old.reminded_at)
+    ]
     news = (*_changed_steps(before.steps, after.steps), *approvals)
     if after.state is before.state:
         return news

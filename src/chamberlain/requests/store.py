@@ -3,12 +3,15 @@
 
 Pagination uses a keyset cursor, never an offset, and every filter is a prefix of an index. Rare states are read from
 `request_by_state`, requests to decide from `request_approver`. Queued and running requests are found by their jobs.
+Lists by prefix scan buckets of requests, see sql/request_lists.sql, unless the other filters select few requests. Until
+the `post` migrations have built the indexes, they scan from the newest request.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from enum import Enum, auto
 from typing import Final
 from uuid import UUID
 
@@ -47,6 +50,18 @@ _IN_STATE: Final = "r.state = $6"
 _EVERYBODYS: Final = "$4::uuid IS NULL"
 _OWN: Final = "r.actor_id = $4"
 _OF_ANY_KIND: Final = "$5::text[] IS NULL"
+# The comparisons of rows begin and end at the least id. Without statistics, the planner takes a range between two times
+# for narrow, and scans it instead of the index of the other filter.
+_LEAST_ID: Final = "'00000000-0000-0000-0000-000000000000'::uuid"
+_WITHIN: Final = f"""($9::timestamptz IS NULL OR (r.created_at, r.request_id) >= ($9, {_LEAST_ID}))
+    AND ($10::timestamptz IS NULL OR (r.created_at, r.request_id) < ($10, {_LEAST_ID}))"""
+_PREFIX: Final = """(starts_with(lower({0}.display_name), lower($8))
+    OR coalesce(starts_with(lower({0}.address), lower($8)), false))"""
+_BEGINS: Final = f"($8::text IS NULL OR {_PREFIX.format('r')})"
+# A scalar subquery, which is run for each row: the planner makes a hash table of all requests out of an EXISTS.
+_BEGINS_ELSEWHERE: Final = f"""($8::text IS NULL OR coalesce((
+    SELECT {_PREFIX.format("b")} FROM chamberlain.request b WHERE b.request_id = r.request_id
+), false))"""  # noqa: S608 - text of ours alone.
 
 
 def _page_of(places: str) -> str:
@@ -59,11 +74,12 @@ def _page_of(places: str) -> str:
     SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id,
         r.template_name, '{{}}' AS body, r.waiting, r.blocked, r.error, r.warnings, r.result, r.steps,
         r.created_at, r.actor_type, r.actor_id, r.actor_name, r.client_id, r.updated_at, r.finished_at,
-        NULL AS approvals, NULL AS made, r.warning_causes
+        NULL AS approvals, NULL AS made, r.warning_causes, r.template_revision
     FROM ({places}) place CROSS JOIN LATERAL (
         SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id,
             r.template_name, r.waiting, r.blocked, r.error, r.warnings, r.result, r.created_at, r.actor_type,
             r.actor_id, r.actor_name, r.client_id, r.updated_at, r.finished_at, r.warning_causes,
+            r.template_revision,
             CASE WHEN r.state = 'succeeded' AND strpos(r.steps::text, '"warning"') > 0 THEN r.steps ELSE '[]' END
                 AS steps
         FROM chamberlain.request r WHERE r.request_id = place.request_id OFFSET 0
@@ -75,21 +91,30 @@ def _page_of(places: str) -> str:
 _REQUESTS: Final = "chamberlain.request"
 _BY_STATE: Final = "chamberlain.request_by_state"
 
-ALL: Final = _page_of(newest(_REQUESTS, _EVERYBODYS, _OF_ANY_KIND, _IN_ANY_STATE))
-OF_KIND: Final = _page_of(merged(_REQUESTS, _EVERYBODYS, _IN_ANY_STATE))
-OF_OWNER: Final = _page_of(merged(_REQUESTS, _OWN, _IN_ANY_STATE))
-BY_STATE: Final = _page_of(newest(_BY_STATE, _EVERYBODYS, _OF_ANY_KIND, _IN_STATE))
-BY_STATE_OF_KIND: Final = _page_of(merged(_BY_STATE, _EVERYBODYS, _IN_STATE))
-BY_STATE_OF_OWNER: Final = _page_of(merged(_BY_STATE, _OWN, _IN_STATE))
+_HERE: Final = (_WITHIN, _BEGINS)
+_ELSEWHERE: Final = (_WITHIN, _BEGINS_ELSEWHERE)
+
+ALL: Final = _page_of(newest(_REQUESTS, _EVERYBODYS, _OF_ANY_KIND, _IN_ANY_STATE, *_HERE))
+OF_KIND: Final = _page_of(merged(_REQUESTS, _EVERYBODYS, _IN_ANY_STATE, *_HERE))
+OF_OWNER: Final = _page_of(merged(_REQUESTS, _OWN, _IN_ANY_STATE, *_HERE))
+BY_STATE: Final = _page_of(newest(_BY_STATE, _EVERYBODYS, _OF_ANY_KIND, _IN_STATE, *_ELSEWHERE))
+BY_STATE_OF_KIND: Final = _page_of(merged(_BY_STATE, _EVERYBODYS, _IN_STATE, *_ELSEWHERE))
+BY_STATE_OF_OWNER: Final = _page_of(merged(_BY_STATE, _OWN, _IN_STATE, *_ELSEWHERE))
 # Requests to decide are in no other state.
 TO_DECIDE: Final = _page_of(
-    merged("chamberlain.request_approver", "r.user_id = $4", "($6::text IS NULL OR $6 = 'pendingApproval')")
+    merged(
+        "chamberlain.request_approver",
+        "r.user_id = $4",
+        "($6::text IS NULL OR $6 = 'pendingApproval')",
+        *_ELSEWHERE,
+    )
 )
 # Queued and running requests have a due job, waiting ones a later one. The inner query has no order, so the planner
 # looks them up by id.
 UNDER_WAY: Final = _page_of(f"""
     WITH under_way AS MATERIALIZED (
-        SELECT r.created_at, r.request_id, r.state, r.kind, r.actor_id FROM chamberlain.request r
+        SELECT r.created_at, r.request_id, r.state, r.kind, r.actor_id, r.display_name, r.address
+        FROM chamberlain.request r
         WHERE r.request_id = ANY (ARRAY(
             SELECT j.subject FROM chamberlain.job j
             WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
@@ -98,8 +123,29 @@ UNDER_WAY: Final = _page_of(f"""
         ))
     )
     SELECT r.created_at, r.request_id FROM under_way r
-    WHERE {BEHIND} AND {_IN_STATE} AND ({_EVERYBODYS} OR {_OWN}) AND ({_OF_ANY_KIND} OR r.kind = ANY ($5)) {NEWEST}
+    WHERE {BEHIND} AND {_IN_STATE} AND ({_EVERYBODYS} OR {_OWN}) AND ({_OF_ANY_KIND} OR r.kind = ANY ($5))
+        AND {_WITHIN} AND {_BEGINS} {NEWEST}
 """)  # noqa: S608 - as above.
+BEGINNING: Final = _page_of(
+    "SELECT b.created_at, b.request_id FROM chamberlain.requests_beginning($1, $8, $6, $5, $4, $9, $10, $2, $3, $7) b"
+)
+
+# This many requests are looked up in a few milliseconds.
+FEW: Final = 1_000
+
+
+class Route(Enum):
+    """The query plan of a page.
+
+    All return the same list; each is quick for other numbers of requests.
+    """
+
+    NEWEST = auto()
+    """Scan from the newest, of the tenant, a kind or an owner."""
+    ELSEWHERE = auto()
+    """Read those in a state, or to decide, from another table or from jobs."""
+    BEGINNING = auto()
+    """Scan buckets with the prefix, newest first."""
 
 
 async def find_page(
@@ -110,8 +156,8 @@ async def find_page(
     For requests to decide, the owner is the approver.
     """
     await tx.execute(PLANNING)
-    few_due = not is_under_way(wanted.state) or await are_few_due(tx)
-    statement, values = page_statement(tx, wanted, owner, page, few_due=few_due)
+    route = await find_route(tx, wanted, owner)
+    statement, values = page_statement(tx, wanted, owner, page, route)
     rows = await tx.fetch(statement, *values)
     records = [record_of(row) for row in rows[: page.limit]]
     if len(rows) <= page.limit:
@@ -126,23 +172,56 @@ async def to_decide(tx: Transaction, user: UserId, records: Sequence[RequestReco
     return frozenset(RequestId(row["request_id"]) for row in rows)
 
 
-def page_statement(
-    tx: Transaction, wanted: RequestFilter, owner: UUID | None, page: PageWanted, *, few_due: bool
-) -> tuple[str, tuple[object, ...]]:
-    """Return the statement that reads a page plus one row.
+async def find_route(tx: Transaction, wanted: RequestFilter, owner: UUID | None) -> Route:
+    """Choose the query plan by the number of scanned requests.
 
     With many due jobs, queued and running requests are the newest, as workers claim the oldest first. A scan from the
     newest finds them at once.
     """
+    if wanted.to_decide:
+        return Route.ELSEWHERE
+    if is_under_way(wanted.state) and await are_few_due(tx):
+        return Route.ELSEWHERE
+    route = Route.ELSEWHERE if _has_table(wanted.state) else Route.NEWEST
+    if wanted.prefix is None or await _are_few(tx, wanted, owner):
+        return route
+    (row,) = await tx.fetch(SQL["buckets_ready"])
+    return Route.BEGINNING if row["ready"] else route
+
+
+def page_statement(
+    tx: Transaction, wanted: RequestFilter, owner: UUID | None, page: PageWanted, route: Route
+) -> tuple[str, tuple[object, ...]]:
+    """Return the statement that reads a page plus one row."""
     after = page.after
     place = (None, None) if after is None else (after.created_at, after.id)
-    values = (tx.tenant_id, *place, owner, _kinds(wanted, owner), wanted.state, page.limit + 1)
-    return _statement(wanted, owner, few_due=few_due), values
+    filters = (owner, _kinds(wanted, owner), wanted.state)
+    span = (wanted.since, wanted.until)
+    values = (tx.tenant_id, *place, *filters, page.limit + 1, wanted.prefix, *span)
+    return _statement(wanted, owner, route), values
 
 
 def is_under_way(state: RequestState | None) -> bool:
     """Return whether requests in this state are found by their jobs."""
     return state in (RequestState.QUEUED, RequestState.RUNNING)
+
+
+def _has_table(state: RequestState | None) -> bool:
+    """Return whether `request_by_state` has the requests in this state."""
+    return state not in (None, RequestState.SUCCEEDED, RequestState.QUEUED, RequestState.RUNNING)
+
+
+async def _are_few(tx: Transaction, wanted: RequestFilter, owner: UUID | None) -> bool:
+    """Return whether the filters other than the prefix select few requests."""
+    kinds = None if wanted.kind is None else [wanted.kind]
+    values = (tx.tenant_id, owner, kinds, FEW + 1)
+    if _has_table(wanted.state):
+        (row,) = await tx.fetch(SQL["count_few_in_state"], *values, wanted.state)
+    elif owner is not None or kinds is not None:
+        (row,) = await tx.fetch(SQL["count_few"], *values)
+    else:
+        return False
+    return int(row["number"]) <= FEW
 
 
 def _kinds(wanted: RequestFilter, owner: UUID | None) -> list[RequestKind] | None:
@@ -151,32 +230,22 @@ def _kinds(wanted: RequestFilter, owner: UUID | None) -> list[RequestKind] | Non
     return None if owner is None else list(RequestKind)
 
 
-def _statement(wanted: RequestFilter, owner: UUID | None, *, few_due: bool) -> str:
-    if wanted.to_decide:
-        return TO_DECIDE
-    in_any_state = is_under_way(wanted.state) and not few_due
-    everybodys, of_kind, of_owner = _statements(None if in_any_state else wanted.state)
-    if owner is not None:
-        return of_owner
-    return everybodys if wanted.kind is None else of_kind
-
-
-def _statements(state: RequestState | None) -> tuple[str, str, str]:
-    """Return the statements for all requests, one kind, and one owner."""
-    match state:
-        case None | RequestState.SUCCEEDED:
-            return ALL, OF_KIND, OF_OWNER
-        case RequestState.QUEUED | RequestState.RUNNING:
-            return UNDER_WAY, UNDER_WAY, UNDER_WAY
-        case (
-            RequestState.PENDING_APPROVAL
-            | RequestState.WAITING
-            | RequestState.FAILED
-            | RequestState.REJECTED
-            | RequestState.CANCELLED
-            | RequestState.EXPIRED
-        ):
-            return BY_STATE, BY_STATE_OF_KIND, BY_STATE_OF_OWNER
+def _statement(wanted: RequestFilter, owner: UUID | None, route: Route) -> str:
+    match route:
+        case Route.BEGINNING:
+            return BEGINNING
+        case Route.NEWEST if owner is not None:
+            return OF_OWNER
+        case Route.NEWEST:
+            return ALL if wanted.kind is None else OF_KIND
+        case Route.ELSEWHERE if wanted.to_decide:
+            return TO_DECIDE
+        case Route.ELSEWHERE if is_under_way(wanted.state):
+            return UNDER_WAY
+        case Route.ELSEWHERE if owner is not None:
+            return BY_STATE_OF_OWNER
+        case Route.ELSEWHERE:
+            return BY_STATE if wanted.kind is None else BY_STATE_OF_KIND
 
 
 # The function sets the tenant of each.
@@ -279,6 +348,26 @@ async def move(tx: Transaction, before: RequestRecord, after: RequestRecord, tra
         await queue_jobs.queue(tx, job_kind_of(after.kind), after.request_id, trace_id)
     else:
         await records.give_back(tx, after.request_id)
+
+
+async def queue_notice(
+    tx: Transaction,
+    notice_id: UUID,
+    kind: str,
+    request: RequestRecord,
+    *,
+    level: int,
+    now: datetime,
+    notified: Collection[UserId] = (),
+) -> None:
+    """Queue a notice about a level, if notices are sent at all.
+
+    `notified` are users who need no mail.
+    """
+    values = (tx.tenant_id, notice_id, kind, request.request_id, level, now)
+    await tx.execute(SQL["queue_notice"], *values)
+    if notified:
+        await tx.execute(SQL["save_notified"], tx.tenant_id, notice_id, list(notified))
 
 
 async def withdraw(tx: Transaction, request_id: RequestId) -> None:

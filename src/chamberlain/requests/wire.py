@@ -24,6 +24,7 @@ from chamberlain.requests.models import (
     ApprovalState,
     Decision,
     DecisionOutcome,
+    LevelSubstitute,
     RequestKind,
     RequestRecord,
     RequestState,
@@ -139,19 +140,33 @@ class NamedApprover(Struct, rename="camel", frozen=True):
     display_name: str
 
 
-class ApprovalDecision(Struct, rename="camel", frozen=True):
-    """The decision of an approver."""
+class ApprovalDecision(Struct, rename="camel", frozen=True, omit_defaults=True):
+    """The decision of an approver, or of a substitute.
+
+    `onBehalfOf` is the approver for whom a substitute decided.
+    """
 
     by: Actor
     outcome: DecisionOutcome
     comment: str | None
     decided_at: Time
+    on_behalf_of: NamedApprover | None = None
 
 
-class Approval(Struct, rename="camel", frozen=True):
+class ApprovalSubstitute(Struct, rename="camel", frozen=True):
+    """A user who may decide for an approver until a time."""
+
+    id: UUID
+    display_name: str
+    approver_id: UUID
+    until: Time
+
+
+class Approval(Struct, rename="camel", frozen=True, omit_defaults=True):
     """One level of approval.
 
-    Approvers are found when the level opens; it is `blocked` without approvers.
+    Approvers are found when the level opens; it is `blocked` without approvers. `substitutes` may decide for an
+    approver, and are omitted if there are none.
     """
 
     level: int
@@ -160,6 +175,7 @@ class Approval(Struct, rename="camel", frozen=True):
     deadline: Time | None
     approvers: tuple[NamedApprover, ...]
     decisions: tuple[ApprovalDecision, ...]
+    substitutes: tuple[ApprovalSubstitute, ...] = ()
 
 
 class RequestSummary(Struct, rename="camel", frozen=True, omit_defaults=True):
@@ -189,10 +205,21 @@ class RequestSummary(Struct, rename="camel", frozen=True, omit_defaults=True):
     shortfalls: int = 0
 
 
+class RequestField(Struct, frozen=True):
+    """A custom field of the template, with its label at submission.
+
+    `value` is as people read it: the label of a choice, the name of a user.
+    """
+
+    key: str
+    label: str
+    value: str | bool
+
+
 class Request(Struct, rename="camel", frozen=True, omit_defaults=True):
     """A request. `body` is the JSON that was sent.
 
-    `shortfalls` counts the steps that left a part undone, after success.
+    `shortfalls` counts the steps that left a part undone, after success. `fields` are the custom fields with a value.
     """
 
     request_id: UUID
@@ -217,6 +244,15 @@ class Request(Struct, rename="camel", frozen=True, omit_defaults=True):
     finished_at: Time | None
     warning_reasons: tuple[RequestWarning, ...]
     shortfalls: int = 0
+    fields: tuple[RequestField, ...] = ()
+
+
+class ReplyDecision(Struct, rename="camel", frozen=True):
+    """The decision of a reply by mail, and its request's state."""
+
+    request_id: UUID
+    outcome: DecisionOutcome
+    state: RequestState
 
 
 def warning_texts(warnings: Iterable[Reason]) -> tuple[str, ...]:
@@ -263,6 +299,7 @@ def request_of(view: RequestView) -> Request:
         body=Raw(record.body),
         steps=tuple(map(step_of, record.steps)),
         approvals=tuple(map(approval_of, record.approvals)),
+        fields=tuple([RequestField(each.key, each.label, each.value) for each in view.fields]),
     )
 
 
@@ -302,11 +339,20 @@ def approval_of(record: ApprovalRecord) -> Approval:
         deadline=_time_or_none(record.deadline),
         approvers=tuple([NamedApprover(person.id, person.display_name) for person in record.approvers]),
         decisions=tuple(map(_decision, record.decisions)),
+        substitutes=tuple(map(_substitute, record.substitutes)),
     )
 
 
 def _decision(decision: Decision) -> ApprovalDecision:
-    return ApprovalDecision(_actor(decision.by), decision.outcome, decision.comment, format_time(decision.decided_at))
+    by, approver = _actor(decision.by), decision.on_behalf_of
+    on_behalf_of = None if approver is None else NamedApprover(approver.id, approver.display_name)
+    return ApprovalDecision(by, decision.outcome, decision.comment, format_time(decision.decided_at), on_behalf_of)
+
+
+def _substitute(substitute: LevelSubstitute) -> ApprovalSubstitute:
+    return ApprovalSubstitute(
+        substitute.id, substitute.display_name, substitute.approver, format_time(substitute.until)
+    )
 
 
 def _error(record: RequestRecord) -> RequestError | None:

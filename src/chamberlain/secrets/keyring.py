@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key ring: encrypt stored secrets with AES-GCM, bound to their place.
+"""The key ring: encrypt stored secrets with AES-GCM, and sign messages.
 
-The keys file has one key per line: an id and 32 bytes in base64. The first key encrypts, all of them decrypt.
+A secret is bound to its place. The keys file has one key per line: an id and 32 bytes in base64. The first key encrypts
+and signs, all of them decrypt and verify.
 """
 
 import base64
 import fcntl
+import hmac
 import logging
 import os
 import secrets
@@ -259,9 +261,31 @@ class Keyring:
                 f'A secret sealed with the key "{name}" does not open: the key or the row was changed.'
             ) from error
 
+    def sign(self, message: bytes, purpose: str) -> bytes:
+        """Return the signature of a message by the first key.
+
+        It has 32 bytes. The same message always has the same signature. Each purpose has a key of its own.
+        """
+        self._follow()
+        return _signature(self.keys[self.first], message, purpose)
+
+    def is_signed(self, message: bytes, signature: bytes, purpose: str) -> bool:
+        """Return whether any key has signed a message.
+
+        `signature` may be a beginning of the whole one. The caller decides on its least length.
+        """
+        self._follow()
+        signatures = [_signature(key, message, purpose)[: len(signature)] for key in self.keys.values()]
+        return any(hmac.compare_digest(each, signature) for each in signatures)
+
     def _follow(self) -> None:
         if (keys := self._newer()) is not None:
             self.first, self.keys = keys.first, keys.by_id
+
+
+def _signature(key: bytes, message: bytes, purpose: str) -> bytes:
+    derived = hmac.digest(key, b"signature\0" + purpose.encode(), "sha256")
+    return hmac.digest(derived, message, "sha256")
 
 
 def load_keyring(path: Path) -> Keyring:

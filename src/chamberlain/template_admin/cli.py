@@ -2,6 +2,7 @@
 """Commands of templates: list, show, create, replace and delete."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from chamberlain.cli.arguments import one_of, read_document
 from chamberlain.cli.calls import Area, Call, Service, show
 from chamberlain.cli.errors import ExitCode, ended
 from chamberlain.cli.help import CommandTable
-from chamberlain.cli.names import TEMPLATES, find, is_id
+from chamberlain.cli.names import TEMPLATES, find, is_id, pick
 from chamberlain.cli.options import Document, IfMatch, Key, Yes, agreed, calls
 from chamberlain.cli.output import Column, Record, say
 from chamberlain_client import operations
@@ -26,6 +27,7 @@ class Shelf:
 
     area: Area
     offer: Operation
+    form: Operation
     list: Operation
     read: Operation
     create: Operation
@@ -38,6 +40,7 @@ class Shelf:
 MAIL = Shelf(
     Area.MAIL,
     operations.LIST_OFFERED_MAILBOX_TEMPLATES,
+    operations.READ_OFFERED_MAILBOX_TEMPLATE,
     operations.LIST_MAILBOX_TEMPLATES,
     operations.READ_MAILBOX_TEMPLATE,
     operations.CREATE_MAILBOX_TEMPLATE,
@@ -49,6 +52,7 @@ MAIL = Shelf(
 COLLAB = Shelf(
     Area.COLLAB,
     operations.LIST_OFFERED_GROUP_TEMPLATES,
+    operations.READ_OFFERED_GROUP_TEMPLATE,
     operations.LIST_COLLAB_TEMPLATES,
     operations.READ_COLLAB_TEMPLATE,
     operations.CREATE_COLLAB_TEMPLATE,
@@ -117,6 +121,28 @@ def show_template(call: Call, template: Template) -> None:
     with call.service(Area.ADMIN) as service:
         _, found_template = find_template(service, template)
         show(call, found_template)
+
+
+@templates.command("form")
+@calls
+def show_form(call: Call, template: Template) -> None:
+    """Show the data that a request by this template needs.
+
+    For all who may use the template.
+    """
+    offered = [each for shelf in (MAIL, COLLAB) for each in _offered(call, shelf)]
+    # The service decides about an id that no list has.
+    template_id = template if is_id(template) else pick(offered, template, TEMPLATES)
+    is_mailbox = any(each["id"] == template_id.lower() and each["kind"] in _MAILBOX_KINDS for each in offered)
+    shelf = MAIL if is_mailbox else COLLAB
+    with call.service(shelf.area) as service:
+        show(call, service.read(shelf.form, template_id))
+
+
+def _offered(call: Call, shelf: Shelf) -> Iterator[Record]:
+    """List the templates of an area, or none without the permission."""
+    with call.service(shelf.area) as service, suppress(Forbidden):
+        yield from service.items(shelf.offer, {}, None)
 
 
 @templates.command("create")

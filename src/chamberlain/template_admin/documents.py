@@ -24,7 +24,7 @@ from chamberlain.templates.capabilities import (
     property_faults,
     team_faults,
 )
-from chamberlain.templates.models import StoredTemplate, TemplateHead, TemplateKind
+from chamberlain.templates.models import Audience, StoredTemplate, TemplateHead, TemplateKind
 from chamberlain.templates.rules import users_in
 from chamberlain.templates.schema import (
     AudienceShape,
@@ -43,6 +43,7 @@ from chamberlain.templates.schema import (
     mailbox_defaults,
     mailbox_domain_faults,
     mailbox_template_faults,
+    to_audience,
     to_custom_field,
     to_guest_template,
 )
@@ -208,6 +209,13 @@ def stored_template(shape: TemplateShape, tenant_id: TenantId) -> StoredTemplate
 def decode_template(stored: StoredTemplate) -> TemplateShape:
     """Parse a stored template."""
     return _DECODERS[stored.head.kind].decode(stored.content)
+
+
+def audience_of(stored: StoredTemplate) -> Audience | None:
+    """Return the audience of a stored template. None is everyone."""
+    shape = decode_template(stored)
+    audience = None if isinstance(shape, GuestTemplateShape) else shape.audience
+    return None if audience is None else to_audience(audience)
 
 
 def references_of(shape: TemplateShape) -> TemplateReferences:

@@ -29,17 +29,21 @@ from chamberlain.http.resource import (
     removed,
     shown,
 )
-from chamberlain.http.responses import Answer
+from chamberlain.http.responses import NO_STORE, Answer
 from chamberlain.template_admin.documents import COLLAB_TEMPLATE, MAILBOX_TEMPLATE, CollabTemplateBody
-from chamberlain.template_admin.models import COLLAB, MAIL, TemplateArea, TemplateRecord
+from chamberlain.template_admin.models import COLLAB, MAIL, OfferedTemplate, TemplateArea, TemplateRecord
 from chamberlain.template_admin.service import TemplateService
 from chamberlain.template_admin.wire import (
     COLLAB_TEMPLATES,
     CollabTemplate,
+    GroupTemplateForm,
     MailboxTemplate,
+    MailboxTemplateForm,
     OfferedGroupTemplate,
     OfferedMailboxTemplate,
     encode_collab_template,
+    encode_group_form,
+    encode_mailbox_form,
     encode_mailbox_template,
     encode_offered_group_template,
     encode_offered_mailbox_template,
@@ -89,12 +93,16 @@ class OfferedGroupTemplatePage(Struct, rename="camel", frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class TemplateHandlers:
-    """The handlers of one area. `encode` is for administrators, `encode_offered` for requesters."""
+    """The handlers of one area.
+
+    `encode` is for administrators, `encode_offered` and `encode_form` are for requesters.
+    """
 
     area: TemplateArea
     path: str
     encode: Callable[[TemplateRecord], object]
     encode_offered: Callable[[TemplateRecord], object]
+    encode_form: Callable[[OfferedTemplate], object]
 
     async def list_(self, templates: TemplateService, call: Call[None]) -> Answer:
         """List templates, including inactive ones."""
@@ -127,6 +135,11 @@ class TemplateHandlers:
         items = list(map(self.encode_offered, page.items))
         return listed(json.encode({"items": items, "nextCursor": next_cursor(call, page.next)}))
 
+    async def read_offered(self, templates: TemplateService, call: Call[None]) -> Answer:
+        """Read a template that the caller may use."""
+        offered = await templates.read_offered(call.caller, TemplateId(call.ids["templateId"]), area=self.area)
+        return Answer(200, json.encode(self.encode_form(offered)), (NO_STORE,))
+
     def _render(self, record: TemplateRecord) -> bytes:
         return json.encode(self.encode(record))
 
@@ -135,10 +148,10 @@ class TemplateHandlers:
 
 
 MAILBOX_HANDLERS = TemplateHandlers(
-    MAIL, "/admin/mail/v1/templates/", encode_mailbox_template, encode_offered_mailbox_template
+    MAIL, "/admin/mail/v1/templates/", encode_mailbox_template, encode_offered_mailbox_template, encode_mailbox_form
 )
 COLLAB_HANDLERS = TemplateHandlers(
-    COLLAB, "/admin/collab/v1/templates/", encode_collab_template, encode_offered_group_template
+    COLLAB, "/admin/collab/v1/templates/", encode_collab_template, encode_offered_group_template, encode_group_form
 )
 
 _MAILBOX_TAG = "Mailbox templates"
@@ -177,6 +190,14 @@ MAILBOX_ABOUT_OFFER = About(
     summary="List the mailbox templates that you may use",
     description="Lists active templates whose audience includes the caller. Audiences do not restrict applications.",
 )
+MAILBOX_ABOUT_READ_OFFERED = About(
+    id="readOfferedMailboxTemplate",
+    tag="Mailboxes",
+    summary="Read a mailbox template that you may use",
+    description="Returns all that a form for a request needs: custom fields with their choices and defaults, the "
+    "default properties, the domains, and whether a naming rule or an approval applies. Audiences do not restrict "
+    "applications.",
+)
 
 _MAILBOX_OFFERED: Mapping[str, object] = {
     "id": "7e000000-0000-4000-8000-000000000003",
@@ -186,6 +207,29 @@ _MAILBOX_OFFERED: Mapping[str, object] = {
     "isDefault": True,
     "approvalRequired": False,
     "customFields": [],
+}
+_MAILBOX_FORM: Mapping[str, object] = {
+    "id": "7e000000-0000-4000-8000-000000000003",
+    "kind": "room",
+    "name": "Room",
+    "description": "Meeting rooms",
+    "isDefault": True,
+    "approvalRequired": False,
+    "nameFollowsRule": False,
+    "addressFollowsRule": False,
+    "domain": "rooms.estate.example",
+    "domains": ["estate.example", "rooms.estate.example"],
+    "defaults": {"country": "Switzerland", "metadata": {"el-choice-1": "quiet"}},
+    "customFields": [
+        {
+            "key": "el-choice-1",
+            "label": "Equipped for",
+            "type": "choice",
+            "required": True,
+            "default": "quiet",
+            "choices": [{"value": "quiet", "label": "Quiet work"}, {"value": "calls", "label": "Calls"}],
+        }
+    ],
 }
 _MAILBOX_EXAMPLE: Mapping[str, object] = {
     "id": "7e000000-0000-4000-8000-000000000003",
@@ -225,6 +269,8 @@ MAILBOX_OFFERED = (
         {"items": [_MAILBOX_OFFERED], "nextCursor": None},
     ),
 )
+MAILBOX_READ_OFFERED = (Success(200, "The template.", MailboxTemplateForm, CACHE, _MAILBOX_FORM),)
+READ_OFFERED_CODES = ("templateNotAllowed", "notAdministrator", "notFound", "databaseUnavailable", "overloaded")
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
 CREATE_CODES = ("notAdministrator", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress", "overloaded")
 READ_CODES = ("notAdministrator", "notFound")
@@ -273,6 +319,13 @@ COLLAB_ABOUT_OFFER = About(
     summary="List the templates of groups and teams that you may use",
     description="Lists active templates whose audience includes the caller.",
 )
+COLLAB_ABOUT_READ_OFFERED = About(
+    id="readOfferedGroupTemplate",
+    tag="Groups and teams",
+    summary="Read a template of a group or team that you may use",
+    description="Returns all that a form for a request needs: custom fields with their choices, the sensitivity "
+    "labels, the domain, and whether a naming rule or an approval applies.",
+)
 
 _FIELD: Mapping[str, object] = {"key": "el-text-1", "label": "Customer", "type": "text", "required": False}
 _COLLAB_OFFERED: Mapping[str, object] = {
@@ -286,6 +339,24 @@ _COLLAB_OFFERED: Mapping[str, object] = {
     "memberShipTypeChangeable": True,
     "minimumOwners": 1,
     "customFields": [_FIELD],
+}
+_COLLAB_FORM: Mapping[str, object] = {
+    "id": "7e000000-0000-4000-8000-000000000013",
+    "kind": "team",
+    "name": "Confidential team",
+    "description": "",
+    "isDefault": False,
+    "approvalRequired": True,
+    "nameFollowsRule": True,
+    "addressFollowsRule": True,
+    "domain": "estate.example",
+    "domains": ["estate.example"],
+    "memberShipType": 0,
+    "memberShipTypeChangeable": True,
+    "minimumOwners": 1,
+    "labelId": None,
+    "labels": [{"id": "1abe1000-0000-4000-8000-000000000001", "displayName": "Internal", "description": None}],
+    "customFields": [{**_FIELD, "default": None}],
 }
 _COLLAB_EXAMPLE: Mapping[str, object] = {
     "kind": "team",
@@ -338,12 +409,16 @@ COLLAB_OFFERED = (
         200, "A page of templates.", OfferedGroupTemplatePage, CACHE, {"items": [_COLLAB_OFFERED], "nextCursor": None}
     ),
 )
+COLLAB_READ_OFFERED = (Success(200, "The template.", GroupTemplateForm, CACHE, _COLLAB_FORM),)
 COLLAB_DELETE_CODES = ("notAdministrator", "notFound", "etagStale", "inUse")
 
 # fmt: off
 ENDPOINTS = EndpointTable(TemplateService, (
     Endpoint("GET", "/mail/v1/templates/", MAILBOX_HANDLERS.offer, Operation.READ_MAILBOX_TEMPLATES,
              MAILBOX_ABOUT_OFFER, MAILBOX_OFFERED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("GET", "/mail/v1/templates/{templateId}/", MAILBOX_HANDLERS.read_offered,
+             Operation.READ_MAILBOX_TEMPLATES, MAILBOX_ABOUT_READ_OFFERED, MAILBOX_READ_OFFERED,
+             codes=READ_OFFERED_CODES),
     Endpoint("GET", "/admin/mail/v1/templates/", MAILBOX_HANDLERS.list_, Operation.ADMINISTER_MAIL,
              MAILBOX_ABOUT_LIST, MAILBOX_LISTED, parameters=PARAMETERS, codes=LIST_CODES),
     Endpoint("POST", "/admin/mail/v1/templates/", MAILBOX_HANDLERS.create, Operation.ADMINISTER_MAIL,
@@ -356,6 +431,9 @@ ENDPOINTS = EndpointTable(TemplateService, (
              MAILBOX_ABOUT_DELETE, DELETED, headers=(IF_MATCH,), codes=MAILBOX_DELETE_CODES),
     Endpoint("GET", "/collab/v1/templates/", COLLAB_HANDLERS.offer, Operation.READ_COLLAB_TEMPLATES,
              COLLAB_ABOUT_OFFER, COLLAB_OFFERED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("GET", "/collab/v1/templates/{templateId}/", COLLAB_HANDLERS.read_offered,
+             Operation.READ_COLLAB_TEMPLATES, COLLAB_ABOUT_READ_OFFERED, COLLAB_READ_OFFERED,
+             codes=READ_OFFERED_CODES),
     Endpoint("GET", "/admin/collab/v1/templates/", COLLAB_HANDLERS.list_, Operation.ADMINISTER_COLLAB,
              COLLAB_ABOUT_LIST, COLLAB_LISTED, parameters=PARAMETERS, codes=LIST_CODES),
     Endpoint("POST", "/admin/collab/v1/templates/", COLLAB_HANDLERS.create, Operation.ADMINISTER_COLLAB,

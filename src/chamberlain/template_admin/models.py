@@ -12,7 +12,7 @@ from chamberlain.changes.models import Change, Content, Subject, differences
 from chamberlain.core.errors import Fault, NotFound
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
 from chamberlain.core.reasons import Reason
-from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, known_label, unknown_people
+from chamberlain.directory.models import Label, PeopleAnswer, PeopleQuestion, known_label, unknown_people
 from chamberlain.guests.policies.models import PolicyHead, policy_fault
 from chamberlain.templates.models import (
     GROUP_KINDS,
@@ -164,10 +164,30 @@ class RotatedWebhook:
     previous_until: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class OfferedTemplate:
+    """A template for a requester, with the choices of the tenant.
+
+    The first domain is the default of the tenant. `labels` are those of the directory, for groups and teams; None if
+    the directory does not answer.
+    """
+
+    stored: StoredTemplate
+    domains: tuple[str, ...]
+    labels: tuple[Label, ...] | None = ()
+
+
 def in_area(record: TemplateRecord | None, area: TemplateArea) -> TemplateRecord:
     """Return the template. Raises NotFound outside of this area."""
     if record is None or record.stored.head.kind not in area.kinds:
         raise NotFound("There is no such template here. List the templates to see those that exist.")
+    return record
+
+
+def in_use(record: TemplateRecord | None, area: TemplateArea) -> TemplateRecord:
+    """Return an active template that requests may name. Raises NotFound."""
+    if record is None or record.stored.head.kind not in area.offered_kinds or not record.stored.head.active:
+        raise NotFound("There is no such template for requests. List the templates to see those that you may use.")
     return record
 
 

@@ -22,7 +22,7 @@ from chamberlain.core.paging import Page, PageWanted
 from chamberlain.core.reasons import Reason
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.capabilities import Capable
-from chamberlain.directory.models import PeopleQuestion
+from chamberlain.directory.models import Label, PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.events import outbox
 from chamberlain.guests.policies import records as policy_records
@@ -33,6 +33,7 @@ from chamberlain.template_admin import records, webhook_state
 from chamberlain.template_admin.documents import (
     TemplateBody,
     TemplateShape,
+    audience_of,
     capability_faults,
     checked_references,
     domain_faults,
@@ -44,6 +45,7 @@ from chamberlain.template_admin.documents import (
     with_known_label,
 )
 from chamberlain.template_admin.models import (
+    OfferedTemplate,
     SettledSecret,
     TemplateArea,
     TemplateRecord,
@@ -53,6 +55,7 @@ from chamberlain.template_admin.models import (
     disabled,
     guest_rule_faults,
     in_area,
+    in_use,
     kind_faults,
     question_of,
     removed,
@@ -61,7 +64,8 @@ from chamberlain.template_admin.models import (
 )
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.templates import records as template_records
-from chamberlain.templates.models import StoredTemplate, TemplateHead, TemplateKind
+from chamberlain.templates.models import GROUP_KINDS, StoredTemplate, TemplateHead, TemplateKind
+from chamberlain.templates.rules import audience_groups, template_not_allowed
 from chamberlain.templates.webhook import WebhookBody, kept_webhook
 from chamberlain.tenants import records as tenant_records
 
@@ -191,6 +195,21 @@ class TemplateService:
         async with self.database.transaction(caller.tenant_id) as tx:
             return await records.find_offered(tx, area.offered_kinds, page, user=caller.user_id, member_of=member_of)
 
+    async def read_offered(self, caller: Caller, template_id: TemplateId, *, area: TemplateArea) -> OfferedTemplate:
+        """Read an active template, with all that a form needs.
+
+        Raises NotFound, and Forbidden if the audience excludes the user. Audiences do not restrict applications.
+        """
+        await self.authorization.require(caller, area.read)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            stored = in_use(await records.find(tx, template_id), area).stored
+            tenant = await tenant_records.find(tx, caller.tenant_id)
+        await self._require_audience(caller, stored)
+        domains = () if tenant is None else tenant.domains
+        # Mailboxes have no labels.
+        labels = await self._labels(caller.tenant_id) if stored.head.kind in GROUP_KINDS else ()
+        return OfferedTemplate(stored, domains, labels)
+
     async def _write(
         self,
         tx: Transaction,
@@ -240,14 +259,33 @@ class TemplateService:
             return frozenset()
         async with self.database.transaction(caller.tenant_id) as tx:
             groups = await records.audience_groups(tx, area.offered_kinds)
+        return await self._member_of(caller, groups)
+
+    async def _require_audience(self, caller: Caller, stored: StoredTemplate) -> None:
+        if (user := caller.user_id) is None:
+            return
+        audience = audience_of(stored)
+        member_of = await self._member_of(caller, audience_groups(audience, user))
+        if (refusal := template_not_allowed(audience, user, member_of)) is not None:
+            raise refusal
+
+    async def _member_of(self, caller: Caller, groups: frozenset[GroupId]) -> frozenset[GroupId]:
+        """Return the groups among these that the caller is in. Raises Unavailable."""
         if not groups:
             return groups
         try:
             answer = await self.people.look_up(PeopleQuestion(caller.tenant_id, member=caller.user_id, groups=groups))
         except TryAgain as error:
-            detail = "The directory is unavailable, so your templates cannot be listed. Send the request again."
+            detail = "The directory is unavailable, so your templates cannot be found. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
         return answer.member_of
+
+    async def _labels(self, tenant_id: TenantId) -> tuple[Label, ...] | None:
+        """List the labels; None if the directory does not answer."""
+        try:
+            return tuple(await self.people.labels(tenant_id))
+        except TryAgain:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

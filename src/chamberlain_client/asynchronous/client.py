@@ -31,7 +31,9 @@ from chamberlain_client.asynchronous.guests import (
     AsyncPolicies,
 )
 from chamberlain_client.asynchronous.mailboxes import AsyncMailboxes, AsyncMailboxTemplates
-from chamberlain_client.asynchronous.requests import AsyncRequests
+from chamberlain_client.asynchronous.me import AsyncCaller
+from chamberlain_client.asynchronous.people import AsyncPeople
+from chamberlain_client.asynchronous.requests import AsyncOwnSubstitute, AsyncRequests
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.calls import Id
 from chamberlain_client.connections import AsyncTokenSource, load_trust, parse_address
@@ -85,9 +87,12 @@ class AsyncChamberlain:
         self._transport = AsyncTransport(
             client, addresses, tokens, timeout=timeout, retries=retries or Retries(), clock=clock or AsyncClock()
         )
+        self.me = AsyncCaller(self._transport)
         self.mailboxes = AsyncMailboxes(self._transport)
         self.groups = AsyncGroups(self._transport)
         self.requests = AsyncRequests(self._transport)
+        self.people = AsyncPeople(self._transport)
+        self.substitute = AsyncOwnSubstitute(self._transport)
         self.directory = AsyncDirectory(self._transport, extension_prefix)
         self.mailbox_templates = AsyncMailboxTemplates(self._transport)
         self.collab_templates = AsyncCollabTemplates(self._transport)

@@ -14,6 +14,7 @@ from chamberlain_client.models import (
     DryRunMailbox,
     Mailbox,
     MailboxTemplate,
+    MailboxTemplateForm,
     MailboxType,
     NewMailbox,
     NewMailboxTemplate,
@@ -101,6 +102,14 @@ class AsyncMailboxTemplates(AsyncResource):
     def offered(self, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[OfferedMailboxTemplate]:
         """List templates that the caller may use, with form data, newest first."""
         return self._list(OfferedMailboxTemplate, operations.LIST_OFFERED_MAILBOX_TEMPLATES, limit=limit, cursor=cursor)
+
+    async def form(self, template_id: Id) -> MailboxTemplateForm:
+        """Read a template with all that a form needs.
+
+        Raises NotFound, and Forbidden if the caller may not use it.
+        """
+        call = build_get(operations.READ_OFFERED_MAILBOX_TEMPLATE, template_id)
+        return decode(await self._transport.send(call), MailboxTemplateForm)
 
     def list(self, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[MailboxTemplate]:
         """List all templates, active or not, newest first."""

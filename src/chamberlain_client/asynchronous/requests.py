@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests: read, list, watch, wait, decide."""
 
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from datetime import datetime
 
 from msgspec import UNSET, UnsetType
 
 from chamberlain_client import operations
 from chamberlain_client.asynchronous.transport import AsyncPages, AsyncResource, AsyncTransport, NoFurtherEvents
-from chamberlain_client.calls import Call, Id, build_get, parse_id
+from chamberlain_client.calls import Call, Id, build_change, build_get, parse_id
 from chamberlain_client.errors import ChamberlainError, RequestNotFinished, Unreachable
 from chamberlain_client.events import Happening, decode_happening, is_last, validate_number
-from chamberlain_client.models import Request, RequestKind, RequestState, RequestSummary
+from chamberlain_client.models import ReplyDecision, Request, RequestKind, RequestState, RequestSummary, Substitutions
+from chamberlain_client.responses import decode
 from chamberlain_client.timing import poll_intervals
 
 
@@ -32,12 +35,19 @@ class AsyncRequests(AsyncResource):
         kind: RequestKind | str | None = None,
         mine: bool | None = None,
         to_decide: bool | None = None,
+        q: str | None = None,
+        begin: datetime | None = None,
+        end: datetime | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> AsyncPages[RequestSummary]:
-        """List requests, newest first. `limit` is the size of a page."""
-        query = {"state": state, "kind": kind, "mine": mine, "toDecide": to_decide, "limit": limit, "cursor": cursor}
-        return self._list(RequestSummary, operations.LIST_REQUESTS, **query)
+        """List requests, newest first.
+
+        `q` begins the name or the mail address. They were accepted from `begin` on and before `end`. `limit` is the
+        size of a page.
+        """
+        query = {"state": state, "kind": kind, "mine": mine, "toDecide": to_decide, "q": q, "from": begin, "to": end}
+        return self._list(RequestSummary, operations.LIST_REQUESTS, **query, limit=limit, cursor=cursor)
 
     def watch(self, request_id: Id, *, last_event_id: str | None = None) -> AsyncGenerator[Happening]:
         """Iterate over events of a request, past and future, until it ends.
@@ -106,6 +116,35 @@ class AsyncRequests(AsyncResource):
         """
         body = {"level": level, "userIds": [parse_id(each) for each in user_ids]}
         return await self._post(Request, operations.NAME_APPROVERS, request_id, body=body, key=idempotency_key)
+
+    async def reply(self, mail: bytes, *, idempotency_key: str | None = None) -> ReplyDecision:
+        """Decide by a reply to an approval mail.
+
+        `mail` is the raw reply (RFC 5322). For applications. Raises NotPossible with the reason if the mail decides
+        nothing, and Conflict.
+        """
+        body = {"mail": b64encode(mail).decode("ascii")}
+        return await self._post(ReplyDecision, operations.REPLY_TO_APPROVAL, body=body, key=idempotency_key)
+
+
+class AsyncOwnSubstitute(AsyncResource):
+    """Your substitute, who decides on requests for you."""
+
+    async def get(self) -> Substitutions:
+        """Read your substitute, and the approvers for whom you decide."""
+        return decode(await self._transport.send(build_get(operations.READ_SUBSTITUTE)), Substitutions)
+
+    async def name(self, user_id: Id, *, days: int) -> Substitutions:
+        """Name your substitute for at most 60 days from now.
+
+        Raises NotPossible for yourself and for an unknown user.
+        """
+        body = {"userId": parse_id(user_id), "days": days}
+        return decode(await self._transport.send(build_change(operations.NAME_SUBSTITUTE, body=body)), Substitutions)
+
+    async def withdraw(self) -> None:
+        """Withdraw your substitute, if there is one."""
+        await self._transport.send(build_change(operations.WITHDRAW_SUBSTITUTE))
 
 
 async def _watch(transport: AsyncTransport, call: Call, last_event_id: str | None) -> AsyncGenerator[Happening]:

@@ -36,7 +36,9 @@ from chamberlain_client.synchronous.guests import (
     Policies,
 )
 from chamberlain_client.synchronous.mailboxes import Mailboxes, MailboxTemplates
-from chamberlain_client.synchronous.requests import Requests
+from chamberlain_client.synchronous.me import Caller
+from chamberlain_client.synchronous.people import People
+from chamberlain_client.synchronous.requests import OwnSubstitute, Requests
 from chamberlain_client.synchronous.transport import Transport
 from chamberlain_client.timing import Clock, Retries
 from chamberlain_client.version import __version__
@@ -86,9 +88,12 @@ class Chamberlain:
         self._transport = Transport(
             client, addresses, tokens, timeout=timeout, retries=retries or Retries(), clock=clock or Clock()
         )
+        self.me = Caller(self._transport)
         self.mailboxes = Mailboxes(self._transport)
         self.groups = Groups(self._transport)
         self.requests = Requests(self._transport)
+        self.people = People(self._transport)
+        self.substitute = OwnSubstitute(self._transport)
         self.directory = Directory(self._transport, extension_prefix)
         self.mailbox_templates = MailboxTemplates(self._transport)
         self.collab_templates = CollabTemplates(self._transport)

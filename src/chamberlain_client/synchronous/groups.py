@@ -16,6 +16,7 @@ from chamberlain_client.models import (
     DirectoryGroup,
     DirectoryGroups,
     DryRunGroup,
+    GroupTemplateForm,
     NewCollabTemplate,
     NewGroup,
     OfferedGroupTemplate,
@@ -114,6 +115,14 @@ class CollabTemplates(Resource):
     def offered(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[OfferedGroupTemplate]:
         """List templates that the caller may use, with form data, newest first."""
         return self._list(OfferedGroupTemplate, operations.LIST_OFFERED_GROUP_TEMPLATES, limit=limit, cursor=cursor)
+
+    def form(self, template_id: Id) -> GroupTemplateForm:
+        """Read a template with all that a form needs.
+
+        Raises NotFound, and Forbidden if the caller may not use it.
+        """
+        call = build_get(operations.READ_OFFERED_GROUP_TEMPLATE, template_id)
+        return decode(self._transport.send(call), GroupTemplateForm)
 
     def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[CollabTemplate]:
         """List all templates, active or not, newest first."""

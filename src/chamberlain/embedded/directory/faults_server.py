@@ -47,6 +47,16 @@ class _Faults(msgspec.Struct, frozen=True):
     faults: list[SetFault]
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path with placeholders, for metrics and traces."""
+
+    path_format: str
+
+
+_LIST, _ONE = Route("/faults"), Route("/faults/{id}")
+
+
 class FaultsServer:
     """The ASGI application below `/emulator`.
 
@@ -80,9 +90,11 @@ class FaultsServer:
         await send({"type": "http.response.body", "body": body})
 
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, SetFault | _Faults | None]:
+        path: str = scope["path"].removeprefix(scope.get("root_path", "")).strip("/")
+        if path.partition("/")[0] == "faults":
+            scope["route"] = _LIST if path == "faults" else _ONE
         token = dict(scope["headers"]).get(b"authorization")
         tenant_id = await self._authenticate(None if token is None else token.decode("latin-1"))
-        path: str = scope["path"].removeprefix(scope.get("root_path", "")).strip("/")
         match scope["method"], path:
             case "GET", "faults":
                 return 200, _Faults(list(await self._faults.list(tenant_id)))

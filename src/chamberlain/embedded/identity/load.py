@@ -60,6 +60,22 @@ async def upgrade_clients(pool: Pool, clients: Sequence[Client], secret_of: Call
                     await connection.execute(SQL["set_hash"], tenant_id, client.id, hashes[client.id])
 
 
+async def add_new_clients(pool: Pool, clients: Sequence[Client], secret_of: Callable[[Client], str]) -> None:
+    """Add clients that an earlier version did not have.
+
+    Each is added to the tenants that have clients. A client that is stored in any tenant is not changed. The pool is
+    the worker's.
+    """
+    async with transaction(pool) as connection:
+        for client in clients:
+            if await connection.fetchval(SQL["is_stored"], client.id):
+                continue
+            tenants = [each for each in client.tenants if await connection.fetchval(SQL["has_clients"], each)]
+            secret = secret_of(client) if tenants and client.kind is ClientKind.CONFIDENTIAL else None
+            for tenant_id in tenants:
+                await _load_client(connection, tenant_id, client, secret)
+
+
 async def set_passwords(pool: Pool, accounts: Sequence[Account], passwords: Mapping[str, str]) -> None:
     """Set the passwords of accounts, by address.
 

@@ -240,3 +240,11 @@ DELETE FROM identity.sign_in_attempts WHERE (kind, subject) IN (
     SELECT kind, subject FROM identity.sign_in_attempts WHERE ends_at < $1 ORDER BY ends_at LIMIT 100
     FOR UPDATE SKIP LOCKED
 )
+
+-- name: is_stored
+-- Return whether any tenant has a client.
+SELECT EXISTS (SELECT FROM identity.clients WHERE id = $1)
+
+-- name: has_clients
+-- Return whether a tenant has clients.
+SELECT EXISTS (SELECT FROM identity.clients WHERE tenant_id = $1)

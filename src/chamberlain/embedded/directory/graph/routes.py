@@ -23,12 +23,14 @@ class Route:
     """A method and path with its handler and permissions.
 
     One of the permissions is required. None means the calling user. An empty set requires none; the handler checks.
+    `path_format` is the path with placeholders, for metrics and traces.
     """
 
     method: str
     path: re.Pattern[str]
     handler: Handler
     sufficient: frozenset[str] | None
+    path_format: str
     is_write: bool = False
 
 
@@ -130,13 +132,34 @@ _PATHS: tuple[tuple[str, str, Handler, frozenset[str] | None], ...] = (
     # Each part of a batch needs the permission of its own route.
     ("POST", r"\$batch", run_batch, frozenset()),
 )
-READS = tuple(
-    Route(method, re.compile(rf"/v1\.0/{path}"), handler, sufficient) for method, path, handler, sufficient in _PATHS
+# Parts of patterns, with the words of placeholders.
+_PLACEHOLDERS = (
+    (ID, "{id}"),
+    (_ID_OR_ADDRESS, "{id}"),
+    (_UNIQUE_NAME, "{uniqueName}"),
+    (r"((?:[^'/\x00]|'')*)", "{uniqueName}"),
+    ("/?", ""),
+    (f"(?:/{_ROOM})?", ""),
+    (_DELTA, "delta"),
+    (r"(?:microsoft\.)?graph\.", "microsoft.graph."),
+    ("\\", ""),
 )
-ROUTES = READS + tuple(
-    Route(method, re.compile(rf"/v1\.0/{path}"), handler, sufficient, is_write=True)
-    for method, path, handler, sufficient in WRITES
-)
+
+
+def _path_format(pattern: str) -> str:
+    for part, word in _PLACEHOLDERS:
+        pattern = pattern.replace(part, word)
+    return f"/v1.0/{pattern}"
+
+
+def _route(
+    method: str, path: str, handler: Handler, sufficient: frozenset[str] | None, *, is_write: bool = False
+) -> Route:
+    return Route(method, re.compile(rf"/v1\.0/{path}"), handler, sufficient, _path_format(path), is_write)
+
+
+READS = tuple(_route(*row) for row in _PATHS)
+ROUTES = READS + tuple(_route(*row, is_write=True) for row in WRITES)
 
 
 def find_route(method: str, path: str, *, is_writable: bool) -> tuple[Route, tuple[str, ...]]:

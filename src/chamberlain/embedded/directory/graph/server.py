@@ -83,7 +83,8 @@ Response = tuple[int, list[Header], bytes]
 class Request:
     """A request.
 
-    The path starts with `/v1.0`, and header names are in lower case.
+    The path starts with `/v1.0`, and header names are in lower case. `scope` gets the route; a part of a batch has no
+    scope.
     """
 
     method: str
@@ -91,6 +92,7 @@ class Request:
     query_string: bytes
     headers: Mapping[bytes, bytes]
     body: bytes = b""
+    scope: Scope | None = None
 
 
 class GraphServer:
@@ -141,7 +143,7 @@ class GraphServer:
         try:
             token = headers.get(b"authorization")
             access = await self._authenticate(None if token is None else token.decode("latin-1"))
-            request = Request(scope["method"], path, scope["query_string"], headers)
+            request = Request(scope["method"], path, scope["query_string"], headers, scope=scope)
             if request.method not in {"GET", "HEAD"}:
                 request = replace(request, body=await self._read_body(receive))
         except FAULTS as fault:
@@ -172,6 +174,8 @@ class GraphServer:
         if self._injection is not None and request.path != _BATCH:
             self._injection.take_call()
         route, named = find_route(request.method, request.path, is_writable=self._writer is not None)
+        if request.scope is not None:
+            request.scope["route"] = route
         _require(access, route)
         call = Call(
             self._pool,

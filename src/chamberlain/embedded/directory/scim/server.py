@@ -47,6 +47,16 @@ _COLLECTION_METHODS, _RESOURCE_METHODS = ("GET", "POST"), ("GET", "PUT", "PATCH"
 
 
 @dataclass(frozen=True, slots=True)
+class Route:
+    """A path with placeholders, for metrics and traces."""
+
+    path_format: str
+
+
+_DISCOVERY = ("ServiceProviderConfig", "Schemas", "ResourceTypes")
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A response. `body` None means no content."""
 
@@ -102,14 +112,17 @@ class ScimServer:
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+        path: str = scope["path"].removeprefix(scope.get("root_path", "")).strip("/")
+        first, _, rest = path.partition("/")
+        if first in self._collections or first in _DISCOVERY:
+            last = rest if rest in ("", ".search") else "{id}"
+            scope["route"] = Route(f"/{first}/{last}".rstrip("/"))
         headers: dict[bytes, bytes] = dict(scope["headers"])
         token = headers.get(b"authorization")
         tenant_id = await self._authenticate(None if token is None else token.decode("latin-1"))
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         query = scope["query_string"].decode("latin-1")
         call = Call(method, tenant_id, dict(parse_qsl(query, keep_blank_values=True)), headers, receive)
-        path: str = scope["path"].removeprefix(scope.get("root_path", "")).strip("/")
-        first, _, rest = path.partition("/")
         collection = self._collections.get(first)
         if collection is not None:
             return await self._answer_collection(call, collection, rest)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of substitutions."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from chamberlain.core.errors import Fault, NotPossible
+from chamberlain.core.ids import UserId
+from chamberlain.directory.models import NamedPerson, PeopleAnswer, Person, unknown_people
+from chamberlain.substitutes.models import Naming, OwnSubstitutions, Represented, Substitution
+
+
+def begin(user: UserId, naming: Naming, *, now: datetime) -> Substitution:
+    """Return the substitution that a user names."""
+    return Substitution(user, naming.substitute_id, now + timedelta(days=naming.days))
+
+
+def require_possible(user: UserId, naming: Naming, answer: PeopleAnswer) -> None:
+    """Raise NotPossible for the user and for unknown users."""
+    if naming.substitute_id == user:
+        sentence = "You are no substitute of your own. Name another user."
+        raise NotPossible([Fault.build("/userId", "ruleInvalid", sentence)])
+    if faults := tuple(unknown_people([("/userId", naming.substitute_id)], (), answer)):
+        raise NotPossible(faults)
+
+
+def other_users(user: UserId, found: Iterable[Substitution]) -> frozenset[UserId]:
+    """Return the other users of substitutions."""
+    return frozenset(each.substitute_id if each.user_id == user else each.user_id for each in found)
+
+
+def own_substitutions(user: UserId, found: Iterable[Substitution], people: Mapping[UserId, Person]) -> OwnSubstitutions:
+    """Return the substitutions of a user, with names."""
+
+    def represented(other: UserId, until: datetime) -> Represented:
+        return Represented(NamedPerson(other, people[other].display_name if other in people else ""), until)
+
+    found = tuple(found)
+    return OwnSubstitutions(
+        next((represented(each.substitute_id, each.until) for each in found if each.user_id == user), None),
+        tuple([represented(each.user_id, each.until) for each in found if each.substitute_id == user]),
+    )

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One running service for all tests of the console that need one."""
+
+import json
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import httpx2
+import pytest
+
+from tests.console.browser import Browser, Page
+from tests.services import CLEO_MAIL, Service, restarted_service
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleFixture:
+    """A running service, with the passwords of its users."""
+
+    service: Service
+    passwords: dict[str, str]
+    http: httpx2.Client
+
+    @property
+    def url(self) -> str:
+        return f"{self.service.url}/console/"
+
+    def browser(self, *, accepts_secure: bool = True) -> Browser:
+        return Browser(self.http, accepts_secure)
+
+    def sign_in(self, browser: Browser, address: str = CLEO_MAIL, path: str = "") -> Page:
+        return browser.sign_in(f"{self.url}{path}", address, self.passwords[address])
+
+    def signed_in(self, address: str = CLEO_MAIL) -> Browser:
+        browser = self.browser()
+        page = self.sign_in(browser, address)
+        assert (page.status, page.name) == (200, "home")
+        return browser
+
+
+@pytest.fixture(scope="session")
+def console() -> Iterator[ConsoleFixture]:
+    with restarted_service() as service:
+        passwords = json.loads((service.data_dir / "example-users.json").read_text())
+        trusting = ssl.create_default_context(cafile=service.data_dir / "ca.pem")
+        with httpx2.Client(verify=trusting, timeout=30, trust_env=False) as http:
+            yield ConsoleFixture(service, passwords, http)
