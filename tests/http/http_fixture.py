@@ -63,6 +63,7 @@ from tests.people.fake_people import FakePeople
 from tests.permissions.fake_permissions import FakePermissions
 from tests.queue.fake_jobs import FakeJobs
 from tests.releases.fake_releases import FakeReleases
+from tests.substitutes.fake_substitutes import FakeSubstitutes
 from tests.template_admin.fake_templates import FakeTemplates
 from tests.tenants.fake_tenants import FakeTenants
 from tests.webhooks.fake_webhooks import FakeWebhooks
@@ -387,6 +388,7 @@ class HttpFixture:
             self.templates,
             self.webhooks,
             FakeMe(),
+            FakeSubstitutes(),
             self.people,
             FakeFigures(),
             FakePermissions(),
