@@ -12,5 +12,5 @@ class FakeSubstitutes(SubstituteService):
     def __init__(self) -> None:
         """Need no database."""
 
-    async def read(self, caller: Caller) -> OwnSubstitutions:
+    async def read(self, _: Caller) -> OwnSubstitutions:
         return OwnSubstitutions(None, ())
