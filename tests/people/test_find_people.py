@@ -208,3 +208,20 @@ async def test_minutes_that_are_over_are_removed(estate: Estate) -> None:
 
     assert removed == [1, 0]
     assert await estate.rows(COUNTS) == [(CLEO, 1)]
+
+
+async def test_known_users_are_named(estate: Estate) -> None:
+    found = await service(estate).names(caller_of(BEN), {ADA, ZOE})
+
+    assert found == {ADA: "Ada Achterberg"}
+    assert await service(estate).names(caller_of(BEN), ()) == {}
+    assert await estate.rows(COUNTS) == []
+
+
+async def test_users_are_not_named_while_the_directory_is_away(estate: Estate) -> None:
+    estate.people.error = TryAgain(timedelta(seconds=3), "The directory is away.")
+
+    with pytest.raises(Unavailable):
+        await service(estate).names(caller_of(BEN), {ADA})
+    with pytest.raises(Unavailable):
+        await service(estate).labels(caller_of(BEN))

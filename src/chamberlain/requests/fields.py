@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Custom fields of requests, with the labels of the template revision of the submission."""
+"""Custom fields of requests, with the labels of their template revision."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
