@@ -22,6 +22,7 @@ def test_it_works(tmp_path: Path) -> None:
 
     rows = dict(box_rows(start(tmp_path, port=9001)))
 
+    assert rows["Console"] == "http://127.0.0.1:9001/console/"
     assert rows["API docs"] == "http://127.0.0.1:9001/docs"
     assert rows["Sign-in"] == "https://localhost:9002 (TLS)"
     assert rows["Passwords"] == str(tmp_path / "example-users.json")

@@ -22,7 +22,7 @@ async def test_it_works_in_a_browser(api: httpx2.AsyncClient) -> None:
 
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    for address in ("/docs", "/openapi.json", "/health"):
+    for address in ("/console/", "/docs", "/openapi.json", "/health"):
         assert f'href="{address}"' in answer.text
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy

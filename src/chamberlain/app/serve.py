@@ -192,6 +192,7 @@ def _announce(start: Start, say: Say) -> None:
     if is_on_terminal():
         say(f"\n{start_box(start)}\n")
         return
+    say(f"The console is at {settings.console_url}/console/.")
     say(f"The API answers at {settings.base_url}, its description at {settings.base_url}/docs.")
     if settings.embedded_identity:
         say(f"The directory answers at {settings.graph_url}, the same with TLS at {settings.tls_url}.")

@@ -87,7 +87,11 @@ def next_commands(start: Start) -> list[str]:
 def box_rows(start: Start) -> list[tuple[str, str]]:
     """List the facts in the box: a label and a text each."""
     settings, folder = start.settings, start.folder
-    rows = [("API", settings.base_url), ("API docs", f"{settings.base_url}/docs")]
+    rows = [
+        ("Console", f"{settings.console_url}/console/"),
+        ("API", settings.base_url),
+        ("API docs", f"{settings.base_url}/docs"),
+    ]
     if settings.embedded_identity:
         rows += [("Sign-in", f"{settings.tls_url} (TLS)"), ("CA file", shown(folder.authority))]
     if _has_sample_users(start):

@@ -96,6 +96,7 @@ def _render(checks: Sequence[Check], http: HttpContext) -> bytes:
 connected to Microsoft 365 or to another directory.</p>
 </section>
 <section class="cards" aria-label="Start here">
+{_card("/console/", "Console", "Request rooms, mailboxes, groups and teams. Approve requests.")}
 {_card("/docs", "API documentation", "Operations with samples. Send calls from the page.")}
 {_card("/openapi.json", "API description", "OpenAPI 3.1, for client generators.")}
 {sign_in}

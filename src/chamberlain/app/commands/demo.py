@@ -254,4 +254,5 @@ def _show_sign_ins(settings: Settings, folder: DataFolder) -> None:
     for role, address in rows:
         print(f"{role:14} {address}")
     print(f"Passwords: {folder.example_users}")
+    print(f"Console: {settings.console_url}/console/")
     print(f"API and documentation: {settings.base_url}/docs")

@@ -9,7 +9,7 @@ from functools import cache
 from chamberlain.app.demo.people import Person, guest_id, head_of, people
 from chamberlain.core.values import Json
 
-ADA, BEN, DARA = "ada@estate.example", "ben@estate.example", "dara@estate.example"
+ADA, BEN, CLEO, DARA = (f"{name}@estate.example" for name in ("ada", "ben", "cleo", "dara"))
 
 SHARED, EQUIPMENT, ROOM = (f"7e000000-0000-4000-8000-{number:012d}" for number in (1, 2, 3))
 PROJECT_GROUP = "7e000000-0000-4000-8000-000000000011"
@@ -80,17 +80,18 @@ _CUSTOMERS = [
     "Polder Seeds",
 ]
 _EVENTS = ["Summer party", "Developer day", "Open house", "Sales kick-off", "Health week", "Anniversary"]
-_CONFIDENTIAL = [
-    "Acquisition",
-    "Salary review",
-    "Restructuring",
-    "Board papers",
-    "Patent dispute",
-    "New site",
-    "Tender",
-    "Insurance",
-    "Takeover bid",
-]
+# Names, and the reasons that the approver reads.
+_CONFIDENTIAL = {
+    "Acquisition": "Talks with the owners of a smaller competitor",
+    "Salary review": "Preparation of the yearly salary review",
+    "Restructuring": "Two departments become one next spring",
+    "Board papers": "Drafts and minutes of the board",
+    "Patent dispute": "Exchange with the patent attorneys",
+    "New site": "Choice of the second warehouse; the landlords must not know of each other",
+    "Tender": "Our offer for the ferry terminal, due next month",
+    "Insurance": "Renewal of the liability insurance, with figures of all claims",
+    "Takeover bid": "Answers to the bid of an investor",
+}
 _ROOMS = [
     "Amstel",
     "Danube",
@@ -168,7 +169,15 @@ class Order:
 @cache
 def orders() -> Sequence[Order]:
     """List all requests, in the order of sending."""
-    return (*_groups(), *_teams(), *_with_approval(), *_rooms(), *_shared_mailboxes(), *_equipment())
+    return (
+        *_groups(),
+        *_teams(),
+        *_with_approval(),
+        *_rooms(),
+        *_shared_mailboxes(),
+        *_equipment(),
+        *_of_sample_users(),
+    )
 
 
 def managers() -> Mapping[str, str]:
@@ -237,10 +246,10 @@ def _with_approval() -> Sequence[Order]:
         Order(
             BEN if number in {1, 5} else _one(number).address,
             "team",
-            _body(name, _some(number)) | {"templateId": CONFIDENTIAL_TEAM},
+            _body(name, _some(number)) | {"templateId": CONFIDENTIAL_TEAM, "description": reason},
             decision=decided[number] if number < len(decided) else None,
         )
-        for number, name in enumerate(_CONFIDENTIAL)
+        for number, (name, reason) in enumerate(_CONFIDENTIAL.items())
     ]
     events = [
         Order(
@@ -290,6 +299,31 @@ def _equipment() -> Sequence[Order]:
     return [
         Order(_one(number).address, "equipment", _mailbox(name) | {"templateId": EQUIPMENT})
         for number, name in enumerate(_EQUIPMENT)
+    ]
+
+
+def _of_sample_users() -> Sequence[Order]:
+    """List the requests of people who can sign in.
+
+    Cleo has no license for teams.
+    """
+    bid: dict[str, Json] = {
+        "description": "Our bid for the harbour authority",
+        "metadata": {"el-text-1": "Harbour authority"},
+    }
+    limmat: Mapping[str, Json] = {
+        "name": "limmat-room",
+        "displayName": "Limmat",
+        "templateId": ROOM,
+        "capacity": 8,
+        "officeLocation": "Main building, floor 2",
+        "roomMailboxMetadata": {"hasWhiteboard": True, "hasVideoConferencing": True},
+    }
+    return [
+        Order(CLEO, "room", limmat),
+        Order(CLEO, "shared", _mailbox("Sales enquiries") | {"templateId": SHARED}),
+        Order(CLEO, "group", _body("Sales north", _some(9)) | {"templateId": PROJECT_GROUP}),
+        Order(BEN, "team", _body("Kestrel bid", _some(10)) | {"templateId": CONFIDENTIAL_TEAM} | bid),
     ]
 
 
