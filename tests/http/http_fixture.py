@@ -102,6 +102,9 @@ CALLERS = {
     "Bearer mail automation": replace(
         USER, type=ActorType.APPLICATION, permissions=frozenset({f"{PREFIX}/admin/Mail.Config.ReadWrite.All"})
     ),
+    "Bearer mail server": replace(
+        USER, type=ActorType.APPLICATION, permissions=frozenset({f"{PREFIX}/requests/Replies.ReadWrite.All"})
+    ),
 }
 
 ROOM_TEMPLATE = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))

@@ -222,7 +222,7 @@ async def test_it_names_the_ways_to_a_token_where_they_are_known(http_fixture: H
     assert {name: (urls["tokenUrl"], len(urls["scopes"])) for name, urls in (delegated | application).items()} == {
         "authorizationCode": (token, 3),
         "x-deviceAuthorization": (token, 3),
-        "clientCredentials": (token, 4),
+        "clientCredentials": (token, 5),
     }
     assert delegated["authorizationCode"]["authorizationUrl"] == "https://id.example/{tenantId}/authorize"
     assert delegated["x-deviceAuthorization"]["deviceAuthorizationUrl"] == "https://id.example/{tenantId}/devicecode"

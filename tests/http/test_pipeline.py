@@ -30,7 +30,7 @@ GROUPS = "/collab/v1/groups/"
 BODY = {"displayName": "Hooked", "templateId": TEMPLATE}
 JSON = {"content-type": "application/json"}
 # Callers of a POST that is not for administrators.
-POST_CALLERS = {GROUPS: "ada", "/mail/v1/mailboxes/": "mail"}
+POST_CALLERS = {GROUPS: "ada", "/mail/v1/mailboxes/": "mail", "/requests/v1/replies/": "mail server"}
 
 
 async def test_it_works(api: httpx2.AsyncClient, http_fixture: HttpFixture) -> None:

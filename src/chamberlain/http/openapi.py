@@ -21,6 +21,7 @@ TAGS = (
     "Me",
     "Groups and teams",
     "Requests",
+    "People",
     "Operation",
     "Webhooks",
     "Mailboxes",
