@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from tests.console.browser import Browser, Page
+from tests.console.statements import StatementLog, logged_statements
 from tests.services import CLEO_MAIL, Service, restarted_service
 
 
@@ -45,3 +46,10 @@ def console() -> Iterator[ConsoleFixture]:
         trusting = ssl.create_default_context(cafile=service.data_dir / "ca.pem")
         with httpx2.Client(verify=trusting, timeout=30, trust_env=False) as http:
             yield ConsoleFixture(service, passwords, http)
+
+
+@pytest.fixture(scope="session")
+def statement_log(console: ConsoleFixture) -> Iterator[StatementLog]:
+    """The log of statements, for tests that count those of a page."""
+    with logged_statements(console.service) as log:
+        yield log
