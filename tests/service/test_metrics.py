@@ -34,6 +34,9 @@ def test_it_counts_calls_of_mounted_applications_under_their_routes(service: Ser
     service.answers("/graph/made-up-by-a-stranger")
     service.answers("/scim/v2/Users/ada00000-0000-4000-8000-000000000001")
     service.answers("/identity/e57a7e00-0000-4000-8000-000000000001/v2.0/.well-known/openid-configuration")
+    service.answers("/console/")
+    service.answers("/console/assets/0123456789abcdef/console.css")
+    service.answers("/console/made-up-by-a-stranger")
 
     counts = httpx2.get(f"{metrics_of(service)}/metrics").text
     for endpoint, status in (
@@ -41,6 +44,9 @@ def test_it_counts_calls_of_mounted_applications_under_their_routes(service: Ser
         ("/graph/{path}", 401),
         ("/scim/v2/Users/{id}", 401),
         ("/identity/{tenant_id}/v2.0/.well-known/openid-configuration", 200),
+        ("/console/", 303),
+        ("/console/assets/{digest}/{name}", 404),
+        ("/console/{path}", 404),
     ):
         labels = f'endpoint="{endpoint}",method="GET",status="{status}"'
         assert figure(counts, f"chamberlain_http_request_duration_seconds_count{{{labels}}}") >= 1, endpoint

@@ -188,6 +188,15 @@ def test_a_call_of_a_mounted_application_is_named_by_its_route(service: Service,
     assert span.attributes["http.response.status_code"] == answer.status_code
 
 
+def test_a_page_of_the_console_is_named_by_its_route(service: Service, collector: RecordingServer) -> None:
+    trace, name = uuid4().hex, "GET /console/assets/{digest}/{name}"
+    headers = {"traceparent": f"00-{trace}-{'ca11e7'.zfill(16)}-01"}
+
+    httpx2.get(f"{service.url}/console/assets/0123456789abcdef/console.css", headers=headers, verify=TLS)
+
+    assert collected(collector, trace, name)[name].attributes["http.route"] == "/console/assets/{digest}/{name}"
+
+
 def test_nobody_hears_of_questions_about_health(service: Service, collector: RecordingServer) -> None:
     trace = uuid4().hex
     httpx2.get(f"{service.url}/health/live", headers={"traceparent": f"00-{trace}-{'1'.zfill(16)}-01"})

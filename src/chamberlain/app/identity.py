@@ -6,11 +6,11 @@ each start computes them and nothing stores them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from starlette.routing import Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from chamberlain.app.clock_and_ids import local_now, now
 from chamberlain.app.databases import Databases
@@ -26,6 +26,7 @@ from chamberlain.embedded.identity.clients import find_clients
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken, issuer_of
 from chamberlain.embedded.identity.server import routes
 from chamberlain.embedded.identity.signing_keys import SigningKeys
+from chamberlain.http.pipeline import with_whole_paths
 from chamberlain.observability.logs import new_trace_id
 from chamberlain.secrets.keyring import Keyring
 from chamberlain.settings import Settings
@@ -88,25 +89,9 @@ def _organisation(database: Database) -> Callable[[UUID], Awaitable[str | None]]
     return organisation
 
 
-class Relative(NamedTuple):
-    """A route below the mount, for metrics and traces."""
-
-    path_format: str
-
-
 def identity_application(platform: IdentityPlatform) -> ASGIApp:
     """Build the endpoints of the platform. Its routes are whole paths."""
-    router = Router(routes(platform))
-
-    async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        inner: Scope = {**scope, "root_path": ""}
-        try:
-            await router(inner, receive, send)
-        finally:
-            if (route := inner.get("route")) is not None:
-                scope["route"] = Relative(route.path_format.removeprefix("/identity"))
-
-    return application
+    return with_whole_paths(Router(routes(platform)))
 
 
 def client_names(databases: Databases) -> ClientNames:

@@ -1,18 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """All pages on one screen, and the application made of them."""
 
-from dataclasses import replace
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import quote
 
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route, Router
+from starlette.routing import Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chamberlain.console import assets, sign_in
 from chamberlain.console.pages import account, home
-from chamberlain.console.visit import Call, Console, OpenPage, Page, guarded_endpoint, open_endpoint, show_error
+from chamberlain.console.rendering import redirect
+from chamberlain.console.visit import (
+    Call,
+    Console,
+    Endpoint,
+    OpenPage,
+    Page,
+    guarded_endpoint,
+    open_endpoint,
+    show_error,
+)
+from chamberlain.http.pipeline import with_whole_paths
 
 # Pages of signed-in users.
 PAGES: Final[tuple[tuple[str, str, Page], ...]] = (
@@ -31,36 +44,71 @@ OPEN_PAGES: Final[tuple[tuple[str, str, OpenPage], ...]] = (
 )
 
 
-class Measured(NamedTuple):
-    """A route below the mount, for metrics and traces."""
-
-    path_format: str
-
-
 def create_console(console: Console) -> ASGIApp:
     """Build the application. Its paths are whole, from /console/ on."""
     console = replace(console, paths=frozenset(path for method, path, _ in PAGES if method == "GET"))
-    routes: list[BaseRoute] = [
-        *(Route(path, guarded_endpoint(console, page), methods=[method]) for method, path, page in PAGES),
-        *(Route(path, open_endpoint(console, page), methods=[method]) for method, path, page in OPEN_PAGES),
-        Route(assets.PATH, assets.serve_asset, methods=["GET"]),
-    ]
+    methods: dict[str, dict[str, Endpoint]] = {assets.PATH: {"GET": assets.serve_asset}}
+    for method, path, page in PAGES:
+        methods.setdefault(path, {})[method] = guarded_endpoint(console, page)
+    for method, path, open_page in OPEN_PAGES:
+        methods.setdefault(path, {})[method] = open_endpoint(console, open_page)
+    routes = [Route(path, _Methods(console, endpoints)) for path, endpoints in methods.items()]
 
-    async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
-        response = show_error(Call.of(console, Request(scope, receive)), 404)
+    async def answer_rest(scope: Scope, receive: Receive, send: Send) -> None:
+        response = _other_spelling(routes, scope) or show_error(Call.of(console, Request(scope, receive)), 404)
         await response(scope, receive, send)
 
     async def answer_bug(request: Request, _: Exception) -> Response:
         return show_error(Call.of(console, request), 500)
 
-    router = Router(routes, redirect_slashes=True, default=not_found)
+    router = Router(routes, redirect_slashes=False, default=answer_rest)
+    return ServerErrorMiddleware(with_whole_paths(router), handler=answer_bug)
 
-    async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        inner: Scope = {**scope, "root_path": ""}
-        try:
-            await router(inner, receive, send)
-        finally:
-            if (route := inner.get("route")) is not None:
-                scope["route"] = Measured(route.path_format.removeprefix("/console"))
 
-    return ServerErrorMiddleware(application, handler=answer_bug)
+@dataclass(frozen=True, slots=True)
+class _Methods:
+    """The methods of a path. HEAD exists for each GET."""
+
+    console: Console
+    endpoints: Mapping[str, Endpoint]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        is_head = request.method == "HEAD"
+        endpoint = self.endpoints.get("GET" if is_head else request.method)
+        if endpoint is None:
+            response = show_error(Call.of(self.console, request), 405)
+            response.headers["Allow"] = ", ".join(self._allowed())
+        else:
+            response = await endpoint(request)
+        if is_head:
+            # A stream of events would not end.
+            response = _head_of(response)
+        await response(scope, receive, send)
+
+    def _allowed(self) -> Iterator[str]:
+        for method in self.endpoints:
+            yield method
+            if method == "GET":
+                yield "HEAD"
+
+
+def _head_of(response: Response) -> Response:
+    head = Response(status_code=response.status_code)
+    head.raw_headers = response.raw_headers
+    return head
+
+
+def _other_spelling(routes: Sequence[Route], scope: Scope) -> Response | None:
+    """Redirect to the same path with or without a slash at its end, if that is a page.
+
+    The address has no host and begins with our path, so it never leads to another site.
+    """
+    path: str = scope["path"]
+    other = path[:-1] if path.endswith("/") else f"{path}/"
+    if scope["method"] not in ("GET", "HEAD") or all(
+        route.matches({**scope, "path": other})[0] is Match.NONE for route in routes
+    ):
+        return None
+    query = scope["query_string"].decode("latin-1")
+    return redirect(f"{quote(other)}{f'?{query}' if query else ''}")

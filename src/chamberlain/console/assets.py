@@ -43,7 +43,7 @@ def assets() -> Mapping[str, Asset]:
     return {name: _asset(name, media_type, content) for name, media_type, content in found}
 
 
-def serve_asset(request: Request) -> Response:
+async def serve_asset(request: Request) -> Response:
     """Send an asset. Another digest than that of today is unknown."""
     asset = assets().get(request.path_params["name"])
     if asset is None or asset.path != request.scope["path"]:

@@ -128,8 +128,8 @@ class Pipeline:
 
     docs/reference/errors.md documents the order of its checks: host, path and method, token, permission, size, type,
     then all faults of path, query, headers and body together. A mounted application gets the paths below its prefix,
-    after the check of the host. Its calls are measured and traced under its routes: `scope["route"]` has the path
-    template as `path_format`. Starlette's routers set it.
+    after the check of the host, and the prefix itself. Its calls are measured and traced under its routes:
+    `scope["route"]` has the path template as `path_format`. Starlette's routers set it.
     """
 
     def __init__(
@@ -218,6 +218,8 @@ class Pipeline:
         for mount in self._mounts:
             if not scope["path"].startswith(mount.path):
                 continue
+            if scope["path"] == mount.path:
+                return mount
             match, child_scope = mount.matches(scope)
             if match is Match.FULL:
                 scope.update(child_scope)
@@ -294,7 +296,27 @@ def _path_of(mount: Mount, scope: Scope) -> str:
     If the application has named no route, all of its paths have one template.
     """
     route = scope.get(ROUTE)
-    return mount.path_format if route is None else f"{mount.path}{route.path_format}"
+    if route is None:
+        return mount.path_format
+    template: str = route.path_format
+    return template if template.startswith(f"{mount.path}/") else f"{mount.path}{template}"
+
+
+def with_whole_paths(application: ASGIApp) -> ASGIApp:
+    """Prepare an application to be mounted whose routes are whole paths.
+
+    Starlette's routers remove `root_path` from a path. They get a scope without it, and their route is passed back.
+    """
+
+    async def mounted(scope: Scope, receive: Receive, send: Send) -> None:
+        inner: Scope = {**scope, "root_path": ""}
+        try:
+            await application(inner, receive, send)
+        finally:
+            if ROUTE in inner:
+                scope[ROUTE] = inner[ROUTE]
+
+    return mounted
 
 
 def _yaml_shape(endpoint: AnyEndpoint, arrival: _Arrival) -> Reader[object] | None:
