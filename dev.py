@@ -64,6 +64,7 @@ MOST_UNSTABLE = 10
 # Parts of the machine that heavy tests name by the marker `needs`: is it there, and how does one get it?
 PARTS: dict[str, tuple[Callable[[], object], str]] = {
     "chromium": (lambda: shutil.which("chromium"), "apt-get install chromium"),
+    "firefox": (lambda: shutil.which("firefox-esr"), "apt-get install firefox-esr"),
     "promtool": (lambda: shutil.which("promtool"), "apt-get install prometheus"),
     "wrk": (lambda: shutil.which("wrk"), "apt-get install wrk"),
     "postgresql-15": (Path("/usr/lib/postgresql/15/bin/postgres").exists, "apt-get install postgresql-15"),
