@@ -2,7 +2,8 @@
 """Custom fields of requests, with the labels of their template revision."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final, TypeAlias
 from uuid import UUID
 
@@ -38,38 +39,61 @@ class TemplateFields:
         A choice has its label, and a user the name in the directory, or the id if the directory does not know or does
         not answer. Raises Unavailable without the database.
         """
-        if record.template is None:
-            return ()
-        template = await self._template(database, (record.tenant_id, record.template.id, record.template.revision))
-        if not template.custom_fields:
-            return ()
-        sent = _decode_body(record.body).metadata
-        defaults = None if template.defaults is None else template.defaults.metadata
-        values = (defaults if sent is None else sent) or {}
-        filled = [each for each in template.custom_fields if values.get(each.key, "") != ""]
-        names = await _names(people, record.tenant_id, filled, values)
-        return tuple(ShownField(each.key, each.label, _shown(each, values[each.key], names)) for each in filled)
+        return (await self.show_all(database, people, (record,)))[0]
 
-    async def _template(self, database: Database, revision: _Revision) -> "_Template":
-        if (found := self._found.get(revision)) is not None:
-            self._found.move_to_end(revision)
-            return found
-        async with database.transaction(revision[0]) as tx:
-            row = await tx.fetch_row(SQL["find_template"], *revision)
-        if row is None:
-            return _NO_FIELDS
-        template = self._found[revision] = _decode_template(row["content"].encode())
-        if len(self._found) > _MOST_REVISIONS:
-            self._found.popitem(last=False)
-        return template
+    async def show_all(
+        self, database: Database, people: People, records: Sequence[RequestRecord]
+    ) -> Sequence[tuple[ShownField, ...]]:
+        """Return the fields of requests of one tenant.
+
+        It reads the unknown templates in one transaction, and looks up all users at once.
+        """
+        templates = await self._templates(database, {_revision_of(each) for each in records})
+        filled = [_filled(templates.get(_revision_of(each), _NO_FIELDS), each) for each in records]
+        users = frozenset(chain.from_iterable(_users(fields, values) for fields, values in filled))
+        names = await _names(people, records[0].tenant_id, users) if users else {}
+        return [
+            tuple(ShownField(each.key, each.label, _shown(each, values[each.key], names)) for each in fields)
+            for fields, values in filled
+        ]
+
+    async def _templates(
+        self, database: Database, revisions: Collection["_Revision | None"]
+    ) -> Mapping["_Revision | None", "_Template"]:
+        wanted = [each for each in revisions if each is not None]
+        found: dict[_Revision | None, _Template] = {}
+        for revision in wanted:
+            if (template := self._found.get(revision)) is not None:
+                self._found.move_to_end(revision)
+                found[revision] = template
+        if missing := [each for each in wanted if each not in found]:
+            async with database.transaction(missing[0][0]) as tx:
+                columns = ([template for _, template, _ in missing], [number for _, _, number in missing])
+                rows = await tx.fetch(SQL["find_templates"], tx.tenant_id, *columns)
+            for row in rows:
+                revision = (missing[0][0], TemplateId(row["template_id"]), row["revision"])
+                found[revision] = self._found[revision] = _decode_template(row["content"].encode())
+            while len(self._found) > _MOST_REVISIONS:
+                self._found.popitem(last=False)
+        return found
 
 
-async def _names(
-    people: People, tenant_id: TenantId, fields: Sequence["_Field"], values: Mapping[str, _Value]
-) -> Mapping[UserId, str]:
-    users = frozenset(_users(fields, values))
-    if not users:
-        return {}
+def _revision_of(record: RequestRecord) -> "_Revision | None":
+    template = record.template
+    return None if template is None else (record.tenant_id, template.id, template.revision)
+
+
+def _filled(template: "_Template", record: RequestRecord) -> tuple[Sequence["_Field"], Mapping[str, _Value]]:
+    """Return the fields of a template that have a value in the request, and the values."""
+    if not template.custom_fields:
+        return (), {}
+    sent = _decode_body(record.body).metadata
+    defaults = None if template.defaults is None else template.defaults.metadata
+    values = (defaults if sent is None else sent) or {}
+    return [each for each in template.custom_fields if values.get(each.key, "") != ""], values
+
+
+async def _names(people: People, tenant_id: TenantId, users: frozenset[UserId]) -> Mapping[UserId, str]:
     try:
         answer = await people.look_up(PeopleQuestion(tenant_id, users=users))
     except TryAgain:

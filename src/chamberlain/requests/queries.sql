@@ -52,9 +52,10 @@ WITH named AS (
 )
 UPDATE chamberlain.mailbox m SET actor_name = named.actor_name FROM named WHERE m.request_id = named.request_id
 
--- name: find_template
--- Read a template revision as it is stored.
-SELECT content FROM chamberlain.template_revision WHERE tenant_id = $1 AND template_id = $2 AND revision = $3
+-- name: find_templates
+-- Read template revisions as they are stored.
+SELECT template_id, revision, content FROM chamberlain.template_revision
+WHERE tenant_id = $1 AND (template_id, revision) IN (SELECT * FROM unnest($2::uuid[], $3::integer[]))
 
 -- name: select
 -- Select the columns that `record_of` reads. A FROM clause follows.
@@ -159,6 +160,16 @@ WHERE tenant_id = $1 AND request_id = ANY ($2)
 SELECT count(*) AS number FROM (
     SELECT FROM chamberlain.request_approver a WHERE a.tenant_id = $1 AND a.user_id = $2 LIMIT $3
 ) waiting
+
+-- name: find_to_decide
+-- Read the requests that wait for the user's decision, soonest deadline first. The positions of a page come first, so that
+-- bodies and levels are read for its requests only.
+{select} FROM (
+    SELECT a.deadline, a.request_id AS place_id FROM chamberlain.request_approver a
+    WHERE a.tenant_id = $1 AND a.user_id = $2 AND (a.deadline, a.request_id) > ($3::timestamptz, $4::uuid)
+    ORDER BY a.deadline, a.request_id LIMIT $5
+) place JOIN chamberlain.request ON tenant_id = $1 AND request_id = place.place_id
+ORDER BY place.deadline, place.place_id
 
 -- name: count_few
 -- Count the requests of an owner or a kind, up to a limit.

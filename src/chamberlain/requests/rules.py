@@ -223,6 +223,15 @@ def change_of(
     )
 
 
+def decided_level(record: RequestRecord, approver: NamedPerson | None) -> Mapping[str, Json]:
+    """Return the values of a decision for the audit row: level, and approver of a substitute."""
+    level = current_level(record.approvals)
+    told: dict[str, Json] = {} if level is None else {"level": level.level}
+    if approver is not None:
+        told["onBehalfOf"] = {"id": str(approver.id), "displayName": approver.display_name}
+    return told
+
+
 # The interval for checking that approvers are still in the directory, and for finding approvers of blocked requests.
 # Our choice: one lookup an hour for each waiting request is no load for a directory.
 LOOK_EVERY = timedelta(hours=1)

@@ -20,7 +20,6 @@ from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import ClientId, EventId, RequestId, TenantId, TraceId, UserId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.core.reasons import Reason
-from chamberlain.core.values import Json
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import NamedPerson, PeopleAnswer, PeopleQuestion, Person
@@ -62,6 +61,7 @@ from chamberlain.requests.rules import (
     Deed,
     Naming,
     RequestView,
+    decided_level,
     has_left,
     is_only_approver,
     moved_on,
@@ -139,9 +139,54 @@ class RequestService:
         ]
         return Page(views, found.next)
 
+    async def list_to_decide(self, caller: Caller, page: PageWanted) -> Page[RequestView]:
+        """List the requests that wait for the caller's decision, soonest deadline first.
+
+        They have bodies, levels and fields.
+        """
+        await self.authorization.require(caller, Operation.DECIDE_REQUEST)
+        user = caller.user_id
+        if user is None:
+            return Page([], None)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            found = await store.find_to_decide(tx, user, page)
+        if not found.items:
+            return Page([], None)
+        may_end = await self._may_end(caller)
+        fields = await self.fields.show_all(self.database, self.people, found.items)
+        views = [
+            replace(viewed_by(caller, record, may_end=may_end), fields=shown)
+            for record, shown in zip(found.items, fields, strict=True)
+        ]
+        return Page(views, found.next)
+
+    async def count_to_decide(self, caller: Caller, *, most: int) -> int:
+        """Count the requests that wait for the caller's decision, at most `most`."""
+        user = caller.user_id
+        if user is None:
+            return 0
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await records.count_to_decide(tx, user, most=most)
+
+    async def review(self, caller: Caller, request_id: RequestId) -> RequestView:
+        """Read a request to decide on it, or to see how it was decided.
+
+        Users who were asked may see it after another approver has closed their level: the state and the decisions, but
+        neither body nor steps. Raises NotFound.
+        """
+        await self.authorization.require(caller, Operation.DECIDE_REQUEST)
+        found = await self.looks.find(caller.tenant_id, request_id)
+        if found is None or concerns(found, caller) or not was_asked(found.approvals, caller.user_id):
+            return await self._view_visible(caller, found)
+        if await self._may_end(caller):
+            return await self._view_visible(caller, found)
+        return viewed_by(caller, replace(found, body=b"{}", steps=()))
+
     async def read(self, caller: Caller, request_id: RequestId) -> RequestView:
         """Read a request. Raises NotFound."""
-        found = await self.looks.find(caller.tenant_id, request_id)
+        return await self._view_visible(caller, await self.looks.find(caller.tenant_id, request_id))
+
+    async def _view_visible(self, caller: Caller, found: RequestRecord | None) -> RequestView:
         record = await require_visible(self.authorization, caller, Operation.READ_REQUESTS, found)
         return replace(await self.view(caller, record), fields=await self._fields(record))
 
@@ -327,7 +372,7 @@ class RequestService:
             decision = Decision(actor, OUTCOMES[deed.action], deed.act.comment, at, approver)
             after = moved_on(before, decide(before.approvals, decision, gone=gone), at=at)
             await request_store.move(tx, before, after, deed.act.trace_id)
-            return Done(after, self._decided(after, actor, at), _decided_level(before, approver))
+            return Done(after, self._decided(after, actor, at), decided_level(before, approver))
 
         return carry
 
@@ -452,11 +497,3 @@ class RequestService:
             return await self.people.look_up(PeopleQuestion(caller.tenant_id, users=users))
         except TryAgain as error:
             raise Unavailable("overloaded", detail, after=error.after) from error
-
-
-def _decided_level(before: RequestRecord, approver: NamedPerson | None) -> dict[str, Json]:
-    level = current_level(before.approvals)
-    told: dict[str, Json] = {} if level is None else {"level": level.level}
-    if approver is not None:
-        told["onBehalfOf"] = {"id": str(approver.id), "displayName": approver.display_name}
-    return told

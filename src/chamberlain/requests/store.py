@@ -10,7 +10,7 @@ the `post` migrations have built the indexes, they scan from the newest request.
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from typing import Final
 from uuid import UUID
@@ -29,7 +29,7 @@ from chamberlain.queries import load_queries
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.jobs import are_few_due
 from chamberlain.requests import records
-from chamberlain.requests.approvals import current_level
+from chamberlain.requests.approvals import current_level, deadline_of
 from chamberlain.requests.models import (
     ApprovalRule,
     ApprovalState,
@@ -170,6 +170,27 @@ async def to_decide(tx: Transaction, user: UserId, records: Sequence[RequestReco
     waiting = [each.request_id for each in records if each.state is RequestState.PENDING_APPROVAL]
     rows = await tx.fetch(SQL["turn"], tx.tenant_id, user, waiting) if waiting else ()
     return frozenset(RequestId(row["request_id"]) for row in rows)
+
+
+# Where the list by deadline begins, and the deadline of requests without one (sql/approvals.sql).
+_BEGINNING_OF_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)
+_NO_DEADLINE: Final = datetime(9999, 12, 31, tzinfo=UTC)
+_LEAST: Final = UUID(int=0)
+
+
+async def find_to_decide(tx: Transaction, user: UserId, page: PageWanted) -> Page[RequestRecord]:
+    """Read whole requests that wait for the user's decision, soonest deadline first.
+
+    The time of a position is a deadline.
+    """
+    after = page.after
+    place = (_BEGINNING_OF_TIME, _LEAST) if after is None else (after.created_at, after.id)
+    rows = await tx.fetch(SQL["find_to_decide"], tx.tenant_id, user, *place, page.limit + 1)
+    found = [record_of(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(found, None)
+    last = found[-1]
+    return Page(found, Position(deadline_of(last.approvals) or _NO_DEADLINE, last.request_id))
 
 
 async def find_route(tx: Transaction, wanted: RequestFilter, owner: UUID | None) -> Route:
