@@ -31,10 +31,11 @@ class Entry:
 
 START: Final = Entry("/console/", "plus", N_("Catalog"))
 OVERVIEW: Final = Entry("/console/admin/", "home", N_("Overview"))
+APPROVALS: Final = Entry("/console/approvals/", "inbox", N_("Approvals"))
 ENTRIES: Final = (
     START,
     Entry("/console/requests/", "list", N_("My requests")),
-    Entry("/console/approvals/", "inbox", N_("Approvals")),
+    APPROVALS,
 )
 ADMINISTRATION: Final = (
     OVERVIEW,

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.auth.models import Caller
+from chamberlain.auth.models import Caller, Edit
 from chamberlain.console import navigation
 from chamberlain.console.cookies import BROWSER, LANGUAGE, SESSION, THEME, Cookies
 from chamberlain.console.forms import Pairs
@@ -26,8 +26,12 @@ from chamberlain.console.rendering import redirect, render
 from chamberlain.console.sessions import Sessions, form_token, is_form_token, is_secret, new_secret
 from chamberlain.console.words import N_, choose_language, load_catalogue
 from chamberlain.core.errors import Refusal, Unauthenticated
-from chamberlain.core.ids import TenantId
+from chamberlain.core.idempotency import Act
+from chamberlain.core.ids import TenantId, TraceId
+from chamberlain.http.pipeline import TRACE_ID
 from chamberlain.http.problems import kind_of
+from chamberlain.me.models import MOST_TO_DECIDE
+from chamberlain.requests.service import RequestService
 
 START: Final = "/console/"
 SIGN_IN: Final = "/console/sign-in"
@@ -107,7 +111,8 @@ class Call:
 class Visit:
     """A call of a signed-in user.
 
-    `form` has the fields of a form in their order.
+    `form` has the fields of a form in their order. `to_decide` is the number of requests that wait for the user's
+    decision, at most MOST_TO_DECIDE.
     """
 
     call: Call
@@ -116,6 +121,7 @@ class Visit:
     name: str
     is_administrator: bool
     form: Pairs = field(default=())
+    to_decide: int = 0
 
     @property
     def console(self) -> Console:
@@ -131,6 +137,25 @@ class Visit:
     def language(self) -> str:
         """Return the language of the page."""
         return self.call.language
+
+    @property
+    def trace_id(self) -> TraceId:
+        """Return the trace id of the call."""
+        return TraceId(self.request.scope[TRACE_ID])
+
+    @property
+    def client_address(self) -> str | None:
+        """Return the address of the browser, for the audit trail."""
+        client = self.request.client
+        return None if client is None else client.host
+
+    def act(self, comment: str | None = None) -> Act:
+        """Return the act of a form, with a comment."""
+        return Act(comment, None, self.trace_id, self.client_address)
+
+    def edit(self) -> Edit:
+        """Return the edit of a form, of any version."""
+        return Edit(None, self.trace_id, self.client_address)
 
     def service(self, kind: type[Service]) -> Service:
         """Return the service of a noun. Pages call services only."""
@@ -155,6 +180,8 @@ class Visit:
             form_token=form_token(self.session.secret),
             entries=navigation.entries(self.console.paths),
             administration=navigation.administration(self.console.paths) if self.is_administrator else (),
+            badges={navigation.APPROVALS.path: self.to_decide},
+            to_decide=self.to_decide,
             **values,
         )
 
@@ -234,7 +261,18 @@ async def _admit(call: Call) -> Visit | Response:
         name=(await authorization.actor(caller)).display_name,
         is_administrator=await authorization.administers(caller),
         form=form,
+        to_decide=await _count_to_decide(call, caller),
     )
+
+
+async def _count_to_decide(call: Call, caller: Caller) -> int:
+    """Count the requests that wait for the user's decision.
+
+    Data for scripts has no navigation, so nothing is counted.
+    """
+    if call.request.headers.get("sec-fetch-dest") == "empty":
+        return 0
+    return await call.console.service(RequestService).count_to_decide(caller, most=MOST_TO_DECIDE)
 
 
 async def _refresh(console: Console, session: Session) -> Session | None:

@@ -84,7 +84,7 @@ def _revision_of(record: RequestRecord) -> "_Revision | None":
 
 
 def _filled(template: "_Template", record: RequestRecord) -> tuple[Sequence["_Field"], Mapping[str, _Value]]:
-    """Return the fields of a template that have a value in the request, and the values."""
+    """Return the fields with a value in the request, and the values."""
     if not template.custom_fields:
         return (), {}
     sent = _decode_body(record.body).metadata

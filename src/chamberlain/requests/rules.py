@@ -224,7 +224,10 @@ def change_of(
 
 
 def decided_level(record: RequestRecord, approver: NamedPerson | None) -> Mapping[str, Json]:
-    """Return the values of a decision for the audit row: level, and approver of a substitute."""
+    """Return the values of a decision for the audit row.
+
+    They are the level, and the approver of a substitute.
+    """
     level = current_level(record.approvals)
     told: dict[str, Json] = {} if level is None else {"level": level.level}
     if approver is not None:

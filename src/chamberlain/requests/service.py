@@ -169,10 +169,10 @@ class RequestService:
             return await records.count_to_decide(tx, user, most=most)
 
     async def review(self, caller: Caller, request_id: RequestId) -> RequestView:
-        """Read a request to decide on it, or to see how it was decided.
+        """Read a request to decide on it, or its decisions.
 
-        Users who were asked may see it after another approver has closed their level: the state and the decisions, but
-        neither body nor steps. Raises NotFound.
+        After another approver has closed a level, those who were asked see the state and the decisions, but neither
+        body nor steps. Raises NotFound.
         """
         await self.authorization.require(caller, Operation.DECIDE_REQUEST)
         found = await self.looks.find(caller.tenant_id, request_id)
