@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Render pages, and send them with the security headers."""
 
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from chamberlain.console.assets import assets
+from chamberlain.console.texts import texts_in
 from chamberlain.console.words import LANGUAGES, load_catalogue
 
 # Forms lead to us only. The way to an issuer and back goes through a page that refreshes itself (leaving.html), because
@@ -70,20 +71,7 @@ def environment(language: str) -> Environment:
     found.install_gettext_translations(catalogue, newstyle=True)  # type: ignore[attr-defined]
     found.globals["assets"] = {name: each.path for name, each in assets().items()}
     found.globals["languages"] = LANGUAGES
-    found.filters["written"] = lambda moment: write_time(moment, language)
+    found.filters.update(texts_in(language))
+    found.globals.update(texts_in(language))
     found.filters["machine_time"] = lambda moment: moment.astimezone(UTC).isoformat(timespec="seconds")
     return found
-
-
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-
-
-def write_time(moment: datetime, language: str) -> str:
-    """Write a time in UTC.
-
-    The module of the pages replaces it by local time.
-    """
-    at = moment.astimezone(UTC)
-    if language == "de":
-        return f"{at.day}.{at.month}.{at.year}, {at:%H:%M} UTC"
-    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M} UTC"

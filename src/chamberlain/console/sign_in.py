@@ -15,6 +15,7 @@ import msgspec
 from starlette.responses import Response
 
 from chamberlain.console.cookies import A_YEAR, ADDRESS, BROWSER, PENDING, SESSION
+from chamberlain.console.formats import phrase
 from chamberlain.console.issuer import Attempt, SignInFailed
 from chamberlain.console.rendering import redirect
 from chamberlain.console.sessions import form_token, is_form_token, is_secret, new_secret
@@ -26,6 +27,7 @@ from chamberlain.console.visit import (
     read_form,
     safe_return,
     show_stale_form,
+    show_texts,
 )
 from chamberlain.console.words import N_
 from chamberlain.core.errors import Unauthenticated, Unavailable
@@ -188,7 +190,8 @@ def _sign_in_page(call: Call, browser: str, *, return_to: str, address: str | No
 
 
 def _failed(call: Call) -> Response:
-    response = call.render("open_error.html", 400, heading=N_("You are not signed in"), text=NOT_DONE, detail="")
+    heading = N_("You are not signed in")
+    response = show_texts(call, 400, phrase(call.language, heading), phrase(call.language, NOT_DONE))
     call.cookies.delete(response, PENDING)
     return response
 

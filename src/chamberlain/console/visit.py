@@ -7,7 +7,7 @@ sign-in get a Call.
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -19,17 +19,19 @@ from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Edit
 from chamberlain.console import navigation
 from chamberlain.console.cookies import BROWSER, LANGUAGE, SESSION, THEME, Cookies
+from chamberlain.console.formats import phrase
 from chamberlain.console.forms import Pairs
 from chamberlain.console.issuer import Issuers, Provider
 from chamberlain.console.models import Session
+from chamberlain.console.refusals import REFUSALS, refusal_heading, refusal_text
 from chamberlain.console.rendering import redirect, render
 from chamberlain.console.sessions import Sessions, form_token, is_form_token, is_secret, new_secret
 from chamberlain.console.words import N_, choose_language, load_catalogue
-from chamberlain.core.errors import Refusal, Unauthenticated
+from chamberlain.core.errors import NotFound, Refusal, Unauthenticated
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import TenantId, TraceId
 from chamberlain.http.pipeline import TRACE_ID
-from chamberlain.http.problems import kind_of
+from chamberlain.http.problems import BUG, kind_of
 from chamberlain.me.models import MOST_TO_DECIDE
 from chamberlain.requests.service import RequestService
 
@@ -39,6 +41,7 @@ THEMES: Final = ("device", "light", "dark")
 TOKEN_FIELD: Final = "form_token"  # noqa: S105 - the name of a field.
 FORM: Final = "application/x-www-form-urlencoded"
 
+NOT_FOUND: Final = 404
 # A group of 5,000 owners and members has 400 KiB.
 _LARGEST_FORM = 1024 * 1024
 _MOST_FIELDS = 12_000
@@ -311,31 +314,28 @@ def safe_return(path: str | None) -> str:
     return path if _OWN_PATH.fullmatch(path) else START
 
 
-_TEXTS: Final[Mapping[int, tuple[str, str]]] = {
-    403: (N_("You have no access to this page"), N_("Ask an administrator of your organization for access.")),
-    404: (N_("This page does not exist"), N_("Check the address. The object may have been deleted.")),
-    405: (N_("This page does not exist"), N_("Check the address. The object may have been deleted.")),
-    503: (N_("The service is not available"), N_("Nothing was changed. Try again in a minute.")),
-}
-_OTHER: Final = (N_("That did not work"), N_("Nothing was changed. Go back and try again."))
-
-
 def show_refusal(place: Call | Visit, refusal: Refusal) -> Response:
     """Show the page of a refused call."""
-    return show_error(place, kind_of(type(refusal)).status, refusal.detail if place.language == "en" else "")
+    heading, text = refusal_heading(place.language, refusal), refusal_text(place.language, refusal)
+    return show_texts(place, kind_of(type(refusal)).status, heading, text)
 
 
-def show_error(place: Call | Visit, status: int, detail: str = "") -> Response:
+def show_error(place: Call | Visit, status: int) -> Response:
+    """Show the page of an unknown address, or of a bug."""
+    code = NotFound("").code if status == NOT_FOUND else BUG
+    return show_texts(place, status, *(phrase(place.language, each) for each in REFUSALS[code]))
+
+
+def show_texts(place: Call | Visit, status: int, heading: str, text: str) -> Response:
     """Show an error page, with navigation to signed-in users."""
-    heading, text = _TEXTS.get(status, _OTHER)
     template = "error.html" if isinstance(place, Visit) else "open_error.html"
-    return place.render(template, status, heading=heading, text=text, detail=detail)
+    return place.render(template, status, heading=heading, text=text)
 
 
 def show_stale_form(call: Call) -> Response:
     """Show the page of a form that is foreign or too old."""
     heading, text = N_("This page is too old"), N_("Nothing was changed. Load the page again, and send the form again.")
-    return call.render("open_error.html", 403, heading=heading, text=text, detail="")
+    return show_texts(call, 403, phrase(call.language, heading), phrase(call.language, text))
 
 
 def _canonical(call: Call) -> Response | None:

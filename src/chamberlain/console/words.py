@@ -9,6 +9,8 @@ import ast
 import gettext
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
@@ -24,6 +26,23 @@ _MOST_RANGES = 20
 def N_(message: str) -> str:  # noqa: N802 - the name that gettext tools know.
     """Mark a message for translation. It is translated when it is shown."""
     return message
+
+
+@dataclass(frozen=True, slots=True)
+class Plural:
+    """A message in singular and plural. `number` names the value that decides."""
+
+    one: str
+    many: str
+    number: str
+
+
+Message = str | Plural
+
+
+def NN_(one: str, many: str, number: str) -> Plural:  # noqa: N802 - as N_.
+    """Mark a message with a plural for translation."""
+    return Plural(one, many, number)
 
 
 class Catalogue(gettext.NullTranslations):
@@ -53,6 +72,7 @@ def read_catalogue(text: str) -> Mapping[str, tuple[str, ...]]:
     return {each["msgid"]: _translations(each) for each in _entries(text) if each["msgid"]}
 
 
+@cache
 def load_catalogue(language: str) -> Catalogue:
     """Load the catalogue of a language; that of English is empty."""
     if language == ENGLISH:

@@ -48,13 +48,15 @@ MOST_FAULTS = 100
 class Fault:
     """One fault of a body: JSON Pointer, stable code and fix.
 
-    `values` are the numbers and words of the sentence.
+    `values` are the numbers and words of the sentence. `hints` are more of them, for forms that phrase it in their own
+    words: the bounds of a number, and the rule of a text. Responses have no hints.
     """
 
     pointer: str
     code: str
     detail: str
     values: Values = field(default_factory=dict, hash=False)
+    hints: Values = field(default_factory=dict, hash=False, compare=False)
 
     @classmethod
     def build(cls, pointer: str, code: str, template: str, /, **values: Word) -> "Fault":

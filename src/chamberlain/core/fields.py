@@ -49,7 +49,8 @@ def shaped(
 ) -> Meta:
     """Constrain a text to a pattern.
 
-    The pattern covers the whole text. The sentence follows the name of the field. `strict` is the pattern for texts
+    The pattern covers the whole text. The sentence follows the name of the field. `rule` in `extra` names the pattern,
+    for forms that phrase the sentence in their own words. `strict` is the pattern for texts
     that are sent now. The plain pattern also accepts stored texts of earlier versions, which responses show.
     """
     whole = f"^{pattern}{_END}"
@@ -105,6 +106,7 @@ MailboxName = Annotated[
         f"{_NOT_BLANK}[^@{CONTROL}]*",
         "must be one line of visible text, without @, control characters and bidirectional controls",
         64,
+        extra={"rule": "mailboxName"},
     ),
 ]
 
@@ -148,13 +150,21 @@ _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _LOWER_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 
 
-Domain = Annotated[str, shaped(rf"(?:{_LABEL}\.)+{_LABEL}", "must be a domain such as example.org", 253)]
+_A_DOMAIN = {"rule": "domain"}
+Domain = Annotated[
+    str, shaped(rf"(?:{_LABEL}\.)+{_LABEL}", "must be a domain such as example.org", 253, extra=_A_DOMAIN)
+]
 
 
 # For domains that are compared with domains of the service.
 LowerDomain = Annotated[
     str,
-    shaped(rf"(?:{_LOWER_LABEL}\.)+{_LOWER_LABEL}", "must be a domain in lower case such as example.org", 253),
+    shaped(
+        rf"(?:{_LOWER_LABEL}\.)+{_LOWER_LABEL}",
+        "must be a domain in lower case such as example.org",
+        253,
+        extra=_A_DOMAIN,
+    ),
 ]
 
 

@@ -163,7 +163,7 @@ def _faults(value: object, form: inspect.Type, pointer: str, extra: Mapping[str,
         case inspect.UnionType():
             yield from _one_of(value, form.types, pointer)
         case _ if not _fits(value, form):
-            yield _wrong_type(value, _expected_of((form,)), pointer)
+            yield _wrong_type(value, (form,), pointer)
         case inspect.ListType() | inspect.VarTupleType():
             yield from _items(cast("list[object]", value), form, pointer)
         case inspect.DictType():
@@ -238,7 +238,7 @@ _EXPECTED: Mapping[type[inspect.Type], str] = {
 def _one_of(value: object, forms: Sequence[inspect.Type], pointer: str) -> Iterator[Fault]:
     fitting = next((form for form in forms if _fits(value, form)), None)
     if fitting is None:
-        yield _wrong_type(value, _expected_of(forms), pointer)
+        yield _wrong_type(value, forms, pointer)
     elif isinstance(fitting, inspect.StructType) and fitting.tag_field is not None:
         tagged = {form.tag: form for form in forms if isinstance(form, inspect.StructType)}
         yield from _tagged(cast("dict[str, object]", value), tagged, fitting.tag_field, pointer)
@@ -256,21 +256,19 @@ def _tagged(
         sentence = "{property} is required: one of {choices}."
         yield Fault.build(place, "missingProperty", sentence, property=name, choices=_words(forms))
     elif _kind(tag) != "a string":
-        yield _wrong_type(tag, ("a string",), place)
+        yield _wrong_type(tag, (inspect.StrType(),), place)
     elif tag not in forms:
         yield _unknown_value(place, forms)
     else:
         yield from _properties(value, forms[cast("str", tag)], pointer)
 
 
-def _wrong_type(value: object, expected: Iterable[str], pointer: str) -> Fault:
+def _wrong_type(value: object, forms: Sequence[inspect.Type], pointer: str) -> Fault:
     sentence = "{property} must be {expected}, and is {actual}."
-    wanted = " or ".join(dict.fromkeys(expected))
-    return Fault.build(pointer, "wrongType", sentence, property=_called(pointer), expected=wanted, actual=_kind(value))
-
-
-def _expected_of(forms: Sequence[inspect.Type]) -> Iterator[str]:
-    return (_expected(form) for form in forms if not isinstance(form, inspect.NoneType))
+    wanted = " or ".join(dict.fromkeys(_expected(form) for form in forms if not isinstance(form, inspect.NoneType)))
+    fault = Fault.build(pointer, "wrongType", sentence, property=_called(pointer), expected=wanted, actual=_kind(value))
+    number = next((part for form in forms for part in walk_types(form) if isinstance(part, inspect.IntType)), None)
+    return fault if number is None else replace(fault, hints=_bounds(number))
 
 
 def _unknown_value(pointer: str, known: Iterable[object]) -> Fault:
@@ -286,7 +284,9 @@ def _text(value: str, form: inspect.StrType, pointer: str, extra: Mapping[str, o
     yield from _length(len(value), (form.min_length, form.max_length), pointer, "character")
     is_too_long = len(value) > max(form.max_length or len(value), _MOST_SEARCHED)
     if form.pattern is not None and not is_too_long and not re.search(form.pattern, value):
-        yield Fault.build(pointer, str(extra["code"]), f"{{property}} {extra['sentence']}.", property=_called(pointer))
+        sentence = f"{{property}} {extra['sentence']}."
+        fault = Fault.build(pointer, str(extra["code"]), sentence, property=_called(pointer))
+        yield replace(fault, hints={"rule": str(extra["rule"])}) if "rule" in extra else fault
     bytes_allowed = extra.get("bytes")
     # A text with more characters has a fault already.
     if isinstance(bytes_allowed, int) and len(value) <= bytes_allowed and exceeds_bytes(value, bytes_allowed):
@@ -312,9 +312,16 @@ def _length(size: int, bounds: tuple[int | None, int | None], pointer: str, unit
 
 def _number(value: int, form: inspect.IntType, pointer: str) -> Iterator[Fault]:
     if form.ge is not None and value < form.ge:
-        yield _out_of_bounds(pointer, "{property} must be at least {min}.", min=form.ge)
+        fault = _out_of_bounds(pointer, "{property} must be at least {min}.", min=form.ge)
+        yield replace(fault, hints=_bounds(form))
     if form.le is not None and value > form.le:
-        yield _out_of_bounds(pointer, "{property} must be at most {max}.", max=form.le)
+        fault = _out_of_bounds(pointer, "{property} must be at most {max}.", max=form.le)
+        yield replace(fault, hints=_bounds(form))
+
+
+def _bounds(form: inspect.IntType) -> Mapping[str, int]:
+    bounds = {"min": form.ge, "max": form.le}
+    return {name: int(each) for name, each in bounds.items() if each is not None}
 
 
 def _out_of_bounds(pointer: str, sentence: str, **values: Word) -> Fault:

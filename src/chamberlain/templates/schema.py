@@ -323,7 +323,12 @@ Reason = Annotated[str, line(1024)]
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 Alias = Annotated[
     str,
-    shaped(rf"{_ATOM}(?:\.{_ATOM})*", "must be the part before the @ of an address, such as info", 64),
+    shaped(
+        rf"{_ATOM}(?:\.{_ATOM})*",
+        "must be the part before the @ of an address, such as info",
+        64,
+        extra={"rule": "localPart"},
+    ),
 ]
 
 

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts for people, by code and language, as filters of the templates.
+
+Each function of TEXTS takes the language first. Templates have them as filters without it: `{{ state|state_label }}`.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
+
+from chamberlain.console.faults import fault_text
+from chamberlain.console.formats import (
+    phrase,
+    write_alternatives,
+    write_day,
+    write_duration,
+    write_list,
+    write_number,
+    write_relative,
+    write_time,
+)
+from chamberlain.console.labels import (
+    action_label,
+    approval_label,
+    kind_label,
+    membership_label,
+    mode_text,
+    outcome_label,
+    permission_label,
+    state_label,
+    step_label,
+    step_state_label,
+)
+from chamberlain.console.reasons import error_text, reason_text
+from chamberlain.console.refusals import refusal_heading, refusal_text
+from chamberlain.console.words import N_
+from chamberlain.requests.models import (
+    ApprovalMode,
+    ApprovalRecord,
+    ApprovalState,
+    Decision,
+    DecisionOutcome,
+    RequestRecord,
+    RequestState,
+    StepRecord,
+)
+
+EVENTS: Final[Mapping[RequestState, str]] = {
+    RequestState.PENDING_APPROVAL: N_("Waiting for approval"),
+    RequestState.QUEUED: N_("Queued"),
+    RequestState.RUNNING: N_("In progress"),
+    RequestState.WAITING: N_("Waiting for the directory"),
+    RequestState.SUCCEEDED: N_("Ready"),
+    RequestState.FAILED: N_("Failed"),
+    RequestState.REJECTED: N_("Rejected"),
+    RequestState.CANCELLED: N_("Cancelled"),
+    RequestState.EXPIRED: N_("Expired, because there was no decision in time"),
+}
+
+
+def event_text(language: str, event: StepRecord | ApprovalRecord | Decision | RequestRecord | RequestState) -> str:
+    """Write an entry of a timeline.
+
+    It is a step, a level of approval, a decision, or a state of the request.
+    """
+    match event:
+        case StepRecord():
+            return step_label(language, event.step)
+        case ApprovalRecord():
+            return _approval(language, event)
+        case Decision():
+            return _decision(language, event)
+        case RequestRecord():
+            return phrase(language, EVENTS[event.state])
+        case RequestState():
+            return phrase(language, EVENTS[event])
+
+
+def _approval(language: str, level: ApprovalRecord) -> str:
+    if level.state is not ApprovalState.PENDING:
+        return approval_label(language, level.state)
+    decided = {each.by.id if each.on_behalf_of is None else each.on_behalf_of.id for each in level.decisions}
+    names = [each.display_name for each in level.approvers if each.id not in decided]
+    write = write_alternatives if level.mode is ApprovalMode.ANY else write_list
+    return phrase(language, N_("Waiting for approval by %(names)s"), names=write(language, names))
+
+
+def _decision(language: str, decision: Decision) -> str:
+    name = decision.by.display_name
+    if decision.on_behalf_of is not None:
+        name = phrase(language, N_("%(name)s for %(approver)s"), name=name, approver=decision.on_behalf_of.display_name)
+    match decision.outcome:
+        case DecisionOutcome.APPROVED:
+            return phrase(language, N_("Approved by %(name)s"), name=name)
+        case DecisionOutcome.REJECTED:
+            return phrase(language, N_("Rejected by %(name)s"), name=name)
+
+
+# Any: templates pass what each function takes.
+TEXTS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType(
+    {
+        each.__name__: each
+        for each in (
+            action_label,
+            approval_label,
+            error_text,
+            event_text,
+            fault_text,
+            kind_label,
+            membership_label,
+            mode_text,
+            outcome_label,
+            permission_label,
+            reason_text,
+            refusal_heading,
+            refusal_text,
+            state_label,
+            step_label,
+            step_state_label,
+            write_alternatives,
+            write_day,
+            write_duration,
+            write_list,
+            write_number,
+            write_relative,
+            write_time,
+        )
+    }
+)
+
+
+def texts_in(language: str) -> Mapping[str, Callable[..., Any]]:
+    """Return the functions of a language, by name."""
+    return {name: partial(each, language) for name, each in TEXTS.items()}
