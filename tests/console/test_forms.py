@@ -100,10 +100,9 @@ def test_a_fault_within_a_list_belongs_to_its_field() -> None:
 )
 def test_a_body_fills_in_the_form_that_gives_it_again(values: dict[str, str | int | bool]) -> None:
     body: dict[str, Json] = {"metadata": dict(values.items())} if values else {}
-    kinds = {name: Kind.TRUTH if text in ("true", "false") else Kind.TEXT for name, text in write_pairs(body)} | {
-        f"/metadata/{key.replace('~', '~0').replace('/', '~1')}": Kind.NUMBER
-        for key, value in values.items()
-        if type(value) is int
+    types = {str: Kind.TEXT, int: Kind.NUMBER, bool: Kind.TRUTH}
+    kinds = {
+        f"/metadata/{key.replace('~', '~0').replace('/', '~1')}": types[type(value)] for key, value in values.items()
     }
 
     assert read_body([(name, text) for name, text in write_pairs(body)], kinds) == body
