@@ -15,6 +15,9 @@ from chamberlain.core.sentences import Word
 
 _Choose = Callable[[Fault], Message]
 
+# For a code of a newer version.
+UNKNOWN: Final = N_("This value is not accepted. Check it.")
+
 _CHOOSE_OPTION: Final = N_("Choose one of the options.")
 _TEMPLATE_BROKEN: Final = N_("This template does not work at the moment. Ask an administrator to correct it.")
 _FILL_IN: Final = N_("Fill in this field.")
@@ -26,7 +29,7 @@ _NOT_IN_DIRECTORY: Final = N_("This person is no longer in the directory. Choose
 
 def fault_text(language: str, fault: Fault) -> str:
     """Write a fault for the field of a form that has it."""
-    found = TEXTS.get(fault.code, N_("This value is not accepted. Check it."))
+    found = TEXTS.get(fault.code, UNKNOWN)
     message = found if not callable(found) else found(fault)
     return phrase(language, message, **_values(language, fault))
 
@@ -262,7 +265,7 @@ TEXTS: Final[Mapping[str, Message | _Choose]] = {
     "teamsNotSupported": N_("The directory of your organization has no teams. Choose a template for groups."),
     "sitesNotSupported": N_("The directory of your organization has no sites. Choose the group of the site."),
     "guestDomainsNotSupported": _not_held,
-    "quotaExceeded": N_("Your organization has too many open requests at the moment. Try again later."),
+    "quotaExceeded": N_("Your organization has reached its limit of requests. Try again later."),
     "ruleInvalid": _rule,
     "inUse": N_("This is still in use and cannot be removed or changed."),
     # Of replies by e-mail.

@@ -8,7 +8,7 @@ from chamberlain.console.faults import fault_text
 from chamberlain.console.formats import phrase
 from chamberlain.console.labels import STATES
 from chamberlain.console.words import N_, NN_, Message
-from chamberlain.core.errors import BodyInvalid, Conflict, NotPossible, Refusal
+from chamberlain.core.errors import BodyInvalid, Conflict, LimitReached, NotPossible, Refusal
 from chamberlain.core.sentences import Word
 from chamberlain.requests.models import RequestState
 
@@ -102,9 +102,7 @@ REFUSALS: Final[Mapping[str, Explained]] = {
         N_("Open your requests to see it. To request something else, open a new form."),
     ),
     # 429, 431
-    "quotaExceeded": Explained(
-        _TOO_MUCH, N_("Your organization has too many open requests at the moment. Try again later.")
-    ),
+    "quotaExceeded": Explained(_TOO_MUCH, N_("Your organization has reached its limit of requests. Try again later.")),
     "rateExceeded": Explained(
         _TOO_MUCH,
         NN_(
@@ -150,6 +148,8 @@ _MOST_FAULTS: Final = 3
 def _message(refusal: Refusal) -> Message:
     if refusal.code == "stateDoesNotAllow" and refusal.values.get("state") in STATES:
         return N_('This is no longer possible. The state of the request is now "%(state)s".')
+    if isinstance(refusal, LimitReached) and refusal.limit == "openStreams":
+        return N_("You have too many pages of this service open. Close some of them.")
     return REFUSALS.get(refusal.code, _OTHER).text
 
 
