@@ -2,6 +2,7 @@
 """Approvals and substitutes, built over an estate whose template for groups asks for approval."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 from chamberlain.auth.models import Edit
@@ -33,7 +34,8 @@ class SubstituteFixture:
     substitutes: SubstituteService
 
     async def name(self, approver: UserId, substitute: UserId, *, days: int = 14) -> None:
-        await self.substitutes.name(caller_of(approver), Naming(substitute, days), EDIT)
+        until = self.substitutes.now() + timedelta(days=days)
+        await self.substitutes.name(caller_of(approver), Naming(substitute, until), EDIT)
 
     async def withdraw(self, approver: UserId) -> None:
         await self.substitutes.withdraw(caller_of(approver), EDIT)

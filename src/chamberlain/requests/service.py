@@ -163,10 +163,7 @@ class RequestService:
     async def count_to_decide(self, caller: Caller, *, most: int) -> int:
         """Count the requests that wait for the caller's decision, at most `most`."""
         user = caller.user_id
-        if user is None:
-            return 0
-        async with self.database.transaction(caller.tenant_id) as tx:
-            return await records.count_to_decide(tx, user, most=most)
+        return 0 if user is None else await store.count_at_once(self.database, caller.tenant_id, user, most=most)
 
     async def review(self, caller: Caller, request_id: RequestId) -> RequestView:
         """Read a request to decide on it, or its decisions.

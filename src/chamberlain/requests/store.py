@@ -172,10 +172,19 @@ async def to_decide(tx: Transaction, user: UserId, records: Sequence[RequestReco
     return frozenset(RequestId(row["request_id"]) for row in rows)
 
 
+# The function sets the tenant.
+COUNT_TO_DECIDE: Final = "SELECT chamberlain.count_to_decide($1, $2, $3) AS number"
 # Where the list by deadline begins, and the deadline of requests without one (sql/approvals.sql).
 _BEGINNING_OF_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)
 _NO_DEADLINE: Final = datetime(9999, 12, 31, tzinfo=UTC)
 _LEAST: Final = UUID(int=0)
+
+
+async def count_at_once(database: Database, tenant_id: TenantId, user: UserId, *, most: int) -> int:
+    """Count the requests that wait for the user's decision, at most `most`, by one statement."""
+    async with database.statement() as connection:
+        row = await connection.fetchrow(COUNT_TO_DECIDE, tenant_id, user, most)
+    return 0 if row is None else int(row["number"])
 
 
 async def find_to_decide(tx: Transaction, user: UserId, page: PageWanted) -> Page[RequestRecord]:

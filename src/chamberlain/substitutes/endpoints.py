@@ -2,6 +2,7 @@
 """Name, read and withdraw the substitute of the caller."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Annotated
 from uuid import UUID
 
@@ -56,7 +57,8 @@ async def read(substitutes: SubstituteService, call: Call[None]) -> Answer:
 
 async def name(substitutes: SubstituteService, call: Call[SubstituteBody]) -> Answer:
     """Name the substitute of the caller."""
-    naming = Naming(UserId(call.body.user_id), call.body.days)
+    until = substitutes.now() + timedelta(days=call.body.days)
+    naming = Naming(UserId(call.body.user_id), until)
     return _shown(await substitutes.name(call.caller, naming, edit_of(call)))
 
 

@@ -2,13 +2,14 @@
 """Substitutions: who decides for whom, and until when."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from chamberlain.core.ids import UserId
 from chamberlain.directory.models import NamedPerson
 
 # The longest time of a substitution, in days. It is longer than an absence usually is, and ends by itself.
 MOST_DAYS = 60
+LONGEST = timedelta(days=MOST_DAYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +23,10 @@ class Substitution:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The substitute that an approver names, for some days from now."""
+    """The substitute that an approver names, until a time."""
 
     substitute_id: UserId
-    days: int
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,24 @@
 """Rules of substitutions."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from chamberlain.core.errors import Fault, NotPossible
 from chamberlain.core.ids import UserId
 from chamberlain.directory.models import NamedPerson, PeopleAnswer, Person, unknown_people
-from chamberlain.substitutes.models import Naming, OwnSubstitutions, Represented, Substitution
+from chamberlain.substitutes.models import LONGEST, MOST_DAYS, Naming, OwnSubstitutions, Represented, Substitution
 
 
-def begin(user: UserId, naming: Naming, *, now: datetime) -> Substitution:
+def begin(user: UserId, naming: Naming) -> Substitution:
     """Return the substitution that a user names."""
-    return Substitution(user, naming.substitute_id, now + timedelta(days=naming.days))
+    return Substitution(user, naming.substitute_id, naming.until)
 
 
-def require_possible(user: UserId, naming: Naming, answer: PeopleAnswer) -> None:
-    """Raise NotPossible for the user and for unknown users."""
+def require_possible(user: UserId, naming: Naming, answer: PeopleAnswer, *, now: datetime) -> None:
+    """Raise NotPossible for the user, unknown users, and times out of range."""
+    if not now < naming.until <= now + LONGEST:
+        sentence = "A substitution ends at most {max} days from now. Choose an earlier end in the future."
+        raise NotPossible([Fault.build("/until", "ruleInvalid", sentence, max=MOST_DAYS)])
     if naming.substitute_id == user:
         sentence = "You are no substitute of your own. Name another user."
         raise NotPossible([Fault.build("/userId", "ruleInvalid", sentence)])

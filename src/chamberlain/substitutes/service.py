@@ -46,16 +46,16 @@ class SubstituteService:
     async def name(self, caller: Caller, naming: Naming, edit: Edit) -> OwnSubstitutions:
         """Name the substitute of the caller, instead of the previous one.
 
-        Raises NotPossible for the caller and for unknown users, and Unavailable if the directory does not answer.
+        Raises NotPossible for the caller, unknown users and a wrong end, and Unavailable if the directory does not answer.
         """
         user = await self._user(caller)
         answer = await self._look_up(caller.tenant_id, frozenset([naming.substitute_id]))
-        require_possible(user, naming, answer)
+        require_possible(user, naming, answer, now=self.now())
         editor = await self.authorization.editor(caller, edit)
         async with self.database.transaction(caller.tenant_id) as tx:
             requests = await records.hold_requests(tx, user)
             before, now = await records.hold(tx, user), self.now()
-            after = begin(user, naming, now=now)
+            after = begin(user, naming)
             await records.save(tx, after, now)
             await records.hurry(tx, requests)
             name = answer.people[naming.substitute_id].display_name

@@ -21,3 +21,14 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- Count the requests that wait for a user's decision, up to a limit. Each page of the console asks, so it is one statement.
+CREATE OR REPLACE FUNCTION chamberlain.count_to_decide(tenant uuid, approver uuid, most integer) RETURNS integer
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('chamberlain.tenant_id', tenant::text, true);
+    RETURN (SELECT count(*) FROM (
+        SELECT FROM chamberlain.request_approver a WHERE a.tenant_id = tenant AND a.user_id = approver LIMIT most
+    ) waiting);
+END
+$$;
