@@ -36,6 +36,8 @@ PAGES: Final[tuple[tuple[str, str, Page], ...]] = (
     ("POST", "/console/approvals/{request_id}/reject", review.reject),
     ("GET", "/console/account/", account.show_account),
     ("POST", "/console/account/preferences", account.set_preferences),
+    ("POST", "/console/account/substitute", account.name_substitute),
+    ("POST", "/console/account/substitute/withdraw", account.withdraw_substitute),
     ("POST", "/console/account/sessions/end", account.end_session),
     ("POST", "/console/sign-out", sign_in.sign_out),
     ("POST", "/console/sign-out/everywhere", sign_in.sign_out_everywhere),

@@ -14,17 +14,6 @@ from chamberlain.requests.rules import Action, RequestView
 
 # Less time is shown in another colour.
 SOON: Final = timedelta(days=1)
-# In minutes.
-_HOUR: Final = 60
-_DAY: Final = 24 * _HOUR
-
-
-@dataclass(frozen=True, slots=True)
-class Remaining:
-    """A time in one unit: `minute`, `hour` or `day`."""
-
-    unit: str
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +21,14 @@ class Approval:
     """A request for an approver.
 
     `level` is the open level, None if there is none. `represents` is the name of the approver for whom a substitute
-    decides. `remaining` is the time to the deadline, None without one. `own` is the last decision of the user, and
-    `decisions` are those of all levels.
+    decides. `own` is the last decision of the user, and `decisions` are those of all levels.
     """
 
     view: RequestView
     values: Sequence[ShownValue]
     level: ApprovalRecord | None
     represents: str | None
-    remaining: Remaining | None
-    is_soon: bool
+    now: datetime
     own: Decision | None
 
     @property
@@ -58,6 +45,12 @@ class Approval:
     def levels(self) -> int:
         """Return the number of levels."""
         return len(self.record.approvals)
+
+    @property
+    def is_soon(self) -> bool:
+        """Return whether the deadline is near."""
+        deadline = None if self.level is None else self.level.deadline
+        return deadline is not None and deadline - self.now < SOON
 
     @property
     def needs_all(self) -> bool:
@@ -81,24 +74,12 @@ def _approval(visit: Visit, view: RequestView, values: Sequence[ShownValue], now
     approvals, user = view.record.approvals, visit.caller.user_id
     level = current_level(approvals)
     represented = None if user is None else represented_by(approvals, user)
-    deadline = None if level is None else level.deadline
-    left = None if deadline is None else deadline - now
     own = [each for level in approvals for each in level.decisions if each.by.id == visit.caller.id]
     return Approval(
         view=view,
         values=values,
         level=level,
         represents=None if represented is None else represented.display_name,
-        remaining=None if left is None else remaining(left),
-        is_soon=left is not None and left < SOON,
+        now=now,
         own=own[-1] if own else None,
     )
-
-
-def remaining(left: timedelta) -> Remaining:
-    """Return the time to a deadline in its unit. Days are rounded."""
-    minutes = max(int(left.total_seconds() // 60), 0)
-    if minutes < _HOUR:
-        return Remaining("minute", minutes)
-    # "In 30 hours" says more than "in 1 day".
-    return Remaining("hour", minutes // _HOUR) if minutes < 2 * _DAY else Remaining("day", round(minutes / _DAY))

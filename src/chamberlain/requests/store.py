@@ -181,7 +181,7 @@ _LEAST: Final = UUID(int=0)
 
 
 async def count_at_once(database: Database, tenant_id: TenantId, user: UserId, *, most: int) -> int:
-    """Count the requests that wait for the user's decision, at most `most`, by one statement."""
+    """Count the requests that wait for the user, by one statement."""
     async with database.statement() as connection:
         row = await connection.fetchrow(COUNT_TO_DECIDE, tenant_id, user, most)
     return 0 if row is None else int(row["number"])

@@ -46,7 +46,8 @@ class SubstituteService:
     async def name(self, caller: Caller, naming: Naming, edit: Edit) -> OwnSubstitutions:
         """Name the substitute of the caller, instead of the previous one.
 
-        Raises NotPossible for the caller, unknown users and a wrong end, and Unavailable if the directory does not answer.
+        Raises NotPossible for the caller, unknown users and a wrong end, and Unavailable if the directory does not
+        answer.
         """
         user = await self._user(caller)
         answer = await self._look_up(caller.tenant_id, frozenset([naming.substitute_id]))

@@ -10,6 +10,11 @@ for (const time of document.querySelectorAll("time[datetime]")) {
   time.textContent = written.format(new Date(time.dateTime));
 }
 
+// A chosen day ends at midnight in the zone of the browser.
+for (const field of document.querySelectorAll("input[data-zone]")) {
+  field.value = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+}
+
 // The account menu closes by Escape, and by a click elsewhere.
 const menu = document.querySelector("details.menu");
 
