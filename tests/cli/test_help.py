@@ -79,7 +79,7 @@ def test_every_command_has_a_page_and_examples() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_parse(name: str) -> None:
     for example in EXAMPLES[name][1:]:
-        line = example.replace("\\\n", " ").partition(" > ")[0].removeprefix('eval "$(').removesuffix(')"')
+        line = re.split(" [<>] ", example.replace("\\\n", " "))[0].removeprefix('eval "$(').removesuffix(')"')
         words = shlex.split(line)
 
         assert words[: 1 + len(name.split())] == ["chamberlain", *name.split()]

@@ -39,6 +39,10 @@ SELECT $1, gen_random_uuid(), 'Member', true, '{}', name, n || '@estate.example'
 FROM (SELECT 'zacharias' || n, 'Zacharias ' || n FROM generate_series(10, 25) n) AS many (n, name)
 RETURNING 1
 """
+ONE = """
+INSERT INTO directory.users (tenant_id, id, user_type, account_enabled, properties, display_name, user_principal_name)
+VALUES ($1, gen_random_uuid(), 'Member', true, '{}', $2, 'x1@estate.example') RETURNING 1
+"""
 
 
 async def test_it_works(api: httpx2.AsyncClient) -> None:
@@ -129,6 +133,36 @@ async def test_ten_people_are_found_and_no_mailbox(estate: Estate) -> None:
     found = await names(estate, caller_of(BEN), "zach")
 
     assert found == [f"Zacharias {number}" for number in range(10, 10 + MOST_FOUND)]
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("İsmail Çelik", ["İsm", "ismail çel", "ÇELIK"]),
+        ("Zoë Ångström", ["zoë", "zoe\u0308", "ZOE\u0308 ÅNG", "A\u030angs"]),
+        ("Jose\u0301 Nun\u0303ez", ["josé", "jose\u0301 nuñ"]),
+        ("ΝΙΚΟΣ Σοφός", ["ΝΙΚΟΣ", "νικ σοφός"]),
+        ("Łukasz Żółć", ["łuk", "ŻÓŁĆ"]),
+        ("Олег Ёлкин", ["олег", "ёлк"]),
+        ("中村 花子", ["中村", "花子"]),
+        ("محمد علي", ["محم", "علي"]),
+        ("Seán O’Neill-D'Arcy", ["o’n", "neill", "arcy", "seán o’neill-d'a"]),
+        ("100%_sure \\ Thing", ["100%", "100%_s", "thing"]),
+    ],
+)
+async def test_names_are_found_in_every_script_and_letter_case(estate: Estate, name: str, texts: list[str]) -> None:
+    await estate.rows(ONE, ESTATE, name)
+
+    assert {text: await names(estate, caller_of(BEN), text) for text in texts} == {text: [name] for text in texts}
+
+
+@pytest.mark.parametrize("text", ["1__%", "%%", "__", "*", "..", "ada\\", "a' OR 1=1 --", "\U0010ffff\U0010ffff"])
+async def test_no_character_is_a_wildcard(estate: Estate, text: str) -> None:
+    await estate.rows(ONE, ESTATE, "100% sure")
+
+    answer = (await names(estate, caller_of(BEN), text)) if len(text) > 1 else []
+
+    assert answer == []
 
 
 async def test_configuration_is_for_administrators_only(estate: Estate) -> None:

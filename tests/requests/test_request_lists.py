@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from chamberlain.database import transactions
 from chamberlain.database.transactions import Transaction
 from chamberlain.requests import store as request_store
 from chamberlain.requests.models import RequestFilter, RequestKind, RequestRecord, RequestState
+from chamberlain.requests.store import Route
 from tests.databases import Databases
 from tests.estates import ADA, ESTATE, OTHER_HOUSE
 from tests.postgres import connected
@@ -176,7 +177,7 @@ async def test_lists_by_prefix_are_the_same_before_their_indexes_exist(databases
         after = await request_store.find_page(tx, wanted, owner=None, page=PageWanted(50, None))
         from_newest = await request_store.find_route(tx, wanted, None)
 
-    assert (by_bucket, from_newest) == (request_store.Route.BEGINNING, request_store.Route.NEWEST)
+    assert (by_bucket, from_newest) == (Route.BEGINNING, Route.NEWEST)
     assert len(before.items) == 50
     assert before == after
 
@@ -193,6 +194,15 @@ async def test_a_list_by_prefix_has_the_requests_of_its_tenant_only(databases: D
         of_none = await connection.fetch(beginning, ESTATE)
 
     assert (len(own), foreign, of_none) == (10, [], [])
+
+
+async def test_a_tenant_without_requests_has_no_buckets(databases: Databases) -> None:
+    ages = RequestFilter(prefix="group", since=datetime.min.replace(tzinfo=UTC), until=datetime.max.replace(tzinfo=UTC))
+
+    async with databases.application.transaction(ESTATE) as tx:
+        await tx.execute(transactions.PLANNING)
+        statement, values = request_store.page_statement(tx, ages, None, PageWanted(50, None), Route.BEGINNING)
+        assert await blocks_touched(tx, statement, *values) <= 1_000
 
 
 async def looked_at(tx: Transaction, wanted: RequestFilter, owner: UUID | None, position: Position | None) -> int:

@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from unicodedata import normalize
 
 from chamberlain.core.errors import Fault
 from chamberlain.core.ids import GroupId, TenantId, UserId
@@ -53,11 +54,12 @@ MOST_WORDS = 5
 
 
 def typed_words(text: str) -> tuple[str, ...]:
-    """Split a typed text into the words of a search for people.
+    """Split a typed text into the words of a search for people, in NFC.
 
-    There are none if no word has two letters.
+    There are none if no word has two letters. The directory lowers them like its names: Python lowers some letters
+    to others than PostgreSQL does.
     """
-    words = text.lower().split()[:MOST_WORDS]
+    words = normalize("NFC", text).split()[:MOST_WORDS]
     return tuple(words) if any(len(word) >= LEAST_LETTERS for word in words) else ()
 
 

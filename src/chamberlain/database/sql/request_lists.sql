@@ -29,6 +29,10 @@ BEGIN
         RETURN;
     END IF;
     SELECT max(r.created_at), min(r.created_at) INTO newest, oldest FROM chamberlain.request r WHERE r.tenant_id = tenant;
+    IF newest IS NULL THEN
+        -- No request bounds the buckets between two given times.
+        RETURN;
+    END IF;
     newest := date_bin('4 hours', least(newest, behind_at, until), origin);
     oldest := date_bin('4 hours', greatest(oldest, since), origin);
     -- Only buckets with a match are sorted. Scalar subqueries, because the planner would make a hash table out of an EXISTS.

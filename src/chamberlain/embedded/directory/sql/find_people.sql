@@ -3,14 +3,14 @@
 -- the user name, and both of these as a whole. Mailboxes and users who cannot sign in are not found.
 --
 -- The words are rows with an index in byte order. Comparisons of texts are leakproof, so row-level security keeps the
--- index; those of text search are not.
+-- index; those of text search are not. Names are composed (NFC), as typed texts are: a name from another system may be decomposed.
 
 CREATE OR REPLACE FUNCTION directory.words_of(display_name text, mail text, user_principal_name text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 AS $$
     SELECT array_agg(DISTINCT left(w.word, 128)) FROM (
-        SELECT regexp_split_to_table(lower(display_name), '\s+') AS word
-        UNION ALL SELECT regexp_split_to_table(lower(display_name), '[^[:alnum:]]+')
+        SELECT regexp_split_to_table(lower(normalize(display_name, NFC)), '\s+') AS word
+        UNION ALL SELECT regexp_split_to_table(lower(normalize(display_name, NFC)), '[^[:alnum:]]+')
         UNION ALL SELECT regexp_split_to_table(lower(split_part(mail, '@', 1)), '[^[:alnum:]]+')
         UNION ALL SELECT regexp_split_to_table(lower(split_part(user_principal_name, '@', 1)), '[^[:alnum:]]+')
         UNION ALL SELECT lower(mail)
