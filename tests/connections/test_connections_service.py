@@ -33,6 +33,7 @@ from chamberlain.directory.routed import RoutedPeople
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.guests import Guests
+from chamberlain.people.service import PeopleService
 from chamberlain.queue.models import Claim, Job, JobKind
 from chamberlain.tenant_admin.service import TenantOperations
 from chamberlain.tenant_admin.store import TenantRow
@@ -41,6 +42,10 @@ from tests.estates import ADA, BEN, ESTATE, OPERATOR, TRACE, Estate, caller_of
 from tests.postgres import connected
 from tests.requests.request_services import administrator
 
+PERSON = """
+INSERT INTO directory.users (tenant_id, id, user_type, account_enabled, properties, display_name, user_principal_name)
+VALUES ($1, gen_random_uuid(), 'Member', true, '{}', 'Yvonne Elsewhere', 'yvonne@elsewhere.example')
+"""
 EXTENSIONS = ["chamberlain_mailbox"]
 
 
@@ -144,6 +149,32 @@ async def test_calls_set_a_connection_broken_once_and_a_check_makes_it_ready(fix
     # The other directory has no users.
     assert answer.people == {}
     assert await events(fixture) == ["connection.broken", "connection.ready"]
+
+
+async def test_people_are_found_in_the_directory_of_the_tenant(fixture: ConnectionFixture) -> None:
+    estate = fixture.estate
+    people = RoutedPeople(estate.people, fixture.connections)
+    service = PeopleService(estate.databases.application, estate.authorization(), people, estate.now)
+
+    async def found(text: str) -> list[str]:
+        return [person.display_name for person in await service.find(caller_of(BEN), text)]
+
+    await fixture.other.worker.pool.execute(PERSON, ESTATE)
+    before = await found("ada"), await found("yvo")
+    await fixture.check(await fixture.add())
+    after = await found("ada"), await found("yvo")
+
+    assert (before, after) == ((["Ada Achterberg"], []), ([], ["Yvonne Elsewhere"]))
+
+
+async def test_a_directory_without_the_search_for_people_is_not_ready(fixture: ConnectionFixture) -> None:
+    """Else the first search would break the connection."""
+    async with connected(fixture.other.addresses.owner) as owner:
+        await owner.execute("DROP FUNCTION directory.find_people")
+
+    checked = await fixture.check(await fixture.add())
+
+    assert (checked.state, checked.reason and checked.reason.code) == (ConnectionState.BROKEN, "schemaMissing")
 
 
 @pytest.mark.parametrize("elsewhere", [True, False])

@@ -146,7 +146,7 @@ async def test_ten_people_are_found_and_no_mailbox(estate: Estate) -> None:
         ("Олег Ёлкин", ["олег", "ёлк"]),
         ("中村 花子", ["中村", "花子"]),
         ("محمد علي", ["محم", "علي"]),
-        ("Seán O’Neill-D'Arcy", ["o’n", "neill", "arcy", "seán o’neill-d'a"]),
+        ("Seán O'Neill-D'Arcy", ["o'n", "neill", "arcy", "seán o'neill-d'a"]),
         ("100%_sure \\ Thing", ["100%", "100%_s", "thing"]),
     ],
 )

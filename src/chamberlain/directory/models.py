@@ -54,10 +54,10 @@ MOST_WORDS = 5
 
 
 def typed_words(text: str) -> tuple[str, ...]:
-    """Split a typed text into the words of a search for people, in NFC.
+    """Split a typed text into words to search people by.
 
-    There are none if no word has two letters. The directory lowers them like its names: Python lowers some letters
-    to others than PostgreSQL does.
+    They are in NFC. There are none if no word has two letters. The directory lowers them as it lowers its names:
+    Python lowers some letters to others than PostgreSQL does.
     """
     words = normalize("NFC", text).split()[:MOST_WORDS]
     return tuple(words) if any(len(word) >= LEAST_LETTERS for word in words) else ()

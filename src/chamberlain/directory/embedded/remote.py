@@ -60,8 +60,9 @@ def remote_adapters(pool: Pool) -> Adapters:
     async def check(tenant_id: TenantId) -> None:
         with port_errors(), _refused():
             await require_writable(pool)
-        # No user has this id. Each call fails if its function is missing there.
+        # Nothing has this id and name. Each call fails if its function is missing there.
         await people.look_up(PeopleQuestion(tenant_id, users=frozenset({UserId(UUID(int=0))})))
+        await people.find(tenant_id, "of no name", limit=0)
         await directory.observe([GroupReference(tenant_id, "chamberlain_group", RequestId(UUID(int=0)))])
         await directory.observe_mailboxes([MailboxReference(tenant_id, "chamberlain_mailbox", RequestId(UUID(int=0)))])
 
