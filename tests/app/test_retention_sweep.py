@@ -480,3 +480,22 @@ async def left(estate: Estate) -> dict[str, int]:
         "succeeded request": "request WHERE state = 'succeeded'",
     }
     return {name: len(await estate.rows(f"SELECT FROM chamberlain.{table}")) for name, table in tables.items()}
+
+
+async def test_substitutions_go_when_they_end(estate: Estate) -> None:
+    for user, substitute, days in ((ADA, BEN, 10), (BEN, ADA, 30)):
+        await estate.rows(
+            "INSERT INTO chamberlain.substitute (tenant_id, user_id, substitute_id, until, created_at) "
+            "VALUES ($1, $2, $3, now() + make_interval(days => $4), now()) RETURNING 1",
+            ESTATE,
+            user,
+            substitute,
+            days,
+        )
+
+    await sweep(estate, days=9)
+    before = await estate.rows("SELECT user_id FROM chamberlain.substitute ORDER BY until")
+    await sweep(estate, days=11)
+
+    assert [user for (user,) in before] == [ADA, BEN]
+    assert [user for (user,) in await estate.rows("SELECT user_id FROM chamberlain.substitute")] == [BEN]

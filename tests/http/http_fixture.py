@@ -43,7 +43,7 @@ from chamberlain.requests.models import (
     RequestState,
     TemplateReference,
 )
-from chamberlain.requests.rules import Naming, RequestView, viewed, viewed_by
+from chamberlain.requests.rules import Action, Naming, RequestView, viewed, viewed_by
 from chamberlain.requests.service import RequestService
 from chamberlain.requests.steps import Happening, Happenings
 from chamberlain.secrets.keyring import Keyring
@@ -224,6 +224,14 @@ class FakeRequests(RequestService):
         self._fixture.namings.append(naming)
         return await self.approve(caller, request_id, act, render)
 
+    async def reply(
+        self, caller: Caller, mail: bytes, act: Act, render: Callable[[Action, RequestRecord], bytes]
+    ) -> KeptAnswer:
+        self._refuse()
+        self._fixture.acts.append((caller, act))
+        self._fixture.replies.append(mail)
+        return KeptAnswer(render(Action.APPROVE, self._fixture.records[REQUEST]), self._fixture.replayed)
+
     async def _follow(self, after: int) -> Happenings:
         http_fixture = self._fixture
         http_fixture.watching += 1
@@ -250,12 +258,14 @@ class HttpFixture:
     records: dict[RequestId, RequestRecord] = field(default_factory=dict)
     lists: list[tuple[Caller, RequestFilter, PageWanted]] = field(default_factory=list)
     acts: list[tuple[Caller, Act]] = field(default_factory=list)
+    replies: list[bytes] = field(default_factory=list)
     namings: list[Naming] = field(default_factory=list)
     jobs: FakeJobs = field(default_factory=FakeJobs)
     audit: FakeAudit = field(default_factory=FakeAudit)
     templates: FakeTemplates = field(default_factory=FakeTemplates)
     webhooks: FakeWebhooks = field(init=False)
     people: FakePeople = field(default_factory=FakePeople)
+    substitutes: FakeSubstitutes = field(default_factory=FakeSubstitutes)
     policies: FakePolicies = field(default_factory=FakePolicies)
     tenants: FakeTenants = field(default_factory=FakeTenants)
     events: FakeEvents = field(default_factory=FakeEvents)
@@ -391,7 +401,7 @@ class HttpFixture:
             self.templates,
             self.webhooks,
             FakeMe(),
-            FakeSubstitutes(),
+            self.substitutes,
             self.people,
             FakeFigures(),
             FakePermissions(),

@@ -51,7 +51,9 @@ def test_it_works() -> None:
 
     approvers = (NamedPerson(DARA, "Somebody"),)
     deadline = NOW + timedelta(days=14)
-    assert first == ApprovalRecord(1, ApprovalMode.ALL, ApprovalState.PENDING, deadline, approvers)
+    assert first == ApprovalRecord(
+        1, ApprovalMode.ALL, ApprovalState.PENDING, deadline, approvers, substitutable=(DARA,)
+    )
     assert second == ApprovalRecord(2, ApprovalMode.ALL, ApprovalState.NOT_REACHED)
     assert blocked_by((first, second)) is None
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replies to approval mails: tokens, and the decision in a raw mail."""
 
+import hashlib
 from dataclasses import replace
 from email.message import EmailMessage
 from uuid import UUID
@@ -122,6 +123,78 @@ def test_it_refuses_a_mail(raw: bytes, code: str) -> None:
     assert fault_of(raw) == code
 
 
+@pytest.mark.parametrize(
+    "sender",
+    [
+        "dara@estate.example",
+        "<dara@estate.example>",
+        "DARA@Estate.Example",
+        "Dara Lindqvist <dara@estate.example>",
+        '"Lindqvist, Dara \\"D\\" (IT) <x>" <dara@estate.example>',
+        '"dara@estate.example" <dara@estate.example>',
+        "=?utf-8?q?D=C3=A4ra?= <dara@estate.example>",
+        "Dara\r\n <dara@estate.example>",
+        "Dara (Estate) <dara@estate.example>",
+    ],
+)
+def test_it_reads_a_sender(sender: str) -> None:
+    assert parse_reply(mail(quoted("approve"), sender=sender)).sender == "dara@estate.example"
+
+
+@pytest.mark.parametrize(
+    "sender",
+    [
+        "dara@estate.example <eve@evil.example>",
+        "<dara@estate.example> <eve@evil.example>",
+        "<eve@evil.example>, <dara@estate.example>",
+        "Board: dara@estate.example;",
+        "<@evil.example:dara@estate.example>",
+        "dara@estate.example (eve@evil.example)",
+        "eve@evil.example\\ <dara@estate.example>",
+        '"dara <dara@estate.example>',
+        "dara @estate.example",
+        '"dara"@estate.example',
+        "dara@estate.example\r\n eve@evil.example",
+        "=?utf-8?q?dara=40estate.example?=",
+        "Dara",
+        "<>",
+    ],
+)
+def test_it_refuses_a_sender_that_a_mail_server_may_read_in_another_way(sender: str) -> None:
+    assert fault_of(mail(quoted("approve"), sender=sender)) == "replySenderDiffers"
+
+
+def test_it_reads_a_mail_of_the_local_delivery_of_a_mail_server() -> None:
+    raw = b"From eve@evil.example  Fri Nov 27 09:30:00 2026\n" + mail(quoted("approve")).replace(b"\r\n", b"\n")
+
+    assert parse_reply(raw).sender == "dara@estate.example"
+
+
+@pytest.mark.parametrize(
+    ("html", "action", "reason"),
+    [
+        ("<p>approve</p>", "approve", None),
+        ("<html><head><TITLE>reject: x</TITLE></head><body><div>approve<br></div>", "approve", None),
+        ("<style>p { } <b></STYLE><!-- reject: x --><![if !mso]>approve<![endif]>", "approve", None),
+        ('<p title="> reject: x" lang=en>approve</p>', "approve", None),
+        ("<p>reject: R&amp;D has\none <b>already</b></p><p>Dara</p>", "reject", "R&D has one already"),
+        ("<p>reject: a&#10;b</p><br><br>below", "reject", "a b"),
+        ("3 < 4<br>", None, None),
+        ("<script>approve</script>", None, None),
+        ("<p>reject: no<br>room</p>", "reject", "no room"),
+        ("<p title='>approve</p>", None, None),
+    ],
+)
+def test_it_reads_the_first_line_of_html(html: str, action: str | None, reason: str | None) -> None:
+    raw = mail(f"{html}<blockquote>{TOKEN}</blockquote>", headers=(("Content-Type", "text/html; charset=utf-8"),))
+
+    if action is None:
+        assert fault_of(raw) in {"replyUnclear", "replyWithoutToken"}
+    else:
+        reply = parse_reply(raw)
+        assert (reply.action, reply.reason) == (action, reason)
+
+
 def test_it_reads_html_alone() -> None:
     html = f"<html><head><style>p {{}}</style></head><body><div>approve</div><blockquote>{TOKEN}</blockquote></body>"
     content = EmailMessage()
@@ -141,6 +214,55 @@ def test_it_reads_the_plain_part_of_several() -> None:
     reply = parse_reply(content.as_bytes())
 
     assert (reply.action, reply.reason) == ("reject", "über dem Budget")
+
+
+def test_an_attached_mail_decides_nothing() -> None:
+    attached = EmailMessage()
+    attached["From"] = "eve@estate.example"
+    attached.set_content(quoted("approve"))
+    content = EmailMessage()
+    content["From"] = "dara@estate.example"
+    content.set_content("<p>reject: Do you know of this?</p>", subtype="html")
+    content.add_attachment(attached)
+
+    assert fault_of(content.as_bytes()) == "replyWithoutToken"
+
+
+def test_a_later_text_decides_nothing() -> None:
+    content = EmailMessage()
+    content["From"] = "dara@estate.example"
+    content.set_content(f"<p>reject: no</p>{TOKEN}", subtype="html")
+    content.add_attachment("approve\n", disposition="inline")
+
+    assert parse_reply(content.as_bytes()).action == "reject"
+
+
+def repeated(text: str, headers: str = "") -> bytes:
+    """A mail of HTML that repeats a text up to the limit."""
+    head = f"From: dara@estate.example\r\n{headers}Content-Type: text/html\r\n\r\n{TOKEN}"
+    return (head + text * (LONGEST_MAIL // len(text))).encode()[:LONGEST_MAIL]
+
+
+# Without the limits of the parser, the slowest of these mails takes minutes.
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *[repeated(text) for text in ("<", "<!--", "<!", "<![", "<a ", "</", "<a x='", "<script>", "&#", "<br>")],
+        mail(";" * LONGEST_MAIL),
+        mail("", headers=(("Content-Type", 'text/plain; charset="' + ";" * LONGEST_MAIL),)),
+        mail("", headers=(("Content-Type", "text/plain" + "\r\n ;a=b" * (LONGEST_MAIL // 8)),)),
+        mail("", sender="(" * LONGEST_MAIL),
+        mail("", sender='"<' * (LONGEST_MAIL // 2)),
+        mail("a" * 100_000 + "-" + "aa" * 20_000, headers=(("Content-Type", "text/plain; charset=punycode"),)),
+        mail("reject" + " " * LONGEST_MAIL),
+        mail("--a\r\n\r\n" * (LONGEST_MAIL // 7), headers=(("Content-Type", "multipart/mixed; boundary=a"),)),
+    ],
+    ids=lambda raw: hashlib.sha256(raw).hexdigest()[:8],
+)
+def test_it_refuses_a_hostile_mail_in_time(raw: bytes) -> None:
+    with pytest.raises(NotPossible):
+        parse_reply(raw)
 
 
 def test_it_reads_the_beginning_of_a_long_mail() -> None:

@@ -2,9 +2,10 @@
 """Substitutes decide for approvers: how long, on which requests, and how records name them."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import asyncpg
 import pytest
 
 from chamberlain.auth.models import ActorType
@@ -12,6 +13,9 @@ from chamberlain.core.errors import Conflict, Forbidden, NotFound, NotPossible, 
 from chamberlain.core.ids import UserId
 from chamberlain.directory.models import NamedPerson
 from chamberlain.requests.wire import approval_of
+from chamberlain.substitutes import records
+from chamberlain.substitutes.models import MOST_DAYS, Naming, Substitution
+from chamberlain.substitutes.rules import begin
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, NOBODY, OTHER_HOUSE, ZOE, caller_of
 from tests.requests.approval_fixture import (
@@ -24,6 +28,7 @@ from tests.requests.approval_fixture import (
     user,
     view_of,
 )
+from tests.requests.request_services import administrator
 from tests.substitutes.substitute_fixture import open_substitute_fixture
 
 ELI = UserId(UUID("e1100000-0000-4000-8000-000000000005"))
@@ -257,6 +262,124 @@ async def test_an_approver_who_has_left_is_represented_no_more(databases: Databa
     assert caught.value.code == "notApprover"
 
 
+async def test_a_member_who_leaves_the_group_gets_no_substitute(databases: Databases) -> None:
+    it = await open_substitute_fixture(databases, any_of(group(BOARD)), groups={BOARD: [CLEO, DARA]})
+    await it.name(DARA, BEN)
+    request_id = await it.approvals.ask()
+    await it.approvals.estate.rows(
+        "DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2 RETURNING 1", BOARD, DARA
+    )
+
+    await it.approvals.look()
+
+    assert sorted(await it.approvals.approvers(request_id)) == sorted([CLEO, DARA])
+    assert await it.substituted(request_id) == []
+
+
+async def test_an_approver_whom_an_administrator_named_has_a_substitute(databases: Databases) -> None:
+    it = await open_substitute_fixture(databases, any_of(group(BOARD)), groups={BOARD: []})
+    await it.name(DARA, BEN)
+    request_id = await it.approvals.ask()
+    await it.approvals.name_approvers(request_id, administrator(ADA), DARA)
+    # A member of now was not found as one.
+    await it.approvals.join({BOARD: [DARA]})
+
+    await it.approvals.look_again()
+    await it.approvals.look()
+
+    assert await it.substituted(request_id) == [(BEN, DARA)]
+
+
+async def test_a_substitute_of_two_approvers_decides_for_the_one_who_is_left(databases: Databases) -> None:
+    it = await open_substitute_fixture(databases, any_of(user(DARA), user(CLEO)))
+    await it.name(DARA, BEN)
+    await it.name(CLEO, BEN)
+    request_id = await it.approvals.ask()
+    await it.approvals.look()
+    assert await it.substituted(request_id) == [(BEN, CLEO), (BEN, DARA)]
+
+    await it.approvals.leave(CLEO)
+    await it.approvals.approve(request_id, BEN)
+
+    ((decision,),) = [level.decisions for level in await it.approvals.levels(request_id)]
+    assert decision.on_behalf_of == NamedPerson(DARA, "Dara Lindqvist")
+
+
+async def test_a_substitute_of_two_approvers_decides_for_the_one_who_has_not_withdrawn(databases: Databases) -> None:
+    it = await open_substitute_fixture(databases, any_of(user(DARA), user(CLEO)))
+    await it.name(DARA, BEN)
+    await it.name(CLEO, BEN)
+    request_id = await it.approvals.ask()
+    await it.approvals.look()
+
+    await it.withdraw(CLEO)
+    await it.approvals.approve(request_id, BEN)
+
+    ((decision,),) = [level.decisions for level in await it.approvals.levels(request_id)]
+    assert decision.on_behalf_of == NamedPerson(DARA, "Dara Lindqvist")
+
+
+async def test_the_substitute_of_an_approver_who_has_left_is_asked_no_more(databases: Databases) -> None:
+    it = await open_substitute_fixture(databases, any_of(user(DARA), user(CLEO)))
+    await it.name(DARA, BEN)
+    request_id = await it.approvals.ask()
+    await it.approvals.look()
+    await it.approvals.leave(DARA)
+
+    await it.approvals.look_again()
+
+    assert await it.substituted(request_id) == []
+    assert await it.lists(BEN) == []
+
+
+async def test_a_substitute_who_has_left_decides_nothing(databases: Databases) -> None:
+    it = await open_substitute_fixture(databases, any_of(user(DARA)))
+    await it.name(DARA, BEN)
+    request_id = await it.approvals.ask()
+    await it.approvals.look()
+    await it.approvals.leave(BEN)
+
+    with pytest.raises(Forbidden) as caught:
+        await it.approvals.approve(request_id, BEN)
+
+    assert caught.value.code == "notApprover"
+    await it.approvals.look_again()
+    assert await it.substituted(request_id) == []
+
+
+async def test_a_substitution_lasts_until_its_last_millisecond(databases: Databases) -> None:
+    it = await open_substitute_fixture(databases, any_of(user(DARA)))
+    await it.name(DARA, BEN, days=60)
+    first, second = [await it.approvals.ask(name=name) for name in ("First", "Second")]
+    await it.approvals.look()
+
+    it.approvals.estate.moment += timedelta(days=60) - timedelta(milliseconds=1)
+    await it.approvals.approve(first, BEN)
+    it.approvals.estate.moment += timedelta(milliseconds=1)
+
+    with pytest.raises(Forbidden):
+        await it.approvals.approve(second, BEN)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/New_York", "Pacific/Apia"])
+@pytest.mark.parametrize("month", [2, 9])
+async def test_sixty_days_fit_where_summer_time_changes(databases: Databases, zone: str, month: int) -> None:
+    now = datetime(2027, month, 20, 12, tzinfo=UTC)
+    longest = begin(DARA, Naming(BEN, MOST_DAYS), now=now)
+
+    async def save(substitution: Substitution) -> None:
+        async with databases.application.transaction(ESTATE) as tx:
+            await tx.execute("SELECT set_config('TimeZone', $1, true)", zone)
+            await records.save(tx, substitution, now)
+
+    await save(longest)
+    with pytest.raises(asyncpg.CheckViolationError):
+        await save(replace(longest, until=longest.until + timedelta(milliseconds=1)))
+
+    async with databases.application.transaction(ESTATE) as tx:
+        assert await records.find_of_user(tx, DARA, now) == (longest,)
+
+
 async def test_it_shows_both_sides(databases: Databases) -> None:
     it = await open_substitute_fixture(databases, any_of(user(DARA)))
     await it.name(DARA, BEN, days=60)
@@ -322,12 +445,13 @@ async def test_the_audit_trail_has_both_changes(databases: Databases) -> None:
 
     rows = await it.approvals.estate.rows(
         "SELECT action, payload -> 'after' ->> 'userId', payload -> 'before' ->> 'userId', "
-        "payload -> 'subject' ->> 'id' FROM chamberlain.audit WHERE action LIKE 'substitute.%' ORDER BY sequence"
+        "payload -> 'subject' ->> 'id', payload -> 'subject' ->> 'displayName' "
+        "FROM chamberlain.audit WHERE action LIKE 'substitute.%' ORDER BY sequence"
     )
 
     assert [tuple(row) for row in rows] == [
-        ("substitute.name", str(BEN), None, str(BEN)),
-        ("substitute.withdraw", None, str(BEN), str(BEN)),
+        ("substitute.name", str(BEN), None, str(BEN), "Ben Okafor"),
+        ("substitute.withdraw", None, str(BEN), str(BEN), "Ben Okafor"),
     ]
 
 

@@ -35,6 +35,7 @@ from chamberlain.requests import records as request_records
 from chamberlain.requests.actions import cancel
 from chamberlain.requests.models import RequestState
 from chamberlain.requests.rules import Action, Deed, change_of
+from chamberlain.substitutes import records as substitute_records
 from chamberlain.template_admin import webhook_secrets
 from chamberlain.webhooks import store as webhook_store
 
@@ -270,6 +271,7 @@ class RetentionJobs:
             "permission_use": lambda tx, at: permission_store.remove(tx, at.permission_uses, BATCH),
             "release": lambda tx, at: remove_releases(tx, at.releases, BATCH),
             "console_session": lambda tx, at: console_records.remove_ended(tx, at.now, BATCH),
+            "substitute": lambda tx, at: substitute_records.remove_ended(tx, at.now, BATCH),
             "people_search": lambda tx, at: people_store.remove(tx, at.now - WINDOW, BATCH),
             "webhook_secret": lambda tx, at: webhook_secrets.sweep(tx, before=at.now, most=BATCH),
         }

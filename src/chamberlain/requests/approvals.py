@@ -26,6 +26,7 @@ from chamberlain.requests.models import (
     DecisionOutcome,
     LevelSubstitute,
     approvers_of,
+    substitutable_of,
 )
 from chamberlain.substitutes.models import Substitution
 
@@ -92,16 +93,20 @@ def deciders_of(level: ApprovalRecord) -> frozenset[UserId]:
     return frozenset([*(each.id for each in undecided(level)), *(each.id for each in acting_substitutes(level))])
 
 
-def represented_by(approvals: Sequence[ApprovalRecord], user: UserId) -> NamedPerson | None:
+def represented_by(
+    approvals: Sequence[ApprovalRecord], user: UserId, *, among: Collection[UserId] | None = None
+) -> NamedPerson | None:
     """Return the approver for whom the user decides.
 
-    None means that the user decides as an approver.
+    None means that the user decides as an approver. `among` are the approvers for whom the user is a substitute now.
     """
     level = current_level(approvals)
-    if level is None:
+    if level is None or all(each.id != user for each in acting_substitutes(level)):
         return None
-    approver = next((each.approver for each in acting_substitutes(level) if each.id == user), None)
-    return next((person for person in level.approvers if person.id == approver), None)
+    represented = {each.approver for each in level.substitutes if each.id == user}
+    found = [person for person in undecided(level) if person.id in represented]
+    current = [person for person in found if among is not None and person.id in among]
+    return next(iter(current or found), None)
 
 
 def waited_for(approvals: Sequence[ApprovalRecord]) -> frozenset[UserId]:
@@ -168,8 +173,9 @@ def with_substitutes(
 ) -> Levels:
     """Return the levels with the current substitutes of the open one.
 
-    Approvers who are found as members of a group have none. Neither the requester, nor a substitute of the requester,
-    nor an approver of the level is a substitute there. `named` has the current substitutes of approvers and requester.
+    Approvers who were found as members of a group, or have left the directory, have none. Neither the requester, nor a
+    substitute of the requester, nor an approver of the level is a substitute there. `named` has the current substitutes
+    of approvers and requester.
     """
     named = tuple(named)
     of_requester = {each.substitute_id for each in named if each.user_id == requester}
@@ -178,7 +184,7 @@ def with_substitutes(
         if level.state is not ApprovalState.PENDING:
             return level
         approvers = {person.id for person in level.approvers}
-        represented = approvers - _found_in_groups(rule.levels[level.level - 1], answer)
+        represented = _substitutable(level, rule.levels[level.level - 1], answer) & answer.people.keys()
         excluded = {requester, *of_requester, *approvers}
         substitutes = [
             LevelSubstitute(
@@ -223,20 +229,25 @@ def _reminder_due(rule: ApprovalRule, level: ApprovalRecord) -> datetime | None:
     return level.deadline - min(LONGEST_REMINDER, timedelta(days=rule.deadline_days) / REMINDER_SHARE)
 
 
-def _found_in_groups(asked: ApprovalLevel, answer: PeopleAnswer) -> frozenset[UserId]:
-    """Return the users who are approvers by a group only."""
-    users = set(map(UserId, _ids(asked.approvers, ApproverType.USER)))
-    manager = answer.relations.manager
-    if manager is not None and any(each.type is ApproverType.MANAGER for each in asked.approvers):
-        users.add(manager.id)
+def _substitutable(level: ApprovalRecord, asked: ApprovalLevel, answer: PeopleAnswer) -> frozenset[UserId]:
+    """Return the approvers of an open level who may have a substitute.
+
+    For a level that an older version opened, the groups of now count.
+    """
+    if level.substitutable is not None:
+        return frozenset(level.substitutable)
     groups = map(GroupId, _ids(asked.approvers, ApproverType.GROUP))
     members = {person.id for group in groups for person in answer.relations.members.get(group, ())}
-    return frozenset(members - users)
+    return frozenset({person.id for person in level.approvers} - members.difference(substitutable_of(asked, answer)))
 
 
 def name_approvers(approvals: Sequence[ApprovalRecord], people: Sequence[NamedPerson]) -> Levels:
     """Return the levels after an administrator named approvers of the blocked level."""
-    return _with_current(approvals, lambda level: replace(level, state=ApprovalState.PENDING, approvers=tuple(people)))
+    ids = tuple([person.id for person in people])
+    return _with_current(
+        approvals,
+        lambda level: replace(level, state=ApprovalState.PENDING, approvers=tuple(people), substitutable=ids),
+    )
 
 
 def run_out(approvals: Sequence[ApprovalRecord]) -> Levels:
@@ -274,7 +285,13 @@ def _opened(
 ) -> ApprovalRecord:
     approvers = approvers_of(asked, answer, requester=requester)
     state = ApprovalState.PENDING if approvers else ApprovalState.BLOCKED
-    return replace(level, state=state, approvers=approvers, deadline=deadline)
+    return replace(
+        level,
+        state=state,
+        approvers=approvers,
+        deadline=deadline,
+        substitutable=substitutable_of(asked, answer),
+    )
 
 
 def _deadline(rule: ApprovalRule, level: ApprovalRecord, now: datetime) -> datetime | None:

@@ -134,7 +134,9 @@ class ApprovalRecord:
     """The current state of one level.
 
     It gets approvers and a deadline when it opens. The approval job keeps `substitutes` current; the decision itself
-    reads the substitute again. `reminded_at` is the time of the reminder.
+    reads the substitute again. `reminded_at` is the time of the reminder. `substitutable` are the approvers who may
+    have a substitute: all but those who were found as members of a group. It is None for a level that an older version
+    opened.
     """
 
     level: int
@@ -145,6 +147,7 @@ class ApprovalRecord:
     decisions: tuple[Decision, ...] = ()
     substitutes: tuple[LevelSubstitute, ...] = ()
     reminded_at: datetime | None = None
+    substitutable: tuple[UserId, ...] | None = None
 
 
 def approvers_of(level: ApprovalLevel, answer: PeopleAnswer, *, requester: UserId) -> tuple[NamedPerson, ...]:
@@ -154,6 +157,15 @@ def approvers_of(level: ApprovalLevel, answer: PeopleAnswer, *, requester: UserI
     """
     found = {person.id: person for approver in level.approvers for person in _people(approver, answer)}
     return tuple([person for person in found.values() if person.id != requester])
+
+
+def substitutable_of(level: ApprovalLevel, answer: PeopleAnswer) -> tuple[UserId, ...]:
+    """Return the approvers of a level who may have a substitute.
+
+    Members of a group have none, unless they are approvers by name or as a manager as well.
+    """
+    others = [approver for approver in level.approvers if approver.type is not ApproverType.GROUP]
+    return tuple(dict.fromkeys(person.id for approver in others for person in _people(approver, answer)))
 
 
 def begin_approvals(
@@ -172,6 +184,7 @@ def begin_approvals(
         state=ApprovalState.PENDING if approvers else ApprovalState.BLOCKED,
         deadline=None if rule.deadline_days is None else now + timedelta(days=rule.deadline_days),
         approvers=approvers,
+        substitutable=() if answer is None else substitutable_of(first, answer),
     )
     return opened, *[
         ApprovalRecord(number, level.mode, ApprovalState.NOT_REACHED) for number, level in enumerate(later, start=2)

@@ -7,13 +7,13 @@ the sender: the caller compares the address. Nothing here does I/O.
 
 import base64
 import binascii
+import codecs
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email import message_from_bytes
 from email.message import Message
-from email.utils import getaddresses
-from html.parser import HTMLParser
+from html import unescape
 from typing import Final
 from uuid import UUID
 
@@ -28,6 +28,15 @@ LONGEST_MAIL = 262_144
 LONGEST_REASON = 1_024
 # Most parts that are read. The text of a reply comes before its attachments.
 _MOST_PARTS = 50
+# Longest header of a part that is parsed, in bytes. A line has at most 998 characters (RFC 5322, 2.1.1). The library
+# needs time that grows with the square of the length.
+_LONGEST_HEADER = 2_000
+_PARSED_HEADER = re.compile(
+    rb"(?:\A|[\r\n])content-(?:type|disposition|transfer-encoding):[^\r\n]*+(?:(?:\r\n|\r|\n)[ \t][^\r\n]*+)*+",
+    re.IGNORECASE,
+)
+# Encodings of Python that are no charsets of mails. Some of them need time that grows with the square of the length.
+_NO_CHARSETS = frozenset({"punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape"})
 # Half of the signature. RFC 2104, 5 recommends no less than half, and a token fits into a line of a mail.
 _SIGNATURE_BYTES: Final = 16
 _PREFIX: Final = "CR1."
@@ -36,8 +45,12 @@ _IDS: Final = 16
 _LENGTH: Final = 2 * _IDS + 1 + _SIGNATURE_BYTES
 _TOKEN = re.compile(r"CR1\.[A-Za-z0-9_-]{66}(?![A-Za-z0-9_-])")
 _POINTER: Final = "/mail"
-# Stricter than the RFC. The library takes comments and groups apart in ways that differ by its version.
-_ADDRESS = re.compile(r"[^\s@<>()\[\]\\,;:\"]+@[^\s@<>()\[\]\\,;:\"]+")
+# A sender with or without a name. Stricter than RFC 5322: without groups, routes and lists, which a mail server may
+# read in another way, and then it has verified another address.
+_ADDRESS: Final = r"(?P<{0}>[^\s@<>()\[\]\\,;:\"]+@[^\s@<>()\[\]\\,;:\"]+)"
+_SENDER = re.compile(
+    rf'(?:(?:"(?:[^"\\]|\\.)*+"|[^"<>,;:@\\]*+)\s*<{_ADDRESS.format("named")}>|{_ADDRESS.format("alone")})', re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +119,15 @@ def parse_reply(raw: bytes) -> Reply:
 
     Only the first `LONGEST_MAIL` bytes are read. Raises NotPossible with the reason why it decides nothing.
     """
+    raw = raw[:LONGEST_MAIL]
+    if any(len(header[0]) > _LONGEST_HEADER for header in _PARSED_HEADER.finditer(raw)):
+        raise _unreadable()
     try:
-        mail = message_from_bytes(raw[:LONGEST_MAIL])
+        mail = message_from_bytes(raw)
         texts = list(_texts(mail))
-    except (RecursionError, ValueError, LookupError, TypeError) as error:
+    except (RecursionError, ValueError, LookupError, TypeError, AssertionError) as error:
         # The parser of the library raises these for some malformed mails.
-        raise _refused(
-            Fault.build(_POINTER, "replyUnreadable", "This is no mail in the format of RFC 5322.")
-        ) from error
+        raise _unreadable() from error
     automatic = str(mail.get("Auto-Submitted", "no")).split(";")[0].strip().lower()
     if automatic != "no":
         raise _refused(
@@ -142,64 +156,108 @@ def require_sender(reply: Reply, address: str | None) -> None:
 
 
 def _sender(mail: Message) -> str:
-    headers = mail.get_all("From", [])
-    addresses = [address for _, address in getaddresses([str(each) for each in headers])]
-    if len(headers) != 1 or len(addresses) != 1 or _ADDRESS.fullmatch(addresses[0]) is None:
+    headers = [str(each).strip() for each in mail.get_all("From", ())]
+    found = _SENDER.fullmatch(headers[0]) if len(headers) == 1 else None
+    if found is None:
         raise _refused(Fault.build(_POINTER, "replySenderDiffers", "A reply has one sender, in one From header."))
-    return addresses[0].lower()
+    return (found["named"] or found["alone"]).lower()
+
+
+def _parts(mail: Message) -> list[Message]:
+    """Return the first parts of a mail, without those of attached mails.
+
+    A user may attach a mail of another sender.
+    """
+    found: list[Message] = []
+    waiting = [mail]
+    while waiting and len(found) < _MOST_PARTS:
+        part = waiting.pop()
+        found.append(part)
+        if part.get_content_maintype() == "multipart":
+            payload = part.get_payload()
+            inner = payload if isinstance(payload, list) else []
+            waiting.extend([each for each in reversed(inner) if isinstance(each, Message)])
+    return found
 
 
 def _texts(mail: Message) -> Iterator[str]:
-    """Yield the texts of a mail, plain text first."""
-    parts = [part for _, part in zip(range(_MOST_PARTS), mail.walk(), strict=False) if not part.is_multipart()]
-    for kind in ("text/plain", "text/html"):
-        for part in parts:
-            if part.get_content_type() == kind and part.get_content_disposition() != "attachment":
-                text = _decoded(part)
-                yield text if kind == "text/plain" else _text_of(text)
+    """Yield the texts of a mail in their order.
+
+    Plain text comes before HTML with the same content (RFC 2046, 5.1.4).
+    """
+    for part in _parts(mail):
+        if not part.is_multipart() and part.get_content_disposition() != "attachment":
+            match part.get_content_type():
+                case "text/plain":
+                    yield _decoded(part)
+                case "text/html":
+                    yield _text_of(_decoded(part))
+                case _:
+                    pass
 
 
 def _decoded(part: Message) -> str:
     payload = part.get_payload(decode=True)
     content = payload if isinstance(payload, bytes) else b""
+    return content.decode(_charset(part), errors="replace")
+
+
+def _charset(part: Message) -> str:
+    charset = part.get_content_charset() or "utf-8"
     try:
-        return content.decode(part.get_content_charset() or "utf-8", errors="replace")
-    except LookupError:
-        return content.decode("utf-8", errors="replace")
+        name = codecs.lookup(charset).name
+        b"".decode(charset)
+    except (LookupError, ValueError):
+        return "utf-8"
+    return "utf-8" if name.replace("-", "_") in _NO_CHARSETS else charset
 
 
-class _TextOfHtml(HTMLParser):
-    """Collects the text of HTML, with the line breaks that it shows."""
-
-    _BREAKS = frozenset({"br", "p", "div", "tr", "li", "blockquote", "hr", "h1", "h2", "h3"})
-    _HIDDEN = frozenset({"style", "script", "title"})
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - of the library.
-        self._hidden += tag in self._HIDDEN
-        if tag in self._BREAKS:
-            self.parts.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden -= tag in self._HIDDEN and self._hidden > 0
-        if tag in self._BREAKS:
-            self.parts.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            # A line break in the source of HTML is a space.
-            self.parts.append(" ".join(data.splitlines()))
+# The rest of a tag, whose values may have any character.
+_TAG = re.compile(r"""(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9]*+)(?:[^"'>]|"[^"]*+"|'[^']*+')*+>""")
+_BREAKS = frozenset({"br", "p", "div", "tr", "li", "blockquote", "hr", "h1", "h2", "h3"})
+_HIDDEN = frozenset({"style", "script", "title"})
 
 
 def _text_of(html: str) -> str:
-    parser = _TextOfHtml()
-    parser.feed(html)
-    parser.close()
-    return "".join(parser.parts)
+    """Return the text of HTML, with the line breaks that it shows.
+
+    The parser of the library takes minutes for some mails. Here each place is read once. A tag, comment or style sheet
+    without an end ends the text.
+    """
+    return "".join(_shown(html))
+
+
+def _shown(html: str) -> Iterator[str]:
+    place = 0
+    while (begin := html.find("<", place)) >= 0:
+        yield _words(html[place:begin])
+        place = begin + 1
+        if html[place : place + 1] in {"!", "?"}:
+            place = _behind(html, "-->" if html.startswith("!--", place) else ">", place)
+        elif html[place : place + 1].isalpha() or html.startswith("/", place):
+            tag = _TAG.match(html, place)
+            if tag is None:
+                return
+            name, place = tag["name"].lower(), tag.end()
+            if name in _BREAKS:
+                yield "\n"
+            if name in _HIDDEN and not tag["end"]:
+                found = re.compile(f"</{name}", re.IGNORECASE).search(html, place)
+                place = len(html) if found is None else found.start()
+        else:
+            yield "<"
+    yield _words(html[place:])
+
+
+def _words(text: str) -> str:
+    # A line break in the source of HTML is a space.
+    return " ".join(unescape(text).splitlines())
+
+
+def _behind(html: str, end: str, place: int) -> int:
+    """Return the place behind a text, or the end."""
+    found = html.find(end, place)
+    return len(html) if found < 0 else found + len(end)
 
 
 def _decision(text: str) -> tuple[Action, str | None]:
@@ -232,6 +290,10 @@ def _rest(lines: list[str]) -> Iterator[str]:
 
 def _purpose(tenant_id: TenantId) -> str:
     return f"{_PURPOSE}/{tenant_id}"
+
+
+def _unreadable() -> NotPossible:
+    return _refused(Fault.build(_POINTER, "replyUnreadable", "This is no mail in the format of RFC 5322."))
 
 
 def _unclear() -> NotPossible:

@@ -5,6 +5,7 @@ Callers see their own requests and those that they decide or have decided on. Ad
 Other requests do not exist for a caller.
 """
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -316,7 +317,8 @@ class RequestService:
         nothing, and like `approve`.
         """
         await self.authorization.require(caller, Operation.REPLY_BY_MAIL)
-        reply = parse_reply(mail)
+        # A hostile mail can take a second.
+        reply = await asyncio.to_thread(parse_reply, mail)
         asking = self.reply_tokens.read(reply.token, caller.tenant_id)
         seen, user = present(await self._find(caller, asking.request_id)), asking.user
         require_asked(seen, user)
@@ -365,7 +367,9 @@ class RequestService:
             require_turn(before, user, deed.action, now=at)
             approver = represented_by(before.approvals, user)
             if approver is not None:
-                require_represented(before, approver, await substitute_records.hold_represented(tx, user, at), gone)
+                current = await substitute_records.hold_represented(tx, user, at)
+                approver = represented_by(before.approvals, user, among=current.difference(gone)) or approver
+                require_represented(before, approver, current, gone)
             decision = Decision(actor, OUTCOMES[deed.action], deed.act.comment, at, approver)
             after = moved_on(before, decide(before.approvals, decision, gone=gone), at=at)
             await request_store.move(tx, before, after, deed.act.trace_id)

@@ -37,6 +37,17 @@ ON CONFLICT (tenant_id, user_id) DO UPDATE SET
 -- Delete the substitution of an approver.
 DELETE FROM chamberlain.substitute WHERE tenant_id = $1 AND user_id = $2
 
+-- name: remove_ended
+-- Remove substitutions that ended before this time.
+WITH old AS MATERIALIZED (
+    SELECT tenant_id, user_id FROM chamberlain.substitute WHERE until <= $1 ORDER BY until LIMIT $2
+    FOR UPDATE SKIP LOCKED
+), gone AS (
+    DELETE FROM chamberlain.substitute s USING old
+    WHERE s.tenant_id = old.tenant_id AND s.user_id = old.user_id RETURNING s.user_id
+)
+SELECT count(*) AS removed FROM gone
+
 -- name: hurry
 -- Make the approval jobs of requests due. They copy the substitutes to the open levels.
 UPDATE chamberlain.job SET run_at = now() WHERE job_id = ANY (ARRAY(

@@ -62,6 +62,12 @@ async def delete(tx: Transaction, approver: UserId) -> None:
     await tx.execute(SQL["delete"], tx.tenant_id, approver)
 
 
+async def remove_ended(tx: Transaction, before: datetime, most: int) -> int:
+    """Remove substitutions that have ended, and return their number."""
+    row = await tx.fetch_row(SQL["remove_ended"], before, most)
+    return 0 if row is None else int(row["removed"])
+
+
 async def hurry(tx: Transaction, request_ids: Iterable[RequestId]) -> None:
     """Make the approval jobs of requests due."""
     await tx.execute(SQL["hurry"], tx.tenant_id, list(request_ids))

@@ -69,6 +69,8 @@ class SubstituteService:
     async def withdraw(self, caller: Caller, edit: Edit) -> None:
         """Withdraw the substitute of the caller, if there is one."""
         user = await self._user(caller)
+        substitute = (await self.read(caller)).substitute
+        named = None if substitute is None else substitute.person
         editor = await self.authorization.editor(caller, edit)
         async with self.database.transaction(caller.tenant_id) as tx:
             requests = await records.hold_requests(tx, user)
@@ -78,9 +80,10 @@ class SubstituteService:
             await records.delete(tx, user)
             await records.hurry(tx, requests)
             if before.until > self.now():
-                await record_change(
-                    tx, _change(caller, editor, before, None, Subject("user", before.substitute_id, ""))
-                )
+                # Another call may have named another substitute meanwhile.
+                is_same = named is not None and named.id == before.substitute_id
+                subject = Subject("user", before.substitute_id, named.display_name if named and is_same else "")
+                await record_change(tx, _change(caller, editor, before, None, subject))
         self.workers.flag()
 
     async def _user(self, caller: Caller) -> UserId:
