@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.app.routes import ENDPOINTS
-from chamberlain.app.worker import confirm_address, link_maker, mail_server
+from chamberlain.app.worker import confirm_address, link_maker, mail_server, review_link_maker
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.guests.policies.report_records import REPORT_DELAY
 from chamberlain.guests.policies.reports import MAX_NAMED, POLICY_REPORT
@@ -76,3 +76,16 @@ def test_it_names_every_wait() -> None:
     )
     assert said in text
     assert f"After {GIVE_UP_AFTER.days} days it gives up" in text
+
+
+def test_without_a_portal_mails_link_to_the_console(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_CONSOLE_URL", "https://console.estate.example")
+    settings = read_settings()
+    tenant_id, request_id = TenantId(TENANT), RequestId(REQUEST)
+
+    links = [make(settings)(tenant_id, request_id) for make in (link_maker, review_link_maker)]
+
+    assert links == [
+        f"https://console.estate.example/console/requests/{REQUEST}",
+        f"https://console.estate.example/console/approvals/{REQUEST}",
+    ]

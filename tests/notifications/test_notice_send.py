@@ -193,7 +193,7 @@ async def test_it_works_in_the_language_of_each(approval_notices: ApprovalNotice
         approval_notices.smtp_server.to("ben@estate.example"),
     )
     assert german.message["Subject"] == "Ihre Genehmigung ist gefragt: Gruppe „Apollo“"
-    assert "Ein Antrag von Ada Achterberg wartet auf Genehmigung" in german.part("plain")
+    assert "Eine Anfrage von Ada Achterberg wartet auf Genehmigung" in german.part("plain")
     assert '<html lang="de">' in german.part("html")
     assert english.message["Subject"] == 'Your approval is needed: group "Apollo"'
 

@@ -292,12 +292,12 @@ def mail_server(settings: Settings) -> MailServer | None:
 def link_maker(settings: Settings) -> Callable[[TenantId, RequestId], str | None]:
     """Build the function that makes the link to a request.
 
-    It returns None if no link is configured.
+    A link of the operator's own portal replaces the page of the console.
     """
+    link = settings.notice_link or f"{settings.console_url}/console/requests/{{requestId}}"
 
     def link_to(tenant_id: TenantId, request_id: RequestId) -> str | None:
-        link = settings.notice_link
-        return link and link.replace("{tenantId}", str(tenant_id)).replace("{requestId}", str(request_id))
+        return link.replace("{tenantId}", str(tenant_id)).replace("{requestId}", str(request_id))
 
     return link_to
 

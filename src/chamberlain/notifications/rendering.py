@@ -20,7 +20,7 @@ from chamberlain.directory.subjects import Guest, SubjectType
 from chamberlain.guests.models import FindingRecord
 from chamberlain.guests.policies.reports import Reminder, Report, TakenAction
 from chamberlain.guests.subjects.models import SubjectEntry
-from chamberlain.notifications.models import AboutRequest, Notice, NoticeKind
+from chamberlain.notifications.models import ASKING, AboutRequest, Notice, NoticeKind
 from chamberlain.notifications.texts import (
     Language,
     PlaceKind,
@@ -287,7 +287,7 @@ def _parts(notification: RequestNotification, texts: RequestTexts, asked: Asked 
     if (next_steps := texts.next_steps.get(kind)) is not None:
         yield next_steps
     if notification.link is not None:
-        yield Link(texts.open_request, notification.link)
+        yield Link(texts.review_request if kind in ASKING else texts.open_request, notification.link)
 
 
 def _reply(texts: RequestTexts, asked: Asked | None) -> Iterator[Part]:

@@ -45,6 +45,7 @@ class RequestTexts:
     reply: str
     reply_code: str
     open_request: str
+    review_request: str
     unknown_person: str
     footer: str
     footer_with_replies: str
@@ -122,6 +123,7 @@ _ENGLISH = RequestTexts(
     "keep the quoted message with this line:",
     reply_code="Reply code: {token}",
     open_request="Open the request",
+    review_request="Review the request",
     unknown_person="A user",
     footer="Request {request_id} of {tenant}. This is an automatic message of Chamberlain. Replies are not read.",
     footer_with_replies="Request {request_id} of {tenant}. This is an automatic message of Chamberlain.",
@@ -147,45 +149,46 @@ _GERMAN = RequestTexts(
         NoticeKind.FAILED: "Fehlgeschlagen: {target}",
     },
     notification={
-        NoticeKind.APPROVAL_REQUIRED: "Ein Antrag von {requester} wartet auf Genehmigung: {target}. Sie gehören zu "
-        "denen, die ihn genehmigen oder ablehnen können.",
-        NoticeKind.SUBSTITUTE_REQUIRED: "Ein Antrag von {requester} wartet auf Genehmigung: {target}.",
-        NoticeKind.APPROVAL_REMINDER: "Ein Antrag von {requester} wartet noch auf Genehmigung: {target}.",
-        NoticeKind.APPROVED: "Ihr Antrag wurde genehmigt: {target}. Er wird jetzt ausgeführt.",
-        NoticeKind.REJECTED: "Ihr Antrag wurde abgelehnt: {target}. Es wurde nichts angelegt.",
-        NoticeKind.EXPIRED: "Ihr Antrag ist abgelaufen, weil niemand rechtzeitig entschieden hat: {target}. Es wurde "
+        NoticeKind.APPROVAL_REQUIRED: "Eine Anfrage von {requester} wartet auf Genehmigung: {target}. Sie gehören zu "
+        "denen, die sie genehmigen oder ablehnen können.",
+        NoticeKind.SUBSTITUTE_REQUIRED: "Eine Anfrage von {requester} wartet auf Genehmigung: {target}.",
+        NoticeKind.APPROVAL_REMINDER: "Eine Anfrage von {requester} wartet noch auf Genehmigung: {target}.",
+        NoticeKind.APPROVED: "Ihre Anfrage wurde genehmigt: {target}. Sie wird jetzt ausgeführt.",
+        NoticeKind.REJECTED: "Ihre Anfrage wurde abgelehnt: {target}. Es wurde nichts angelegt.",
+        NoticeKind.EXPIRED: "Ihre Anfrage ist abgelaufen, weil niemand rechtzeitig entschieden hat: {target}. Es wurde "
         "nichts angelegt.",
-        NoticeKind.FAILED: "Ihr Antrag konnte nicht ausgeführt werden: {target}.",
+        NoticeKind.FAILED: "Ihre Anfrage konnte nicht ausgeführt werden: {target}.",
     },
     from_template="Die Vorlage ist „{template}“.",
     modes={
         ApprovalMode.ANY: "Eine Genehmigung genügt.",
-        ApprovalMode.ALL: "Alle, die gefragt sind, müssen zustimmen; eine Ablehnung lehnt den Antrag ab.",
+        ApprovalMode.ALL: "Alle, die gefragt sind, müssen zustimmen; eine Ablehnung lehnt die Anfrage ab.",
     },
     level="Dies ist Stufe {level} von {levels}.",
-    deadline="Ohne Entscheidung läuft er am {deadline} UTC ab.",
+    deadline="Ohne Entscheidung läuft sie am {deadline} UTC ab.",
     decided_by="{name} schreibt:",
     on_behalf_of="{name} in Vertretung von {approver}",
     decided_for="Entschieden hat {name}.",
     cause="Der Grund:",
     next_steps={
-        NoticeKind.APPROVAL_REQUIRED: "Bitte genehmigen Sie den Antrag, oder lehnen Sie ihn ab.",
-        NoticeKind.SUBSTITUTE_REQUIRED: "Bitte genehmigen Sie den Antrag, oder lehnen Sie ihn ab.",
-        NoticeKind.APPROVAL_REMINDER: "Bitte genehmigen Sie den Antrag, oder lehnen Sie ihn ab.",
+        NoticeKind.APPROVAL_REQUIRED: "Bitte genehmigen Sie die Anfrage, oder lehnen Sie sie ab.",
+        NoticeKind.SUBSTITUTE_REQUIRED: "Bitte genehmigen Sie die Anfrage, oder lehnen Sie sie ab.",
+        NoticeKind.APPROVAL_REMINDER: "Bitte genehmigen Sie die Anfrage, oder lehnen Sie sie ab.",
         NoticeKind.REJECTED: "Name und Adresse sind wieder frei.",
-        NoticeKind.EXPIRED: "Name und Adresse sind wieder frei. Stellen Sie den Antrag neu, wenn Sie ihn "
+        NoticeKind.EXPIRED: "Name und Adresse sind wieder frei. Stellen Sie die Anfrage neu, wenn Sie das Angefragte "
         "noch brauchen.",
-        NoticeKind.FAILED: "Sie können den Antrag wiederholen oder abbrechen.",
+        NoticeKind.FAILED: "Sie können die Anfrage wiederholen oder abbrechen.",
     },
     for_approver="Sie können in Vertretung von {approver} entscheiden.",
     reply="Sie können auch auf diese Nachricht antworten. Schreiben Sie „genehmigen“ oder „ablehnen:“ mit Ihrem Grund "
     "in die erste Zeile, und lassen Sie die zitierte Nachricht mit dieser Zeile stehen:",
     reply_code="Antwortcode: {token}",
-    open_request="Antrag öffnen",
+    open_request="Anfrage öffnen",
+    review_request="Anfrage prüfen",
     unknown_person="Jemand",
-    footer="Antrag {request_id} von {tenant}. Diese Nachricht hat Chamberlain geschrieben; Antworten "
+    footer="Anfrage {request_id} von {tenant}. Diese Nachricht hat Chamberlain geschrieben; Antworten "
     "darauf liest niemand.",
-    footer_with_replies="Antrag {request_id} von {tenant}. Diese Nachricht hat Chamberlain geschrieben.",
+    footer_with_replies="Anfrage {request_id} von {tenant}. Diese Nachricht hat Chamberlain geschrieben.",
 )
 
 
