@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The form of the account page that names a substitute."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.console.conftest import ConsoleFixture
+
+pytestmark = pytest.mark.heavy
+DARA_MAIL = "dara@estate.example"
+TODAY = datetime.now(UTC).date()
+
+
+@pytest.mark.parametrize(
+    ("typed", "day", "wrong"),
+    [
+        pytest.param("", TODAY, "person", id="no name"),
+        pytest.param("b", TODAY, "person", id="one letter"),
+        pytest.param("Nobody Anywhere", TODAY, "person", id="unknown"),
+        pytest.param("Dara Lindqvist", TODAY, "person", id="oneself"),
+        pytest.param("Ben Okafor", "", "until", id="no day"),
+        pytest.param("Ben Okafor", "tomorrow", "until", id="no date"),
+        pytest.param("Ben Okafor", TODAY - timedelta(days=2), "until", id="in the past"),
+        pytest.param("Ben Okafor", TODAY + timedelta(days=62), "until", id="too late"),
+    ],
+)
+def test_a_fault_is_beside_its_field(console: ConsoleFixture, typed: str, day: object, wrong: str) -> None:
+    browser = console.signed_in(DARA_MAIL)
+    form = browser.get(f"{console.url}account/").form("/console/account/substitute")
+
+    page = browser.submit(form, {"person": typed, "/until": str(day)})
+
+    assert (page.status, page.name) == (422, "account")
+    assert f'id="{wrong}-fault"' in page.html
+    assert ('id="person-fault"' in page.html) is (wrong == "person")
+    sent = dict(page.form("/console/account/substitute").fields)
+    assert (sent["person"], sent["/until"]) == (typed, str(day))
+
+
+def test_several_people_are_a_choice(console: ConsoleFixture) -> None:
+    browser = console.signed_in(DARA_MAIL)
+    form = browser.get(f"{console.url}account/").form("/console/account/substitute")
+
+    page = browser.submit(form, {"person": "estate.example"})
+
+    if page.status == 422:
+        offered = [value for name, value in page.form("/console/account/substitute").fields if name == "/userId"]
+        assert len(offered) != 1
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Auckland", "America/Los_Angeles", "../../etc/passwd", "America", "x" * 99])
+def test_the_last_day_ends_in_the_zone_of_the_browser(console: ConsoleFixture, zone: str) -> None:
+    browser = console.signed_in(DARA_MAIL)
+    form = browser.get(f"{console.url}account/").form("/console/account/substitute")
+
+    answer = browser.submit(form, {"person": "Ben Okafor", "/until": str(TODAY + timedelta(days=7)), "zone": zone})
+
+    assert answer.status == 303
+    page = browser.follow(answer)
+    browser.submit(page.form("/console/account/substitute/withdraw"))
