@@ -82,7 +82,11 @@ class Browser:
 
     def post(self, url: str, pairs: list[tuple[str, str]], headers: Mapping[str, str] | None = None) -> Page:
         sent = {**(OWN if headers is None else headers), "Content-Type": "application/x-www-form-urlencoded"}
-        return self._send("POST", url, sent, urlencode(pairs).encode())
+        return self.send(url, urlencode(pairs).encode(), sent)
+
+    def send(self, url: str, content: bytes, headers: Mapping[str, str]) -> Page:
+        """Post any body."""
+        return self._send("POST", url, headers, content)
 
     def submit(self, form: Form, values: Mapping[str, str] | None = None) -> Page:
         """Send a form of our own pages, with typed values."""

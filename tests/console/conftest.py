@@ -4,6 +4,7 @@
 import json
 import ssl
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import httpx2
@@ -39,13 +40,20 @@ class ConsoleFixture:
         return browser
 
 
-@pytest.fixture(scope="session")
-def console() -> Iterator[ConsoleFixture]:
+@contextmanager
+def open_console() -> Iterator[ConsoleFixture]:
+    """Start a service."""
     with restarted_service() as service:
         passwords = json.loads((service.data_dir / "example-users.json").read_text())
         trusting = ssl.create_default_context(cafile=service.data_dir / "ca.pem")
         with httpx2.Client(verify=trusting, timeout=30, trust_env=False) as http:
             yield ConsoleFixture(service, passwords, http)
+
+
+@pytest.fixture(scope="session")
+def console() -> Iterator[ConsoleFixture]:
+    with open_console() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -106,7 +106,7 @@ def _head_of(response: Response) -> Response:
 
 
 def _other_spelling(routes: Sequence[Route], scope: Scope) -> Response | None:
-    """Redirect to the same path with or without a slash at its end, if that is a page.
+    """Redirect to the page with or without a slash at the end.
 
     The address has no host and begins with our path, so it never leads to another site.
     """

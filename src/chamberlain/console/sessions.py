@@ -92,11 +92,8 @@ class Sessions:
             row = await connection.fetchrow(SQL["find"], digest, now, now - IDLE_LIFE)
         if row is None:
             return None
-        tenant_id = TenantId(row["tenant_id"])
-        try:
-            tokens = self._open(digest, row["sealed"])
-        except KeysUnusable:
-            # A key was lost. The user signs in again.
+        tenant_id, tokens = TenantId(row["tenant_id"]), self._open(digest, row["sealed"])
+        if tokens is None:
             return None
         if now - row["used_at"] >= _WRITE_INTERVAL:
             async with self.database.transaction(tenant_id) as tx:
@@ -115,7 +112,7 @@ class Sessions:
             row = await tx.fetch_row(SQL["lock"], session.tenant_id, session.digest)
             if row is None:
                 return None
-            tokens: Tokens | None = self._open(session.digest, row["sealed"])
+            tokens = self._open(session.digest, row["sealed"])
             if tokens is not None and self.is_due(replace(session, tokens=tokens)):
                 tokens = await renew(tokens)
             if tokens is None:
@@ -159,8 +156,16 @@ class Sessions:
     def _seal(self, session: Session) -> bytes:
         return self.keyring.seal(msgspec.json.encode(session.tokens), context_of(session.digest))
 
-    def _open(self, digest: bytes, sealed: bytes) -> Tokens:
-        return msgspec.json.decode(self.keyring.open(bytes(sealed), context_of(digest)), type=Tokens)
+    def _open(self, digest: bytes, sealed: bytes) -> Tokens | None:
+        """Decrypt tokens.
+
+        Returns None if their key was lost. The user signs in again then.
+        """
+        try:
+            opened = self.keyring.open(bytes(sealed), context_of(digest))
+        except KeysUnusable:
+            return None
+        return msgspec.json.decode(opened, type=Tokens)
 
 
 def _digest(secret: str) -> bytes:

@@ -18,12 +18,12 @@ from chamberlain.console.cookies import A_YEAR, ADDRESS, BROWSER, PENDING, SESSI
 from chamberlain.console.formats import phrase
 from chamberlain.console.issuer import Attempt, SignInFailed
 from chamberlain.console.rendering import redirect
-from chamberlain.console.sessions import form_token, is_form_token, is_secret, new_secret
+from chamberlain.console.sessions import form_token, is_secret, new_secret
 from chamberlain.console.visit import (
     SIGN_IN,
-    TOKEN_FIELD,
     Call,
     Visit,
+    has_form_token,
     read_form,
     safe_return,
     show_stale_form,
@@ -71,9 +71,10 @@ async def show_sign_in(call: Call) -> Response:
 
 async def begin_sign_in(call: Call) -> Response:
     """Send the browser to the issuer of the address."""
-    browser, form = _browser(call), dict(await read_form(call.request))
-    if browser is None or not call.is_same_origin() or not is_form_token(browser, form.get(TOKEN_FIELD, "")):
+    browser, pairs = _browser(call), await read_form(call.request)
+    if browser is None or not call.is_same_origin() or not has_form_token(browser, pairs):
         return show_stale_form(call)
+    form = dict(pairs)
     console, address = call.console, form.get("address", "").strip()[:_LONGEST_ADDRESS]
     return_to = safe_return(form.get("return_to"))
     tenant_id = await console.sessions.tenant_of(address) if "@" in address else None

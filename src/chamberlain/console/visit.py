@@ -254,7 +254,7 @@ async def _admit(call: Call) -> Visit | Response:
     form: Pairs = ()
     if call.request.method not in ("GET", "HEAD"):
         form = await read_form(call.request)
-        if not call.is_same_origin() or not is_form_token(session.secret, dict(form).get(TOKEN_FIELD, "")):
+        if not call.is_same_origin() or not has_form_token(session.secret, form):
             return show_stale_form(call)
     authorization = call.console.authorization
     return Visit(
@@ -299,9 +299,18 @@ async def read_form(request: Request) -> Pairs:
                 body += chunk
                 if len(body) > _LARGEST_FORM:
                     return ()
-        return parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+        text = body.decode("utf-8")
+        form = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
     except (TimeoutError, ClientDisconnect, ValueError):
         return ()
+    # No keyboard types it, and PostgreSQL has no text with it.
+    return () if any("\0" in value for _, value in form) else form
+
+
+def has_form_token(secret: str, form: Pairs) -> bool:
+    """Return whether a form has exactly one token, that of a secret."""
+    tokens = [value for name, value in form if name == TOKEN_FIELD]
+    return len(tokens) == 1 and is_form_token(secret, tokens[0])
 
 
 def safe_return(path: str | None) -> str:
