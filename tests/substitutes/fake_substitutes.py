@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Substitutes in memory, for endpoints under test."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from chamberlain.auth.models import Caller, Edit
 from chamberlain.core.ids import UserId
@@ -17,6 +17,7 @@ class FakeSubstitutes(SubstituteService):
 
     def __init__(self) -> None:
         """Need no database."""
+        self.now = lambda: NOW
         self.named: dict[UserId, Naming] = {}
 
     async def read(self, caller: Caller) -> OwnSubstitutions:
@@ -24,7 +25,7 @@ class FakeSubstitutes(SubstituteService):
         if naming is None:
             return OwnSubstitutions(None, ())
         person = NamedPerson(naming.substitute_id, "Ben Okafor")
-        return OwnSubstitutions(Represented(person, NOW + timedelta(days=naming.days)), ())
+        return OwnSubstitutions(Represented(person, naming.until), ())
 
     async def name(self, caller: Caller, naming: Naming, _: Edit) -> OwnSubstitutions:
         self.named[UserId(caller.id)] = naming

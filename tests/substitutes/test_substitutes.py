@@ -14,8 +14,8 @@ from chamberlain.core.ids import UserId
 from chamberlain.directory.models import NamedPerson
 from chamberlain.requests.wire import approval_of
 from chamberlain.substitutes import records
-from chamberlain.substitutes.models import MOST_DAYS, Naming, Substitution
-from chamberlain.substitutes.rules import begin
+from chamberlain.substitutes.models import LONGEST, Naming, Substitution
+from chamberlain.substitutes.rules import require_end
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, NOBODY, OTHER_HOUSE, ZOE, caller_of
 from tests.requests.approval_fixture import (
@@ -365,7 +365,7 @@ async def test_a_substitution_lasts_until_its_last_millisecond(databases: Databa
 @pytest.mark.parametrize("month", [2, 9])
 async def test_sixty_days_fit_where_summer_time_changes(databases: Databases, zone: str, month: int) -> None:
     now = datetime(2027, month, 20, 12, tzinfo=UTC)
-    longest = begin(DARA, Naming(BEN, MOST_DAYS), now=now)
+    longest = Substitution(DARA, BEN, now + LONGEST)
 
     async def save(substitution: Substitution) -> None:
         async with databases.application.transaction(ESTATE) as tx:
@@ -415,6 +415,27 @@ async def test_it_refuses_oneself_and_unknown_users(databases: Databases, who: U
         await it.name(DARA, who)
 
     assert [(fault.pointer, fault.code) for fault in caught.value.faults] == [("/userId", code)]
+
+
+@pytest.mark.parametrize(
+    ("wait", "is_possible"),
+    [
+        (timedelta(0), False),
+        (timedelta(milliseconds=-1), False),
+        (timedelta(milliseconds=1), True),
+        (timedelta(days=60), True),
+        (timedelta(days=60, milliseconds=1), False),
+    ],
+)
+def test_it_ends_within_sixty_days(wait: timedelta, *, is_possible: bool) -> None:
+    now = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+
+    if is_possible:
+        require_end(Naming(BEN, now + wait), now=now)
+    else:
+        with pytest.raises(NotPossible) as caught:
+            require_end(Naming(BEN, now + wait), now=now)
+        assert [(fault.pointer, fault.code) for fault in caught.value.faults] == [("/until", "ruleInvalid")]
 
 
 async def test_it_refuses_applications(databases: Databases) -> None:

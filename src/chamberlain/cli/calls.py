@@ -401,14 +401,19 @@ def show_list(
     columns: Sequence[Column],
     most: int | None,
     noun: str,
+    for_people: Callable[[Record], Record] | None = None,
 ) -> None:
     """Print a list, and report when the limit cut it.
 
-    `most` None means no limit. `noun` is the plural of the items.
+    `most` None means no limit. `noun` is the plural of the items. `for_people` changes the items of a table.
     """
     with call.service(area) as service:
         items = service.items(operation, filters, None if most is None else most + 1)
-        call.output.show_records(islice(items, most), columns, noun)
+        shown = islice(items, most)
+        if for_people is not None and call.output.is_table:
+            call.output.show_records(map(for_people, shown), columns, noun)
+        else:
+            call.output.show_records(shown, columns, noun)
         if next(items, None) is not None:
             say("There are more: --limit and --all show them.")
 

@@ -62,6 +62,11 @@ class Output:
         return self.format is Format.JSON
 
     @property
+    def is_table(self) -> bool:
+        """Whether people read the output."""
+        return self.format is Format.TABLE
+
+    @property
     def is_document(self) -> bool:
         """Whether whole documents are printed, in place of rows."""
         return self.format in {Format.JSON, Format.YAML}

@@ -71,6 +71,11 @@ def value_at(record: Record, path: str) -> object:
     return value
 
 
+def on_behalf(name: object, approver: object) -> str:
+    """Name a substitute with the approver, or one user alone."""
+    return written(name) if approver is None else f"{written(name)} for {written(approver)}"
+
+
 def written(value: object) -> str:
     """Format a value for people, in one line."""
     match value:

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Annotated, Final, Protocol, Self
 import msgspec
 import typer
 
-from chamberlain.cli.calls import Area, Call, Service, show, show_list, show_one
+from chamberlain.cli.calls import Area, Call, Service, show, show_list
 from chamberlain.cli.errors import ExitCode, Misused, ended
 from chamberlain.cli.help import CommandTable
 from chamberlain.cli.names import REQUESTS, Listed, id_of, request_id_of, user_ids
 from chamberlain.cli.options import All, Comment, Key, Limit, calls, most
-from chamberlain.cli.output import Column, Record, say, value_at, written_time
+from chamberlain.cli.output import Column, Record, on_behalf, say, value_at, written_time
 from chamberlain.cli.sign_ins import SignInEnded
 from chamberlain.core.text import one_line
 from chamberlain_client import operations
 from chamberlain_client.errors import ChamberlainError, Unauthenticated, Unavailable, Unreachable
 from chamberlain_client.events import ApprovalChanged, Happening, StateChanged, StepChanged
-from chamberlain_client.models import RequestKind, RequestState, RequestStep
+from chamberlain_client.models import Approval, RequestKind, RequestState, RequestStep
 from chamberlain_client.operations import Operation
 
 if TYPE_CHECKING:
@@ -61,7 +61,16 @@ def told(happening: Happening) -> str:
             return one_line(_of_step(step))
         case ApprovalChanged(approval=approval):
             names = ", ".join(approver.display_name for approver in approval.approvers) or "nobody"
-            return one_line(f"  approval {approval.level}: {approval.state} ({names})")
+            return one_line(f"  approval {approval.level}: {approval.state} ({names}){_by_substitutes(approval)}")
+
+
+def _by_substitutes(approval: Approval) -> str:
+    names = [
+        on_behalf(decision.by.display_name, decision.on_behalf_of.display_name)
+        for decision in approval.decisions
+        if decision.on_behalf_of is not None
+    ]
+    return f", decided by {', '.join(names)}" if names else ""
 
 
 def _of_step(step: RequestStep) -> str:
@@ -286,7 +295,7 @@ def list_requests(
 @calls
 def show_request(call: Call, request: Request) -> None:
     """Show a request with its steps, approvals, wait and error."""
-    show_one(call, Area.REQUESTS, operations.READ_REQUEST, request_id_of(call, request))
+    _show(call, read_request(call, request_id_of(call, request)))
 
 
 @requests.command("watch")
@@ -303,7 +312,7 @@ def watch_request(
     watch(call, request, timeout, also=partial(_show_event, call) if call.output.is_json else None)
     found_request = read_request(call, request)
     if not call.output.is_json:
-        show(call, found_request)
+        _show(call, found_request)
     must_have_succeeded(found_request)
 
 
@@ -441,4 +450,34 @@ def act(
     """Run an action, and show the resource afterwards."""
     body = {} if comment is None else {"comment": comment}
     with call.service(Area.REQUESTS) as service:
-        show(call, service.post(operation, id_of(service, written, listed), body=body, key=key))
+        _show(call, service.post(operation, id_of(service, written, listed), body=body, key=key))
+
+
+def _show(call: Call, request: Record) -> None:
+    """Show a request. A table names substitutes with their approvers."""
+    approvals = request.get("approvals")
+    if call.output.is_table and isinstance(approvals, list):
+        request = {**request, "approvals": list(map(_with_approvers, approvals))}
+    show(call, request)
+
+
+def _with_approvers(approval: Record) -> Record:
+    approvers = {each["id"]: each["displayName"] for each in _records(approval, "approvers")}
+    decisions = [
+        {**each, "by": {**by, "displayName": on_behalf(by.get("displayName"), approver)}}
+        if isinstance(by := each.get("by"), Mapping)
+        and (approver := value_at(each, "onBehalfOf.displayName")) is not None
+        else each
+        for each in _records(approval, "decisions")
+    ]
+    substitutes = [
+        {**each, "displayName": on_behalf(each.get("displayName"), approvers.get(each.get("approverId")))}
+        for each in _records(approval, "substitutes")
+    ]
+    changed = {**approval, "decisions": decisions}
+    return {**changed, "substitutes": substitutes} if substitutes else changed
+
+
+def _records(record: Record, name: str) -> list[Record]:
+    found = record.get(name)
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []

@@ -15,11 +15,15 @@ def begin(user: UserId, naming: Naming) -> Substitution:
     return Substitution(user, naming.substitute_id, naming.until)
 
 
-def require_possible(user: UserId, naming: Naming, answer: PeopleAnswer, *, now: datetime) -> None:
-    """Raise NotPossible for the user, unknown users, and times out of range."""
+def require_end(naming: Naming, *, now: datetime) -> None:
+    """Raise NotPossible for an end that is past or too late."""
     if not now < naming.until <= now + LONGEST:
         sentence = "A substitution ends at most {max} days from now. Choose an earlier end in the future."
         raise NotPossible([Fault.build("/until", "ruleInvalid", sentence, max=MOST_DAYS)])
+
+
+def require_possible(user: UserId, naming: Naming, answer: PeopleAnswer) -> None:
+    """Raise NotPossible for the user and for unknown users."""
     if naming.substitute_id == user:
         sentence = "You are no substitute of your own. Name another user."
         raise NotPossible([Fault.build("/userId", "ruleInvalid", sentence)])

@@ -19,7 +19,7 @@ from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.substitutes import records
 from chamberlain.substitutes.models import Naming, OwnSubstitutions, Substitution
-from chamberlain.substitutes.rules import begin, other_users, own_substitutions, require_possible
+from chamberlain.substitutes.rules import begin, other_users, own_substitutions, require_end, require_possible
 
 
 @dataclass(slots=True)
@@ -51,11 +51,14 @@ class SubstituteService:
         """
         user = await self._user(caller)
         answer = await self._look_up(caller.tenant_id, frozenset([naming.substitute_id]))
-        require_possible(user, naming, answer, now=self.now())
+        require_end(naming, now=self.now())
+        require_possible(user, naming, answer)
         editor = await self.authorization.editor(caller, edit)
         async with self.database.transaction(caller.tenant_id) as tx:
             requests = await records.hold_requests(tx, user)
             before, now = await records.hold(tx, user), self.now()
+            # The end may have passed during the wait for the locks.
+            require_end(naming, now=now)
             after = begin(user, naming)
             await records.save(tx, after, now)
             await records.hurry(tx, requests)

@@ -5,6 +5,7 @@
 """
 
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from chamberlain.audit.service import AuditVerifier
 from chamberlain.cli.calls import Area, Call, show_list
 from chamberlain.cli.errors import failed
 from chamberlain.cli.names import SUBJECTS, id_of, user_id
-from chamberlain.cli.output import Column, written_time
+from chamberlain.cli.output import Column, Record, on_behalf, value_at, written_time
 from chamberlain.core.ids import WRITTEN_ID, TenantId, UserId
 from chamberlain.observability.logs import new_trace_id
 from chamberlain.settings import Settings
@@ -58,7 +59,25 @@ def list_audit(
         "from": first and written_time(first),
         "to": before and written_time(before),
     }
-    show_list(call, Area.ADMIN, LIST_AUDIT, filters=filters, columns=columns, most=most, noun="rows")
+    show_list(
+        call,
+        Area.ADMIN,
+        LIST_AUDIT,
+        filters=filters,
+        columns=columns,
+        most=most,
+        noun="rows",
+        for_people=_with_approver,
+    )
+
+
+def _with_approver(row: Record) -> Record:
+    """Name the actor of a decision for an approver with both."""
+    approver = value_at(row, "after.onBehalfOf.displayName")
+    actor = row.get("actor")
+    if approver is None or not isinstance(actor, Mapping):
+        return row
+    return {**row, "actor": {**actor, "displayName": on_behalf(actor.get("displayName"), approver)}}
 
 
 def verify_audit(settings: Settings, tenant_id: TenantId | None, head: str | None) -> None:
