@@ -106,7 +106,7 @@ def transfer_of(browser: Browser, url: str) -> Transfer:
     for path in dict.fromkeys(files.found):
         answer = browser.get(urljoin(page.url, path)).answer
         assert answer.status_code == 200, path
-        sizes[path] = _size(answer)
+        sizes[str(answer.url)] = _size(answer)
     return Transfer(sizes)
 
 
