@@ -39,6 +39,7 @@ RUNS: Mapping[str, OwnTest | InOrder] = {
     "docs/how-to/doctor.md": InOrder(),
     "docs/how-to/drift.md": OwnTest("tests/docs/test_drift_page.py", 9),
     "docs/how-to/equipment.md": OwnTest("tests/docs/test_mailbox_pages.py", 4),
+    "docs/how-to/find-requests-and-people.md": InOrder(),
     "docs/how-to/follow-events.md": OwnTest("tests/docs/test_follow_events_page.py", 2),
     "docs/how-to/generated-clients.md": InOrder(),
     "docs/how-to/guest-rules.md": OwnTest("tests/docs/test_guest_rules_page.py", 14),

@@ -68,7 +68,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "chamberlain figures",
         "chamberlain figures --from 2026-11-01 --to 2026-11-30",
     ),
-    "me": ("docs/how-to/command-line.md", "chamberlain me", "chamberlain me --jq .toDecide"),
+    "me": ("docs/how-to/find-requests-and-people.md", "chamberlain me", "chamberlain me --jq .toDecide"),
     "permissions": ("docs/how-to/reduce-permissions.md", "chamberlain permissions"),
     "release": (
         "docs/how-to/leave.md",
@@ -160,7 +160,11 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "chamberlain assignment import --dry-run assignments.csv",
         "chamberlain assignment import --wait assignments.csv",
     ),
-    "people find": ("docs/how-to/command-line.md", "chamberlain people find ben", 'chamberlain people find "ben ok"'),
+    "people find": (
+        "docs/how-to/find-requests-and-people.md",
+        "chamberlain people find ben",
+        'chamberlain people find "ben ok"',
+    ),
     "people import": (
         "docs/how-to/import-people.md",
         "chamberlain people import --dry-run people.csv",
@@ -178,7 +182,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "chamberlain site assign --no-template Handbook",
     ),
     "request list": (
-        "docs/how-to/requests-that-wait-or-fail.md",
+        "docs/how-to/find-requests-and-people.md",
         "chamberlain request list",
         "chamberlain request list --to-decide",
         "chamberlain request list --state failed --kind room --all",
@@ -230,7 +234,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "chamberlain template show Room",
         "chamberlain template show --json Room > room.json",
     ),
-    "template form": ("docs/how-to/mailbox-templates.md", "chamberlain template form Room"),
+    "template form": ("docs/how-to/find-requests-and-people.md", "chamberlain template form Room"),
     "template create": ("docs/how-to/mailbox-templates.md", "chamberlain template create --body quiet-room.json"),
     "template replace": ("docs/how-to/mailbox-templates.md", "chamberlain template replace --body room.json Room"),
     "template delete": ("docs/how-to/mailbox-templates.md", 'chamberlain template delete "Project team"'),
