@@ -9,6 +9,7 @@ from chamberlain.console.formats import (
     phrase,
     write_alternatives,
     write_day,
+    write_deadline,
     write_duration,
     write_list,
     write_number,
@@ -75,14 +76,20 @@ def test_durations_have_one_unit(seconds: float, english: str, german: str) -> N
         (-59, "just now", "gerade eben"),
         (60, "in 1 minute", "in 1 Minute"),
         (-7200, "2 hours ago", "vor 2 Stunden"),
-        (86399, "in 23 hours", "in 23 Stunden"),
-        (86400, "in 1 day", "in 1 Tag"),
+        (86400, "in 24 hours", "in 24 Stunden"),
+        (2 * 86400 - 1, "in 47 hours", "in 47 Stunden"),
         (3 * 86400, "in 3 days", "in 3 Tagen"),
-        (-86400, "1 day ago", "vor 1 Tag"),
+        (-2 * 86400, "2 days ago", "vor 2 Tagen"),
     ],
 )
 def test_relative_times_are_rounded_down(seconds: float, english: str, german: str) -> None:
     assert [write_relative(each, AT + timedelta(seconds=seconds), AT) for each in LANGUAGES] == [english, german]
+
+
+def test_a_deadline_that_has_passed_is_due() -> None:
+    deadlines = (AT - timedelta(days=1), AT, AT + timedelta(hours=1))
+
+    assert [write_deadline("en", each, AT) for each in deadlines] == ["due now", "in less than a minute", "in 1 hour"]
 
 
 def test_lists_end_with_a_word() -> None:

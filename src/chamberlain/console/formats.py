@@ -107,28 +107,38 @@ _DAYS: Final = NN_("%(number)s day", "%(number)s days", "number")
 def write_relative(language: str, moment: datetime, now: datetime) -> str:
     """Write a time from now on, as in `in 3 days` or `2 hours ago`.
 
-    It is rounded down, so that no deadline seems later than it is.
+    It is rounded down, so that no deadline seems later than it is. Up to two days are written in hours, because "in 30
+    hours" says more than "in 1 day".
     """
     distance = abs(moment - now)
     is_past = moment < now
-    for unit, ahead, ago in _UNITS:
-        if distance >= unit:
+    for least, unit, ahead, ago in _UNITS:
+        if distance >= least:
             return phrase(language, ago if is_past else ahead, number=distance // unit)
     return phrase(language, N_("just now") if is_past else N_("in less than a minute"))
 
 
+def write_deadline(language: str, deadline: datetime, now: datetime) -> str:
+    """Write the time that is left until a deadline."""
+    return phrase(language, N_("due now")) if deadline < now else write_relative(language, deadline, now)
+
+
+# The least distance, and its unit.
 _UNITS: Final = (
     (
+        2 * _DAY,
         _DAY,
         NN_("in %(number)s day", "in %(number)s days", "number"),
         NN_("%(number)s day ago", "%(number)s days ago", "number"),
     ),
     (
         _HOUR,
+        _HOUR,
         NN_("in %(number)s hour", "in %(number)s hours", "number"),
         NN_("%(number)s hour ago", "%(number)s hours ago", "number"),
     ),
     (
+        _MINUTE,
         _MINUTE,
         NN_("in %(number)s minute", "in %(number)s minutes", "number"),
         NN_("%(number)s minute ago", "%(number)s minutes ago", "number"),

@@ -58,7 +58,7 @@ MAILBOX_LABELS: Final[Mapping[str, str]] = {
     "automaticReply": N_("Automatic reply"),
     "isAllowAutomaticReplyOverride": N_("Users may change the automatic reply"),
     "hideFromGAL": N_("Hidden from the address book"),
-    "autoMapping": N_("Appears in mail programs automatically"),
+    "autoMapping": N_("Appears in e-mail programs automatically"),
     "notes": N_("Notes"),
 }
 GROUP_LABELS: Final[Mapping[str, str]] = {
@@ -76,7 +76,7 @@ ROOM_LABELS: Final[Mapping[str, str]] = {
 }
 CAPACITY_LABELS: Final[Mapping[RequestKind, str]] = {
     RequestKind.ROOM: N_("Seats"),
-    RequestKind.EQUIPMENT: N_("Units"),
+    RequestKind.EQUIPMENT: N_("Quantity"),
     RequestKind.SHARED: N_("Storage in MB"),
 }
 # Properties without a row, with the reason.

@@ -14,6 +14,7 @@ from chamberlain.console.formats import (
     phrase,
     write_alternatives,
     write_day,
+    write_deadline,
     write_duration,
     write_list,
     write_number,
@@ -81,20 +82,25 @@ def _approval(language: str, level: ApprovalRecord) -> str:
     if level.state is not ApprovalState.PENDING:
         return approval_label(language, level.state)
     decided = {each.by.id if each.on_behalf_of is None else each.on_behalf_of.id for each in level.decisions}
-    names = [each.display_name for each in level.approvers if each.id not in decided]
+    names = [_name(language, each.display_name) for each in level.approvers if each.id not in decided]
     write = write_alternatives if level.mode is ApprovalMode.ANY else write_list
     return phrase(language, N_("Waiting for approval by %(names)s"), names=write(language, names))
 
 
 def _decision(language: str, decision: Decision) -> str:
-    name = decision.by.display_name
+    name = _name(language, decision.by.display_name)
     if decision.on_behalf_of is not None:
-        name = phrase(language, N_("%(name)s for %(approver)s"), name=name, approver=decision.on_behalf_of.display_name)
+        approver = _name(language, decision.on_behalf_of.display_name)
+        name = phrase(language, N_("%(name)s for %(approver)s"), name=name, approver=approver)
     match decision.outcome:
         case DecisionOutcome.APPROVED:
             return phrase(language, N_("Approved by %(name)s"), name=name)
         case DecisionOutcome.REJECTED:
             return phrase(language, N_("Rejected by %(name)s"), name=name)
+
+
+def _name(language: str, name: str) -> str:
+    return name or phrase(language, N_("Unknown person"))
 
 
 # Any: templates pass what each function takes.
@@ -120,6 +126,7 @@ TEXTS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType(
             step_state_label,
             write_alternatives,
             write_day,
+            write_deadline,
             write_duration,
             write_list,
             write_number,

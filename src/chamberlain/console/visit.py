@@ -343,7 +343,7 @@ def show_texts(place: Call | Visit, status: int, heading: str, text: str) -> Res
 
 def show_stale_form(call: Call) -> Response:
     """Show the page of a form that is foreign or too old."""
-    heading, text = N_("This page is too old"), N_("Nothing was changed. Load the page again, and send the form again.")
+    heading, text = N_("This page has expired"), N_("Nothing was changed. Reload the page and send the form again.")
     return show_texts(call, 403, phrase(call.language, heading), phrase(call.language, text))
 
 

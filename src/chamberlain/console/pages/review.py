@@ -12,6 +12,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from chamberlain.console.approvals import Approval, show_approvals
+from chamberlain.console.faults import fault_text
 from chamberlain.console.rendering import redirect
 from chamberlain.console.visit import Visit
 from chamberlain.console.words import N_
@@ -25,8 +26,7 @@ from chamberlain.requests.service import RequestService
 
 INBOX: Final = "/console/approvals/"
 
-NO_REASON: Final = N_("Give the reason for the rejection. The requester can read it.")
-TOO_LONG: Final = N_("Use at most 1,024 characters, and no control characters.")
+NO_REASON: Final = N_("Enter a reason for the rejection. The requester can read it.")
 
 
 async def show_review(visit: Visit) -> Response:
@@ -42,7 +42,7 @@ async def approve(visit: Visit) -> Response:
 async def reject(visit: Visit) -> Response:
     """Reject a request. The reason is required."""
     if not visit.value("comment").strip():
-        return await _page(visit, 422, fault=NO_REASON)
+        return await _page(visit, 422, fault=visit.translate(NO_REASON))
     return await _decide(visit, Action.REJECT)
 
 
@@ -50,8 +50,8 @@ async def _decide(visit: Visit, action: Action) -> Response:
     comment = visit.value("comment").replace("\r\n", "\n").strip()
     try:
         body = ACTION.read_value({"comment": comment} if comment else {})
-    except BodyInvalid:
-        return await _page(visit, 422, fault=TOO_LONG)
+    except BodyInvalid as error:
+        return await _page(visit, 422, fault=fault_text(visit.language, error.faults[0]))
     requests, request_id = visit.service(RequestService), _request_id(visit)
     decide = requests.approve if action is Action.APPROVE else requests.reject
     act = replace(visit.act(body.comment), idempotency=_key(visit, request_id, action, comment))
