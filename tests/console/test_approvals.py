@@ -2,84 +2,32 @@
 """Approvers decide in the inbox and on the review page."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
-from uuid import uuid4
 
-import httpx2
 import pytest
 
+from tests.console.approval_requests import (
+    BEN_MAIL,
+    DARA,
+    DARA_MAIL,
+    WITHIN,
+    ask,
+    cancel,
+    clear,
+    decisions,
+    inbox,
+    listed,
+    read,
+    review,
+    template,
+)
 from tests.console.browser import Browser, Form, Page
 from tests.console.conftest import ConsoleFixture
 from tests.console.statements import StatementLog
-from tests.services import ADA_MAIL, API, BEN, CLEO_MAIL, ZOE_MAIL, wait_until
+from tests.services import ADA_MAIL, BEN, CLEO_MAIL, ZOE_MAIL, wait_until
 
 pytestmark = pytest.mark.heavy
-BEN_MAIL, DARA_MAIL = "ben@estate.example", "dara@estate.example"
-DARA = "da7a0000-0000-4000-8000-000000000004"
-CONFIG = f"{API}/admin/Config.ReadWrite.All"
-WITHIN = 20
-NAMES = (f"Approval {number}" for number in count(1))
-
-
-def template(console: ConsoleFixture, *levels: Sequence[str], mode: str = "any", days: int | None = 14) -> str:
-    """A template for groups that these users approve, one level after the other."""
-    asked = [{"mode": mode, "approvers": [{"type": "user", "id": each} for each in users]} for users in levels]
-    body = {
-        "kind": "group",
-        "name": f"Approved group {uuid4()}",
-        "approval": {"levels": asked, **({} if days is None else {"deadlineDays": days})},
-    }
-    answer = httpx2.post(
-        f"{console.service.url}/admin/collab/v1/templates/",
-        json=body,
-        headers=console.service.headers(ADA_MAIL, CONFIG),
-        trust_env=False,
-        timeout=30,
-    )
-    assert answer.status_code == 201, answer.text
-    return str(answer.json()["id"])
-
-
-def ask(console: ConsoleFixture, template_id: str, who: str = ADA_MAIL, **body: object) -> str:
-    """Request a group that needs approval."""
-    answer = console.service.post_group({"templateId": template_id, "displayName": next(NAMES), **body}, who)
-    assert answer.status_code == 202, answer.text
-    return str(answer.json()["requestId"])
-
-
-def read(console: ConsoleFixture, request_id: str) -> Mapping[str, object]:
-    answer = console.service.get(f"/requests/v1/{request_id}/")
-    assert answer.status_code == 200
-    return dict(answer.json())
-
-
-def clear(console: ConsoleFixture, who: str = DARA_MAIL) -> Browser:
-    """A browser of an approver for whom nothing waits."""
-    browser = console.signed_in(who)
-    while forms := decisions(browser.get(inbox(console))):
-        for form in forms:
-            browser.submit(form)
-    return browser
-
-
-def inbox(console: ConsoleFixture) -> str:
-    return f"{console.url}approvals/"
-
-
-def review(console: ConsoleFixture, request_id: str) -> str:
-    return f"{console.url}approvals/{request_id}"
-
-
-def decisions(page: Page) -> list[Form]:
-    """The forms that approve."""
-    return [each for each in page.forms if each.action.endswith("/approve")]
-
-
-def listed(page: Page) -> list[str]:
-    """The requests of an inbox, in their order."""
-    return [each.action.split("/")[-2] for each in decisions(page)]
 
 
 def rejecting(form: Form) -> Form:
@@ -205,10 +153,7 @@ def test_a_decision_against_the_earlier_one_shows_the_state(console: ConsoleFixt
 def test_a_cancelled_request_has_nothing_to_decide(console: ConsoleFixture) -> None:
     browser, request_id = console.signed_in(DARA_MAIL), ask(console, template(console, [DARA]))
     (form,) = decisions(browser.get(review(console, request_id)))
-    cancelled = console.http.post(
-        f"{console.service.url}/requests/v1/{request_id}/cancel/", headers=console.service.headers()
-    )
-    assert cancelled.status_code == 200
+    cancel(console, request_id)
 
     answers = [browser.get(review(console, request_id)), browser.submit(form)]
 
@@ -261,14 +206,14 @@ def test_a_long_inbox_has_pages_and_few_statements(console: ConsoleFixture, stat
 
 
 def test_a_substitute_decides_for_an_approver(console: ConsoleFixture) -> None:
-    dara, ben = clear(console), clear(console, BEN_MAIL)
+    dara, ben = console.signed_in(DARA_MAIL), console.signed_in(BEN_MAIL)
     request_id = ask(console, template(console, [DARA]))
     account = f"{console.url}account/"
     form = dara.get(account).form("/console/account/substitute")
     answer = dara.submit(form, {"person": "ben okafor"})
     assert answer.status == 303
-    wait_until(lambda: listed(ben.get(inbox(console))) == [request_id], WITHIN)
-    page = ben.get(inbox(console))
+    wait_until(lambda: request_id in listed(ben.get(inbox(console))), WITHIN)
+    page = ben.get(review(console, request_id))
     assert "Dara Lindqvist" in page.html
 
     ben.submit(decisions(page)[0])
