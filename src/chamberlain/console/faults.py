@@ -274,7 +274,7 @@ TEXTS: Final[Mapping[str, Message | _Choose]] = {
     "replyWithoutToken": N_("The reply has no reply code. Reply to the approval e-mail, and keep the quoted message."),
     "replyTokenInvalid": N_("The reply code is no longer valid. Use the link in the e-mail."),
     "replySenderDiffers": N_("The reply does not come from the address that was asked."),
-    "replyUnclear": N_('Write "approve", or "reject:" and a reason, in the first line of the reply.'),
+    "replyUnclear": N_("Write “approve”, or “reject:” and a reason, in the first line of the reply."),
     # Of administration.
     "noAdministrator": N_("At least one administrator must be a person who is not a guest. Add one."),
     "nothingToAdopt": N_("Nothing matches this filter. Change the filter."),

@@ -147,7 +147,7 @@ _MOST_FAULTS: Final = 3
 
 def _message(refusal: Refusal) -> Message:
     if refusal.code == "stateDoesNotAllow" and refusal.values.get("state") in STATES:
-        return N_('This is no longer possible. The state of the request is now "%(state)s".')
+        return N_("This is no longer possible. The state of the request is now “%(state)s”.")
     if isinstance(refusal, LimitReached) and refusal.limit == "openStreams":
         return N_("You have too many pages of this service open. Close some of them.")
     return REFUSALS.get(refusal.code, _OTHER).text

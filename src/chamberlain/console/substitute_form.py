@@ -27,9 +27,9 @@ _PROPOSED: Final = timedelta(days=14)
 _END_OF_DAY: Final = time(23, 59)
 _LONGEST_ZONE: Final = 64
 
-NO_PERSON: Final = N_("Type the name of the person.")
-TOO_SHORT: Final = N_("Type at least two letters of the name.")
-UNKNOWN: Final = N_("No person has this name. Check the spelling, or type less of it.")
+NO_PERSON: Final = N_("Enter the name of the person.")
+TOO_SHORT: Final = N_("Enter at least two letters of the name.")
+UNKNOWN: Final = N_("No person has this name. Check the spelling, or enter fewer letters.")
 SEVERAL: Final = N_("Several people have this name. Choose one of them.")
 NOT_FOUND: Final = N_("This person cannot be your substitute. Choose another one.")
 OWN: Final = N_("You cannot be your own substitute. Choose another person.")
