@@ -137,7 +137,7 @@ _GERMAN = RequestTexts(
         RequestKind.GROUP: "Gruppe „{name}“",
         RequestKind.TEAM: "Team „{name}“",
         RequestKind.ASSIGNMENT: "Gästeregeln von „{name}“",
-        RequestKind.REPAIR: "Reparatur von „{name}“",
+        RequestKind.REPAIR: "Korrektur von „{name}“",
     },
     subjects={
         NoticeKind.APPROVAL_REQUIRED: "Ihre Genehmigung ist gefragt: {target}",
@@ -185,10 +185,10 @@ _GERMAN = RequestTexts(
     reply_code="Antwortcode: {token}",
     open_request="Anfrage öffnen",
     review_request="Anfrage prüfen",
-    unknown_person="Jemand",
-    footer="Anfrage {request_id} von {tenant}. Diese Nachricht hat Chamberlain geschrieben; Antworten "
-    "darauf liest niemand.",
-    footer_with_replies="Anfrage {request_id} von {tenant}. Diese Nachricht hat Chamberlain geschrieben.",
+    unknown_person="Eine Person",
+    footer="Anfrage {request_id} von {tenant}. Dies ist eine automatische Nachricht von Chamberlain. "
+    "Antworten werden nicht gelesen.",
+    footer_with_replies="Anfrage {request_id} von {tenant}. Dies ist eine automatische Nachricht von Chamberlain.",
 )
 
 
@@ -274,8 +274,8 @@ _DRIFT_GERMAN = DriftTexts(
     more="Und {number} weitere.",
     next_steps="Alle zeigt der Befehl chamberlain finding list --state open. Über eine entscheiden Sie mit chamberlain "
     "finding repair ID, accept ID oder ignore ID.",
-    footer="Abweichungen von {tenant}. Sie erhalten diese Nachricht, weil Sie {tenant} verwalten. Diese Nachricht hat "
-    "Chamberlain geschrieben; Antworten darauf liest niemand.",
+    footer="Abweichungen von {tenant}. Sie erhalten diese Nachricht, weil Sie {tenant} verwalten. Dies ist "
+    "eine automatische Nachricht von Chamberlain. Antworten werden nicht gelesen.",
 )
 
 _POLICY_ENGLISH = PolicyTexts(
@@ -319,16 +319,16 @@ _POLICY_GERMAN = PolicyTexts(
     targets={PlaceKind.GROUP: "Gruppe „{name}“", PlaceKind.TEAM: "Team „{name}“", PlaceKind.SITE: "Website „{name}“"},
     confirm_subject="Bitte bestätigen Sie, wer bleibt: {target}",
     report_subject="Gästerichtlinie: {target}",
-    policy="Das tut die Gästerichtlinie „{policy}“ hier: {target}.",
-    no_policy="Das hat eine Gästerichtlinie hier getan: {target}. Inzwischen ist keine mehr zugewiesen.",
-    to_owners="Sie erfahren das als Besitzerin oder Besitzer.",
-    to_administrators="Sie erfahren das, weil Sie {tenant} verwalten.",
+    policy="Hier gilt die Gästerichtlinie „{policy}“: {target}.",
+    no_policy="Hier galt eine Gästerichtlinie: {target}. Inzwischen ist keine mehr zugewiesen.",
+    to_owners="Sie erhalten diese Nachricht als Besitzerin oder Besitzer.",
+    to_administrators="Sie erhalten diese Nachricht, weil Sie {tenant} verwalten.",
     reminders={
-        PolicyRule.REVIEW: "Diese Gäste bleiben nur, wenn das jemand bis zu der Zeit bestätigt, die neben dem Namen "
+        PolicyRule.REVIEW: "Diese Gäste bleiben nur, wenn sie bis zu der Zeit bestätigt werden, die neben dem Namen "
         "steht.",
         PolicyRule.EXPIRY: "Diese Gäste dürfen bis zu der Zeit bleiben, die neben dem Namen steht.",
-        PolicyRule.INACTIVITY: "Diese Gäste haben lange kein Lebenszeichen gegeben. Ohne eines dürfen sie bis zu der "
-        "Zeit bleiben, die neben dem Namen steht.",
+        PolicyRule.INACTIVITY: "Diese Gäste waren lange nicht aktiv. Bleiben sie inaktiv, dürfen sie bis zu der Zeit "
+        "bleiben, die neben dem Namen steht.",
     },
     will={
         PolicyAction.REMOVE: "Danach werden sie entfernt:",
@@ -336,9 +336,9 @@ _POLICY_GERMAN = PolicyTexts(
         PolicyAction.NOTIFY: "Danach wird das noch einmal gemeldet und sonst nichts getan:",
     },
     reasons={
-        PolicyRule.REVIEW: "Niemand hat rechtzeitig bestätigt, dass diese Gäste bleiben.",
+        PolicyRule.REVIEW: "Diese Gäste wurden nicht rechtzeitig bestätigt.",
         PolicyRule.EXPIRY: "Die Zeit, für die diese Gäste bleiben dürfen, ist um.",
-        PolicyRule.INACTIVITY: "Diese Gäste haben zu lange kein Lebenszeichen gegeben.",
+        PolicyRule.INACTIVITY: "Diese Gäste waren zu lange nicht aktiv.",
     },
     done={
         PolicyAction.REMOVE: "Sie wurden entfernt:",
@@ -349,6 +349,7 @@ _POLICY_GERMAN = PolicyTexts(
     "finding confirm ID oder mit POST {address}. Ein gesperrtes Konto bleibt gesperrt.",
     more="Und {number} weitere, die hier nicht genannt sind.",
     too_few_owners="Es gibt zu wenige Besitzer: {owners} statt {wanted}. Bitte bestimmen Sie weitere im Verzeichnis.",
-    unknown_person="Jemand, den das Verzeichnis nicht mehr kennt ({id})",
-    footer="Zu {id} von {tenant}. Diese Nachricht hat Chamberlain geschrieben; Antworten darauf liest niemand.",
+    unknown_person="Eine Person, die das Verzeichnis nicht mehr kennt ({id})",
+    footer="Zu {id} von {tenant}. Dies ist eine automatische Nachricht von Chamberlain. Antworten werden nicht "
+    "gelesen.",
 )
