@@ -15,7 +15,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from chamberlain.core.paging import NamedPageWanted, NamePosition, PageWanted, Position
-from chamberlain.database.transactions import Transaction
+from chamberlain.database.transactions import PLANNING, Transaction
 from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.embedded import postgres
@@ -114,6 +114,7 @@ def _mailboxes() -> Iterator[tuple[str, Ask]]:
 def _requests() -> Iterator[tuple[str, Ask]]:
     async def ask(wanted: RequestFilter, owner: UUID | None, tx: Transaction, place: Place, limit: int) -> Place:
         page = PageWanted(limit, place if isinstance(place, Position) else None)
+        await tx.execute(PLANNING)
         return (await request_store.find_page(tx, wanted, owner=owner, page=page)).next
 
     for state in (None, RequestState.SUCCEEDED, RequestState.FAILED, RequestState.QUEUED):

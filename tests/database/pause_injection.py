@@ -65,8 +65,8 @@ class PausingDatabase(Database):
         self._pause_point = pause_point
 
     @asynccontextmanager
-    async def transaction(self, tenant_id: TenantId) -> AsyncIterator[Transaction]:
-        async with super().transaction(tenant_id) as tx:
+    async def transaction(self, tenant_id: TenantId, *, first: str = "") -> AsyncIterator[Transaction]:
+        async with super().transaction(tenant_id, first=first) as tx:
             yield self._pausing(tx)
             await self._pause_point.wait()
 

@@ -105,9 +105,13 @@ class Database:
         self._also = _WITH_NOTICES if notices else ""
 
     @asynccontextmanager
-    async def transaction(self, tenant_id: TenantId) -> AsyncIterator[Transaction]:
-        """Open a transaction that sees only this tenant. Raises Unavailable."""
+    async def transaction(self, tenant_id: TenantId, *, first: str = "") -> AsyncIterator[Transaction]:
+        """Open a transaction that sees only this tenant.
+
+        The statement `first` has no values, and costs no call of its own. Raises Unavailable.
+        """
         begin = f"BEGIN; SELECT set_config('chamberlain.tenant_id', '{tenant_id}', true){self._also}"
+        begin = f"{begin}; {first}" if first else begin
         with _overtaken():
             async with self.statement() as connection, _begun(connection, begin):
                 with _ending(Transaction(connection, tenant_id)) as tx:

@@ -22,7 +22,7 @@ from chamberlain.core.ids import ClientId, EventId, RequestId, TenantId, TraceId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.core.reasons import Reason
 from chamberlain.database.notify import Notifier
-from chamberlain.database.transactions import Database, Transaction
+from chamberlain.database.transactions import PLANNING, Database, Transaction
 from chamberlain.directory.models import NamedPerson, PeopleAnswer, PeopleQuestion, Person
 from chamberlain.directory.port import People
 from chamberlain.http import idempotency
@@ -127,9 +127,11 @@ class RequestService:
             # Users do not decide on their own requests, and applications on none.
             return Page([], None)
         owner = caller.id if extent is Extent.OWN or is_own else None
-        async with self.database.transaction(caller.tenant_id) as tx:
+        # Users do not decide on their own requests.
+        decider = None if wanted.mine else user
+        async with self.database.transaction(caller.tenant_id, first=PLANNING) as tx:
             found = await store.find_page(tx, wanted, owner=owner, page=page)
-            turn = frozenset[RequestId]() if user is None else await store.to_decide(tx, user, found.items)
+            turn = frozenset[RequestId]() if decider is None else await store.to_decide(tx, decider, found.items)
         views = [
             viewed(
                 self._shown(each),

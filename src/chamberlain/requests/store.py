@@ -24,7 +24,7 @@ from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.batching import Batcher
 from chamberlain.database.connection import no_database
 from chamberlain.database.keyset import BEHIND, NEWEST, merged, newest
-from chamberlain.database.transactions import ACQUIRED_WITHIN, PLANNING, Database, Record, Transaction
+from chamberlain.database.transactions import ACQUIRED_WITHIN, Database, Record, Transaction
 from chamberlain.queries import load_queries
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.jobs import are_few_due
@@ -153,9 +153,8 @@ async def find_page(
 ) -> Page[RequestRecord]:
     """Read a page of matching requests, of all or one owner.
 
-    For requests to decide, the owner is the approver.
+    For requests to decide, the owner is the approver. The transaction begins with PLANNING.
     """
-    await tx.execute(PLANNING)
     route = await find_route(tx, wanted, owner)
     statement, values = page_statement(tx, wanted, owner, page, route)
     rows = await tx.fetch(statement, *values)

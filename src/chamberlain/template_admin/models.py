@@ -44,6 +44,12 @@ COLLAB = TemplateArea(
 )
 
 
+# Templates on one page of all that a user may use. Our choice: a tenant has 10 to 200, and each has a few kilobytes.
+MOST_OFFERED = 1_000
+# Labels of a tenant change about once a year, and each form needs them.
+LABELS_KNOWN_FOR = timedelta(seconds=60)
+# Tenants whose labels are in memory.
+MOST_KNOWN = 10_000
 # The previous secret also signs for this time (docs/reference/webhooks.md).
 OVERLAP = timedelta(hours=24)
 

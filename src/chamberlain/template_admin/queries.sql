@@ -39,6 +39,10 @@ ORDER BY t.created_at DESC, t.template_id DESC LIMIT $5
     OR (chamberlain.clean(r.content) #> '{audience,groups}')::jsonb ?| $7::text[]
 ) {newest}
 
+-- name: active
+-- Select the active templates of these kinds, newest first. $5 is their number at most.
+{places} AND t.active {newest}
+
 -- name: audiences
 -- Read the audience groups of all active templates of these kinds.
 SELECT DISTINCT named.id::uuid AS id

@@ -50,6 +50,12 @@ async def find_offered(
     return _page(await tx.fetch(SQL["offered"], *values), page)
 
 
+async def find_active(tx: Transaction, kinds: Collection[TemplateKind], most: int) -> Sequence[TemplateRecord]:
+    """Read up to `most` of the newest active templates of these kinds."""
+    rows = await tx.fetch(SQL["active"], *_values(tx, kinds, PageWanted(most, None)))
+    return [_record(row) for row in rows[:most]]
+
+
 async def audience_groups(tx: Transaction, kinds: Collection[TemplateKind]) -> frozenset[GroupId]:
     """Read the audience groups of all active templates of these kinds."""
     rows = await tx.fetch(SQL["audiences"], tx.tenant_id, sorted(kinds))

@@ -4,8 +4,9 @@
 Mailbox templates and templates of groups, teams and guests are two areas. Each has its own kinds and permissions.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller, Edit, Editor, require_match
 from chamberlain.changes.models import Change, announced
 from chamberlain.changes.records import record_change
-from chamberlain.core.errors import Fault, NotPossible, TryAgain, Unavailable, first_faults
+from chamberlain.core.errors import Fault, Forbidden, NotPossible, TryAgain, Unavailable, first_faults
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import EventId, GroupId, TemplateId, TenantId
 from chamberlain.core.paging import Page, PageWanted
@@ -45,6 +46,11 @@ from chamberlain.template_admin.documents import (
     with_known_label,
 )
 from chamberlain.template_admin.models import (
+    COLLAB,
+    LABELS_KNOWN_FOR,
+    MAIL,
+    MOST_KNOWN,
+    MOST_OFFERED,
     OfferedTemplate,
     SettledSecret,
     TemplateArea,
@@ -86,6 +92,7 @@ class TemplateService:
     secrets: WebhookSecrets
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
+    _known_labels: OrderedDict[TenantId, tuple[datetime, tuple[Label, ...]]] = field(default_factory=OrderedDict)
 
     async def list(self, caller: Caller, page: PageWanted, *, area: TemplateArea) -> Page[TemplateRecord]:
         """List the templates of an area, newest first, including inactive ones."""
@@ -195,6 +202,24 @@ class TemplateService:
         async with self.database.transaction(caller.tenant_id) as tx:
             return await records.find_offered(tx, area.offered_kinds, page, user=caller.user_id, member_of=member_of)
 
+    async def offer_all(self, caller: Caller) -> Sequence[TemplateRecord]:
+        """List all active templates that the caller may use.
+
+        They are those of both areas, up to 1,000. An area that the token does not allow has none. Audiences restrict
+        users, not applications.
+        """
+        kinds = [kind for area in (MAIL, COLLAB) if await self._allows(caller, area) for kind in area.offered_kinds]
+        if not kinds:
+            return ()
+        async with self.database.transaction(caller.tenant_id) as tx:
+            found = await records.find_active(tx, kinds, MOST_OFFERED)
+        if (user := caller.user_id) is None:
+            return found
+        audiences = [(each, audience_of(each.stored)) for each in found]
+        groups = frozenset(group for _, audience in audiences for group in audience_groups(audience, user))
+        member_of = await self._member_of(caller, groups)
+        return [each for each, audience in audiences if template_not_allowed(audience, user, member_of) is None]
+
     async def read_offered(self, caller: Caller, template_id: TemplateId, *, area: TemplateArea) -> OfferedTemplate:
         """Read an active template, with all that a form needs.
 
@@ -253,6 +278,13 @@ class TemplateService:
             return _Checked(shape, faults)
         return _Checked(with_known_label(shape, answer.labels), (), rule_warnings(references, answer))
 
+    async def _allows(self, caller: Caller, area: TemplateArea) -> bool:
+        try:
+            await self.authorization.require(caller, area.read)
+        except Forbidden:
+            return False
+        return True
+
     async def _audience_groups(self, caller: Caller, area: TemplateArea) -> frozenset[GroupId]:
         """Find the audience groups of the caller, including nested ones."""
         if caller.user_id is None:
@@ -281,11 +313,22 @@ class TemplateService:
         return answer.member_of
 
     async def _labels(self, tenant_id: TenantId) -> tuple[Label, ...] | None:
-        """List the labels; None if the directory does not answer."""
+        """List the labels, up to a minute old.
+
+        Returns None if the directory does not answer.
+        """
+        now = self.now()
+        until, labels = self._known_labels.get(tenant_id, (now, ()))
+        if until > now:
+            return labels
         try:
-            return tuple(await self.people.labels(tenant_id))
+            labels = tuple(await self.people.labels(tenant_id))
         except TryAgain:
             return None
+        self._known_labels[tenant_id] = (now + LABELS_KNOWN_FOR, labels)
+        if len(self._known_labels) > MOST_KNOWN:
+            self._known_labels.popitem(last=False)
+        return labels
 
 
 @dataclass(frozen=True, slots=True)
