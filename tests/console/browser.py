@@ -34,11 +34,18 @@ class Page(HTMLParser):
         self.forms: list[Form] = []
         self.links: list[str] = []
         self.refresh = ""
+        self._templates = 0
+        self._area: str | None = None
+        self._select: list[str] | None = None
         if answer.headers.get("content-type", "").startswith("text/html"):
             self.feed(answer.text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
+        # The module makes controls of templates; a browser without it sends none of them.
+        self._templates += tag == "template"
+        if self._templates:
+            return
         match tag:
             case "html":
                 self.language = values.get("lang", "")
@@ -48,12 +55,43 @@ class Page(HTMLParser):
                 self.links.append(values["href"])
             case "form":
                 self.forms.append(Form(urljoin(self.url, values["action"])))
-            case "input":
-                self.forms[-1].fields.append((values["name"], values.get("value", "")))
+            case "input" | "textarea" | "select" | "option":
+                self._start_control(tag, values)
             case "button" if "name" in values:
                 self.forms[-1].buttons.append((values["name"], values["value"]))
             case "meta" if values.get("http-equiv") == "refresh":
                 self.refresh = values["content"].partition("url=")[2]
+
+    def _start_control(self, tag: str, values: Mapping[str, str]) -> None:
+        match tag:
+            case "input":
+                if values.get("type") not in ("checkbox", "radio") or "checked" in values:
+                    self.forms[-1].fields.append((values["name"], values.get("value", "")))
+            case "textarea":
+                self.forms[-1].fields.append((values["name"], ""))
+                self._area = ""
+            case "select":
+                self._select = []
+                self.forms[-1].fields.append((values["name"], ""))
+            case "option" if self._select is not None:
+                # The first one counts unless another one is selected.
+                if not self._select or "selected" in values:
+                    self.forms[-1].fields[-1] = (self.forms[-1].fields[-1][0], values.get("value", ""))
+                self._select.append(values.get("value", ""))
+
+    def handle_data(self, data: str) -> None:
+        if self._area is not None:
+            self._area += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._templates -= tag == "template"
+        if tag == "select":
+            self._select = None
+        elif tag == "textarea" and self._area is not None:
+            form = self.forms[-1]
+            # A browser drops the first line break.
+            form.fields[-1] = (form.fields[-1][0], self._area.removeprefix("\n"))
+            self._area = None
 
     @property
     def location(self) -> str:

@@ -36,7 +36,7 @@ class ConsoleFixture:
     def signed_in(self, address: str = CLEO_MAIL) -> Browser:
         browser = self.browser()
         page = self.sign_in(browser, address)
-        assert (page.status, page.name) == (200, "home")
+        assert (page.status, page.name) == (200, "catalog")
         return browser
 
 

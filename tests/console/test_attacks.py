@@ -61,7 +61,7 @@ class AttackFixture:
     def visitor(self, address: str = ADA_MAIL) -> Browser:
         """A signed-in browser; some attacks end its session."""
         browser = self.visitors.get(address)
-        if browser is None or browser.get(self.console.url).name != "home":
+        if browser is None or browser.get(self.console.url).name != "catalog":
             browser = self.visitors[address] = self.console.signed_in(address)
         return browser
 
@@ -169,7 +169,8 @@ def test_hostile_query_parameters_stay_text(attack: AttackFixture, path: str, pa
 @pytest.mark.parametrize(("method", "path"), WITH_OBJECTS)
 def test_hostile_parts_of_a_path_stay_text(attack: AttackFixture, method: str, path: str, payload: str) -> None:
     browser = attack.visitor()
-    hostile = Objects(dict.fromkeys(attack.own.values, quote(payload, safe="")))
+    # A client resolves two dots itself. With one hostile part the address stays below /console/.
+    hostile = Objects({**dict.fromkeys(attack.own.values, quote(payload, safe="")), "area": "collab"})
     url = attack.url(path, hostile)
 
     page = browser.get(url) if method == "GET" else browser.post(url, [("form_token", attack.token(browser))])
@@ -294,7 +295,7 @@ def test_a_form_of_another_site_changes_nothing(
 
     assert (page.status, page.name) == (403, "error")
     assert browser.cookies == before
-    assert browser.get(attack.console.url).name == "home"
+    assert browser.get(attack.console.url).name == "catalog"
 
 
 BODIES: Mapping[str, tuple[str, bytes]] = {
@@ -317,4 +318,4 @@ def test_a_body_that_is_no_form_changes_nothing(attack: AttackFixture, path: str
     page = browser.send(attack.url(path), content, {**OWN, "Content-Type": media_type})
 
     assert (page.status, page.name) == (403, "error")
-    assert browser.get(attack.console.url).name == "home"
+    assert browser.get(attack.console.url).name == "catalog"

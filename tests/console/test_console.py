@@ -29,7 +29,7 @@ EXPIRED = "UPDATE chamberlain.console_session SET "
 
 
 def is_signed_in(console: ConsoleFixture, browser: Browser) -> bool:
-    return browser.get(console.url).name == "home"
+    return browser.get(console.url).name == "catalog"
 
 
 def change(console: ConsoleFixture, statement: str) -> None:
@@ -73,7 +73,7 @@ def test_a_browser_that_refuses_secure_cookies_signs_in_with_plain_ones(console:
 
     page = console.sign_in(browser)
 
-    assert (page.status, page.name) == (200, "home")
+    assert (page.status, page.name) == (200, "catalog")
     names = {name for host, name in browser.cookies if host == "127.0.0.1"}
     assert {name for name in names if name.startswith("console-")} == names
     assert len(names) == 3
@@ -309,7 +309,7 @@ def test_a_session_planted_before_the_sign_in_is_not_used(console: ConsoleFixtur
     page = victim.follow(victim.submit(form, {"address": CLEO_MAIL}))
     page = victim.submit(page.forms[0], {"address": CLEO_MAIL, "password": console.passwords[CLEO_MAIL]})
 
-    assert victim.follow(page).name == "home"
+    assert victim.follow(page).name == "catalog"
     assert victim.cookies["127.0.0.1", f"__Host-console-session-{port}"] != value
 
 

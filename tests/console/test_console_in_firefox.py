@@ -20,7 +20,7 @@ def test_it_works(console: ConsoleFixture) -> None:
         firefox.type("input[type=password]", console.passwords[ADA_MAIL])
         firefox.click("form button")
 
-        firefox.find("main[data-page=home]")
+        firefox.find("main[data-page=catalog]")
         assert firefox.url == console.url
         names = {str(each["name"]) for each in firefox.cookies()}
         # This version keeps secure cookies at loopback, so it gets no others.

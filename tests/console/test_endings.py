@@ -48,7 +48,7 @@ def test_it_works(console: ConsoleFixture) -> None:
     assert old not in key_ids(console)
     assert status(console, browser) == 200
     assert (waiting.get(answer).status, status(console, waiting)) == (400, 303)
-    assert waiting.follow(begin(console, waiting, ADA_MAIL)).name == "home"
+    assert waiting.follow(begin(console, waiting, ADA_MAIL)).name == "catalog"
 
 
 def test_tokens_are_refreshed_with_the_new_key(console: ConsoleFixture) -> None:
@@ -64,7 +64,7 @@ def test_a_session_whose_key_is_lost_ends_and_the_user_signs_in_again(console: C
     change(console, "UPDATE chamberlain.console_session SET sealed = '\\x046c6f7374'::bytea || sealed")
 
     assert status(console, browser) == 303
-    assert browser.follow(begin(console, browser)).name == "home"
+    assert browser.follow(begin(console, browser)).name == "catalog"
     change(console, "DELETE FROM chamberlain.console_session")
 
 
@@ -86,6 +86,6 @@ def test_sessions_of_a_suspended_tenant_end(console: ConsoleFixture) -> None:
     expire_tokens(console)
 
     assert [status(console, each) for each in (browser, other)] == [303, 200]
-    assert browser.follow(begin(console, browser, ZOE_MAIL)).name != "home"
+    assert browser.follow(begin(console, browser, ZOE_MAIL)).name != "catalog"
     run(console, "tenant", "resume", OTHER_HOUSE)
-    assert browser.follow(begin(console, browser, ZOE_MAIL)).name == "home"
+    assert browser.follow(begin(console, browser, ZOE_MAIL)).name == "catalog"

@@ -81,7 +81,7 @@ def test_chromium_loads_no_other_files(console: ConsoleFixture, browsers: list[B
         page.get_by_role("button", name="Continue").click()
         page.get_by_label("Password").fill(console.passwords[VISITORS[0]])
         page.get_by_role("button", name="Sign in", exact=True).click()
-        page.locator("main[data-page=home]").wait_for()
+        page.locator("main[data-page=catalog]").wait_for()
         loaded: set[str] = set()
         page.on("response", lambda answer: loaded.add(answer.url))
         page.reload(wait_until="networkidle")

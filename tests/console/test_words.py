@@ -16,7 +16,7 @@ pytestmark = pytest.mark.pure
 PACKAGE = Path(str(files("chamberlain.console")))
 # Messages that are the same in both languages. A new one needs a look by a person who knows the language.
 EQUAL: frozenset[str] = frozenset(
-    {"%(number)s h", "%(number)s min", "%(number)s ms", "%(number)s s", "Alias", "Name", "Team", "Whiteboard"}
+    {"%(number)s h", "%(number)s min", "%(number)s ms", "%(number)s s", "Alias", "Name", "Team", "Teams", "Whiteboard"}
 )
 
 # A message, and its plural if it has one.

@@ -13,7 +13,7 @@ from starlette.routing import Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chamberlain.console import assets, sign_in
-from chamberlain.console.pages import account, approvals, home, review
+from chamberlain.console.pages import account, approvals, catalog, new_request, people, review
 from chamberlain.console.rendering import redirect
 from chamberlain.console.visit import (
     Call,
@@ -29,11 +29,14 @@ from chamberlain.http.pipeline import with_whole_paths
 
 # Pages of signed-in users.
 PAGES: Final[tuple[tuple[str, str, Page], ...]] = (
-    ("GET", "/console/", home.show_home),
+    ("GET", "/console/", catalog.show_catalog),
     ("GET", "/console/approvals/", approvals.show_approvals_page),
     ("GET", "/console/approvals/{request_id}", review.show_review),
     ("POST", "/console/approvals/{request_id}/approve", review.approve),
     ("POST", "/console/approvals/{request_id}/reject", review.reject),
+    ("GET", "/console/new/{area}/{template_id}", new_request.show_form),
+    ("POST", "/console/new/{area}/{template_id}", new_request.send_form),
+    ("GET", "/console/people", people.find_people),
     ("GET", "/console/account/", account.show_account),
     ("POST", "/console/account/preferences", account.set_preferences),
     ("POST", "/console/account/substitute", account.name_substitute),

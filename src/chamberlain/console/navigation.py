@@ -23,12 +23,15 @@ class Entry:
     def is_current(self, path: str) -> bool:
         """Return whether a page belongs to this entry.
 
-        That of the start page and of the overview is exact: all other paths begin with theirs.
+        That of the start page and of the overview is exact: all other paths begin with theirs. The forms belong to the
+        catalog.
         """
-        is_root = self.path in (START.path, OVERVIEW.path)
-        return path == self.path if is_root else path.startswith(self.path)
+        if self.path == START.path:
+            return path == self.path or path.startswith(FORMS)
+        return path == self.path if self.path == OVERVIEW.path else path.startswith(self.path)
 
 
+FORMS: Final = "/console/new/"
 START: Final = Entry("/console/", "plus", N_("Catalog"))
 OVERVIEW: Final = Entry("/console/admin/", "home", N_("Overview"))
 APPROVALS: Final = Entry("/console/approvals/", "inbox", N_("Approvals"))

@@ -29,3 +29,244 @@ if (menu) {
     if (!menu.contains(event.target)) menu.open = false;
   });
 }
+
+// Catalog: cards that do not match the typed words disappear.
+for (const form of document.querySelectorAll("form[data-filter]")) {
+  const line = form.querySelector("input[type=search]");
+  const number = document.querySelector("[data-filter-number]");
+  form.querySelector("[data-search-button]").hidden = true;
+  // After a search by the server, only its results are here.
+  if (line.value) form.querySelector("[data-search-button]").hidden = false;
+  const filter = () => {
+    const words = line.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const section of document.querySelectorAll("[data-card-section]")) {
+      let within = 0;
+      for (const card of section.querySelectorAll("[data-card]")) {
+        const text = card.textContent.toLocaleLowerCase();
+        card.hidden = !words.every((word) => text.includes(word));
+        within += card.hidden ? 0 : 1;
+      }
+      section.hidden = !within;
+      shown += within;
+    }
+    number.textContent = shown === 1 ? number.dataset.one : number.dataset.many.replace("{number}", shown);
+  };
+  if (!line.value) line.addEventListener("input", filter);
+}
+
+// New request: the preview follows the form.
+for (const form of document.querySelectorAll("form[data-order]")) {
+  const preview = form.querySelector("[data-preview]");
+  const status = form.querySelector("[data-preview-status]");
+  const touched = new Set();
+  let timer;
+  let running;
+  form.querySelector("[data-check]").hidden = true;
+
+  const tell = (field, text) => {
+    const shown = field.querySelector("[data-fault-text]");
+    const control = field.querySelector("input:not([type=hidden], [type=radio]), select, textarea") ?? field;
+    shown.textContent = text;
+    shown.hidden = !text;
+    if (text) {
+      control.setAttribute("aria-invalid", "true");
+    } else {
+      control.removeAttribute("aria-invalid");
+    }
+    const others = (control.getAttribute("aria-describedby") ?? "").split(" ").filter((id) => id && id !== shown.id);
+    control.setAttribute("aria-describedby", [...others, ...(text ? [shown.id] : [])].join(" "));
+  };
+
+  const refresh = async () => {
+    clearTimeout(timer);
+    running?.abort();
+    running = new AbortController();
+    const body = new URLSearchParams(new FormData(form));
+    preview.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetch(form.action, { method: "POST", body, headers: { "X-Part": "preview" }, signal: running.signal });
+      if (!answer.ok || answer.redirected) return;
+      // The server escapes all that users typed, and the policy of the page allows no other script.
+      preview.replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.childNodes);
+      status.textContent = preview.querySelector("[data-status]")?.textContent ?? "";
+      const faults = new Map(
+        [...preview.querySelectorAll("template[data-fault]")].map((each) => [each.dataset.fault, each.content.textContent]),
+      );
+      for (const field of form.querySelectorAll("[data-pointer]")) {
+        // An error that is shown goes as soon as it is corrected. A new one waits until the user leaves the field.
+        const is_shown = !field.querySelector("[data-fault-text]").hidden;
+        if (is_shown || touched.has(field.dataset.pointer)) tell(field, faults.get(field.dataset.pointer) ?? "");
+      }
+      preview.removeAttribute("aria-busy");
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      preview.removeAttribute("aria-busy");
+    }
+  };
+  const later = () => {
+    clearTimeout(timer);
+    timer = setTimeout(refresh, 300);
+  };
+
+  form.addEventListener("input", (event) => {
+    if (!event.target.name.startsWith("find:")) later();
+  });
+  form.addEventListener("change", (event) => {
+    if (!event.target.name?.startsWith("find:")) later();
+  });
+  form.addEventListener("focusout", (event) => {
+    const field = event.target.closest("[data-pointer]");
+    if (field && event.target.value && !event.target.name.startsWith("find:")) touched.add(field.dataset.pointer);
+    if (field && event.target.value) later();
+  });
+  form.addEventListener("submit", (event) => {
+    if (event.submitter?.value === "send") {
+      if (form.dataset.sent) event.preventDefault();
+      form.dataset.sent = "yes";
+    } else if (event.submitter?.value === "check") {
+      event.preventDefault();
+      refresh();
+    }
+  });
+  addEventListener("pageshow", () => delete form.dataset.sent);
+  if (new FormData(form).get("/displayName") && !form.querySelector("[data-summary]")) refresh();
+}
+
+// People picker: the combobox pattern of WAI-ARIA 1.2. The focus stays in the line.
+for (const picker of document.querySelectorAll("[data-picker]")) {
+  const line = picker.querySelector(".picker-line > input");
+  const chips = picker.querySelector("[data-chips]");
+  const known = new Map();
+  const list = Object.assign(document.createElement("ul"), { id: `${line.id}-list`, className: "picker-list", hidden: true });
+  let people = [];
+  let at = -1;
+  let timer;
+  let running;
+
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", picker.querySelector("label").textContent.trim());
+  for (const [name, value] of Object.entries({
+    role: "combobox",
+    "aria-expanded": "false",
+    "aria-controls": list.id,
+    "aria-autocomplete": "list",
+  })) {
+    line.setAttribute(name, value);
+  }
+  line.after(list);
+  picker.querySelector("[data-add]").hidden = true;
+
+  const tell = (text) => {
+    const shown = picker.querySelector("[data-fault-text]");
+    shown.textContent = text;
+    shown.hidden = !text;
+  };
+  const close = () => {
+    list.hidden = true;
+    at = -1;
+    line.setAttribute("aria-expanded", "false");
+    line.removeAttribute("aria-activedescendant");
+  };
+  const mark = (place) => {
+    at = place;
+    [...list.children].forEach((each, index) => each.setAttribute("aria-selected", String(index === at)));
+    const option = list.children[at];
+    if (!option) return line.removeAttribute("aria-activedescendant");
+    line.setAttribute("aria-activedescendant", option.id);
+    option.scrollIntoView({ block: "nearest" });
+  };
+  const face = (name) => {
+    const parts = name.split(/\s+/).filter(Boolean);
+    const letters = (parts[0] ?? "?").slice(0, 1) + (parts.length > 1 ? parts.at(-1).slice(0, 1) : "");
+    return letters.toLocaleUpperCase();
+  };
+  const option = (person, index) => {
+    const item = document.createElement("li");
+    item.id = `${list.id}-${index}`;
+    item.setAttribute("role", "option");
+    const made = Object.assign(document.createElement("span"), { className: "face", textContent: face(person.name) });
+    made.setAttribute("aria-hidden", "true");
+    const text = document.createElement("span");
+    text.append(person.name, Object.assign(document.createElement("small"), { textContent: person.detail }));
+    item.append(made, text);
+    item.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      choose(person);
+    });
+    return item;
+  };
+  const show = (found) => {
+    people = found;
+    list.replaceChildren(...people.map(option));
+    list.hidden = !people.length;
+    line.setAttribute("aria-expanded", String(!list.hidden));
+    mark(people.length ? 0 : -1);
+  };
+  const choose = (person) => {
+    const is_chosen = [...chips.children].some((each) => each.dataset.person === person.id);
+    if (picker.dataset.picker === "person") chips.replaceChildren();
+    if (!is_chosen || picker.dataset.picker === "person") {
+      const chip = picker.querySelector("template[data-chip]").content.cloneNode(true).firstElementChild;
+      chip.dataset.person = person.id;
+      chip.querySelector(".face").textContent = face(person.name);
+      chip.querySelector(".chip-name").textContent = person.name;
+      for (const each of chip.querySelectorAll("[name], [aria-label]")) {
+        for (const name of ["name", "value", "aria-label"]) {
+          const value = each.getAttribute(name);
+          if (value) each.setAttribute(name, value.replace("{id}", person.id).replace("{name}", () => person.name));
+        }
+      }
+      chips.append(chip);
+    }
+    line.value = "";
+    tell("");
+    close();
+    chips.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  const find = async () => {
+    running?.abort();
+    const text = line.value.trim();
+    if (text.length < 2) return close();
+    if (known.has(text)) return show(known.get(text));
+    running = new AbortController();
+    try {
+      const answer = await fetch(`/console/people?q=${encodeURIComponent(text)}`, { signal: running.signal });
+      if (!answer.headers.get("content-type")?.startsWith("application/json")) return;
+      const found = await answer.json();
+      if (answer.ok) known.set(text, found.people);
+      tell(answer.ok && !found.people.length ? picker.dataset.nobody : found.message);
+      show(found.people);
+    } catch (error) {
+      if (error.name !== "AbortError") close();
+    }
+  };
+
+  line.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(find, 200);
+  });
+  line.addEventListener("blur", close);
+  line.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") {
+      event.preventDefault();
+      if (people[at]) choose(people[at]);
+    } else if (event.key === "Escape" && !list.hidden) {
+      event.preventDefault();
+      close();
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      if (list.hidden && people.length && line.value) return show(people);
+      const step = event.key === "ArrowDown" ? 1 : people.length - 1;
+      if (people.length) mark((Math.max(at, 0) + (at < 0 ? 0 : step)) % people.length);
+    }
+  });
+  chips.addEventListener("click", (event) => {
+    const button = event.target.closest(".chip-remove");
+    if (!button) return;
+    event.preventDefault();
+    button.closest(".chip").remove();
+    line.focus();
+    chips.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+}
