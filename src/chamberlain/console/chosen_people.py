@@ -22,9 +22,9 @@ from chamberlain.people.service import PeopleService
 FIND: Final = "find:"
 # The level of a person who was added to a list of permissions.
 FULL_ACCESS: Final = "FullAccess"
-NOBODY: Final = N_("No one has this name. Check the spelling, or type less of it.")
-SEVERAL: Final = N_("Several people have this name. Choose from the list.")
-TOO_SHORT: Final = N_("Type at least two letters of a name.")
+NOBODY: Final = N_("No person has this name. Check the spelling, or enter fewer letters.")
+SEVERAL: Final = N_("Several people have this name. Choose one of them.")
+TOO_SHORT: Final = N_("Enter at least two letters of the name.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ LABELS: Final[Mapping[str, str]] = {
     "/tags": N_("Tags"),
     "/notes": N_("Notes"),
     "/hideFromGAL": N_("Hidden from the address book"),
-    "/autoMapping": N_("Appears in mail programs automatically"),
+    "/autoMapping": N_("Appears in e-mail programs automatically"),
     "/permissions": N_("Access"),
     "/metadata": N_("Other values"),
     "/metadata/equipmentType": N_("Type of equipment"),
@@ -152,7 +152,7 @@ LABELS: Final[Mapping[str, str]] = {
 }
 _LABELS_OF_KINDS: Final[Mapping[tuple[str, str], str]] = {
     ("room", "/capacity"): N_("Seats"),
-    ("equipment", "/capacity"): N_("Units"),
+    ("equipment", "/capacity"): N_("Quantity"),
     ("shared", "/capacity"): N_("Storage in MB"),
 }
 
@@ -210,7 +210,7 @@ def mailbox_sections(kind: str, *, address_follows_rule: bool, domains: Sequence
     """
     names = [_field(kind, "/displayName", required=True, hint=_NAME_HINTS[kind])]
     if not address_follows_rule:
-        names.append(_field(kind, "/name", hint=N_("The address is made of it. If it is empty, of the name.")))
+        names.append(_field(kind, "/name", hint=N_("The address is made from this. Leave it empty to use the name.")))
     domain = () if len(domains) < 2 else (_domain(kind, domains),)
     match kind:
         case "room":
@@ -234,12 +234,12 @@ def mailbox_sections(kind: str, *, address_follows_rule: bool, domains: Sequence
                 Section(_MORE, (*domain, *_more(kind)), is_folded=True),
             )
         case _:
-            alias = _field(kind, "/alias", hint=N_("The part before the @."))
+            alias = _field(kind, "/alias", hint=N_("The part of another address before the @."))
             storage = _field(kind, "/capacity", Widget.NUMBER, size="small")
             return (
                 Section(_BASICS, (*names, _reason(kind))),
                 Section(N_("Users"), (_levels(kind), *_checks(kind, "/autoMapping"))),
-                Section(N_("Contact persons"), _owners(kind), is_folded=True),
+                Section(N_("Contacts"), _owners(kind), is_folded=True),
                 Section(_LOCATION, _texts(kind, *_ADDRESS), is_folded=True),
                 Section(_MORE, (alias, *domain, storage, *_more(kind)), is_folded=True),
             )
@@ -259,7 +259,7 @@ def group_sections(
     """
     basics = [
         _field(kind, "/displayName", required=True, hint=_NAME_HINTS[kind]),
-        _field(kind, "/description", Widget.LINES, hint=N_("Approvers and members read it.")),
+        _field(kind, "/description", Widget.LINES, hint=N_("Approvers and members can read this.")),
     ]
     if is_changeable:
         # Only a template of this type has a rule for members.
@@ -280,13 +280,13 @@ _BASICS: Final = N_("Basics")
 _LOCATION: Final = N_("Location")
 _PEOPLE: Final = N_("People")
 _MORE: Final = N_("More options")
-_LEVELS_HINT: Final = N_("With full access they open the mailbox. With “send as” they write in its name.")
+_LEVELS_HINT: Final = N_("With full access, people can open the mailbox. With “Send as”, they can write in its name.")
 _NAME_HINTS: Final[Mapping[str, str]] = {
-    "room": N_("As people see it when they book the room."),
-    "equipment": N_("As people see it when they book the equipment."),
-    "shared": N_("As people see it when they write to the mailbox."),
-    "group": N_("As people see it in the address book."),
-    "team": N_("As people see it in the list of teams."),
+    "room": N_("People see this name when they book the room."),
+    "equipment": N_("People see this name when they book the equipment."),
+    "shared": N_("People see this name when they write to the mailbox."),
+    "group": N_("People see this name in the address book."),
+    "team": N_("People see this name in the list of teams."),
 }
 _ADDRESS: Final = ("/streetAddress", "/postalCode", "/city", "/state", "/country", "/companyName", "/department")
 _DEVICES: Final = ("/videoDeviceName", "/audioDeviceName", "/displayDeviceName")
@@ -329,7 +329,7 @@ def _checks(kind: str, *pointers: str) -> tuple[Field, ...]:
 
 
 def _reason(kind: str) -> Field:
-    return _field(kind, "/reason", hint=N_("Approvers and administrators read it."))
+    return _field(kind, "/reason", hint=N_("Approvers and administrators can read this."))
 
 
 def _domain(kind: str, domains: Sequence[str]) -> Field:
@@ -360,7 +360,7 @@ def _group_owners(kind: str, least: int) -> Field:
 
 def _more(kind: str) -> tuple[Field, ...]:
     return (
-        _field(kind, "/automaticReply", Widget.LINES, hint=N_("Everyone who writes to this address gets it.")),
+        _field(kind, "/automaticReply", Widget.LINES, hint=N_("Sent to everyone who writes to this address.")),
         _field(kind, "/isAllowAutomaticReplyOverride", Widget.CHECK),
         _field(kind, "/tags", Widget.WORDS, hint=_COMMAS),
         _field(kind, "/notes", Widget.LINES),

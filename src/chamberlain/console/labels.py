@@ -61,7 +61,7 @@ STEPS: Final[Mapping[Step, str]] = {
     Step.SET_QUOTA: N_("Set the storage limit"),
     Step.SET_CAPACITY: N_("Set the capacity"),
     Step.SET_VISIBILITY: N_("Show or hide in the address book"),
-    Step.SET_ALIASES: N_("Add the second address"),
+    Step.SET_ALIASES: N_("Add the alias"),
     Step.SET_PERMISSIONS: N_("Grant permissions"),
     Step.SET_OWNERS: N_("Set owners"),
     Step.MARK_ASSIGNMENT: N_("Prepare the guest rules"),
