@@ -119,17 +119,30 @@ def test_every_kind_of_a_wrong_type_has_its_text() -> None:
     assert len({fault_text("de", each) for each in faults}) == 4
 
 
-def test_texts_of_numbers_have_both_bounds() -> None:
-    sent = {"name": "a", "displayName": "A", "capacity": "many", "alias": "a@b", "domain": "x"}
-    with pytest.raises(BodyInvalid) as wrong:
-        MAILBOX.read(msgspec.json.encode(sent))
-    with pytest.raises(BodyInvalid) as small:
-        MAILBOX.read(msgspec.json.encode({**sent, "capacity": -1}))
+@pytest.mark.parametrize(
+    ("capacity", "text"),
+    [
+        ("many", "Enter a whole number of at least 0."),
+        (-1, "Enter a whole number of at least 0."),
+        (2**31, "Enter a whole number from 0 to 2,147,483,647."),
+    ],
+)
+def test_texts_of_numbers_have_the_bounds_that_help(capacity: object, text: str) -> None:
+    with pytest.raises(BodyInvalid) as caught:
+        MAILBOX.read(msgspec.json.encode({"name": "a", "displayName": "A", "capacity": capacity}))
 
-    texts = [fault_text("en", each) for refusal in (wrong, small) for each in refusal.value.faults]
-    bounds = "Enter a whole number from 0 to 2,147,483,647."
-    assert bounds == texts[0]
-    assert texts.count(bounds) == 2
+    assert [fault_text("en", each) for each in caught.value.faults] == [text]
+
+
+def test_texts_of_small_numbers_have_both_bounds() -> None:
+    hints: Values = {"min": 1, "max": 999}
+    faults = [
+        Fault("/capacity", "wrongType", "", {"expected": "a whole number"}, hints),
+        Fault("/capacity", "outOfBounds", "", {"min": 1}, hints),
+        Fault("/capacity", "outOfBounds", "", {"max": 999}, hints),
+    ]
+
+    assert {fault_text("en", each) for each in faults} == {"Enter a whole number from 1 to 999."}
 
 
 def test_hints_are_not_in_responses() -> None:

@@ -18,6 +18,9 @@ _Choose = Callable[[Fault], Message]
 # For a code of a newer version.
 UNKNOWN: Final = N_("This value is not accepted. Check it.")
 
+# The largest integer of a column.
+_LARGEST_INTEGER: Final = 2**31 - 1
+
 _CHOOSE_OPTION: Final = N_("Choose one of the options.")
 _TEMPLATE_BROKEN: Final = N_("This template does not work at the moment. Ask an administrator to correct it.")
 _FILL_IN: Final = N_("Fill in this field.")
@@ -62,7 +65,10 @@ def _wrong_type(fault: Fault) -> Message:
 
 
 def _number(fault: Fault) -> Message:
-    match "min" in fault.hints, "max" in fault.hints:
+    most = fault.hints.get("max")
+    # A bound of the database says nothing to people, unless the number is beyond it.
+    has_most = isinstance(most, int) and (most < _LARGEST_INTEGER or "max" in fault.values)
+    match "min" in fault.hints, has_most:
         case True, True:
             return N_("Enter a whole number from %(min)s to %(max)s.")
         case True, False:
