@@ -210,7 +210,7 @@ def test_a_substitute_decides_for_an_approver(console: ConsoleFixture) -> None:
     request_id = ask(console, template(console, [DARA]))
     account = f"{console.url}account/"
     form = dara.get(account).form("/console/account/substitute")
-    answer = dara.submit(form, {"person": "ben okafor"})
+    answer = dara.submit(form, {"find:/userId": "ben okafor"})
     assert answer.status == 303
     wait_until(lambda: request_id in listed(ben.get(inbox(console))), WITHIN)
     page = ben.get(review(console, request_id))

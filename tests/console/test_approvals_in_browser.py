@@ -118,3 +118,18 @@ def test_the_account_page_changes_language_and_theme(console: ConsoleFixture, ch
     page.goto(inbox(console))
     expect(page.locator("html[lang=de][data-theme=dark] main[data-page=approvals]")).to_be_visible()
     context.close()
+
+
+def test_an_approver_chooses_a_substitute_from_the_list(console: ConsoleFixture, chromium: Browser) -> None:
+    page = chromium.new_page()
+    sign_in(console, page, DARA_MAIL, "account/")
+
+    page.get_by_role("combobox", name="Name of the person").press_sequentially("okaf")
+    page.get_by_role("option", name="Ben Okafor").click()
+    page.get_by_role("button", name="Save substitute").click()
+
+    expect(page.get_by_role("button", name="Withdraw")).to_be_visible(timeout=SHOWN_WITHIN)
+    expect(page.locator("main")).to_contain_text("Ben Okafor")
+    page.get_by_role("button", name="Withdraw").click()
+    expect(page.get_by_role("button", name="Withdraw")).to_have_count(0, timeout=SHOWN_WITHIN)
+    page.context.close()

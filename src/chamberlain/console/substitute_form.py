@@ -8,29 +8,28 @@ from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from chamberlain.console.chosen_people import ChosenPeople, choose_people, names_of, people_in, remove_person
+from chamberlain.console.fields import Field, Widget
+from chamberlain.console.refusals import refusal_text
 from chamberlain.console.visit import Visit
 from chamberlain.console.words import N_
-from chamberlain.core.errors import Malformed, NotPossible
+from chamberlain.core.errors import NotPossible
 from chamberlain.core.ids import WRITTEN_ID, UserId
-from chamberlain.directory.models import Person
-from chamberlain.people.rules import LONGEST_TEXT
 from chamberlain.people.service import PeopleService
 from chamberlain.substitutes.models import LONGEST, Naming, OwnSubstitutions
 from chamberlain.substitutes.service import SubstituteService
 
 USER: Final = "/userId"
-TYPED: Final = "person"
 LAST_DAY: Final = "/until"
 ZONE: Final = "zone"
+PERSON: Final = Field(USER, N_("Name of the person"), Widget.PERSON)
 # The proposed end. An absence is two weeks more often than two months.
 _PROPOSED: Final = timedelta(days=14)
 _END_OF_DAY: Final = time(23, 59)
 _LONGEST_ZONE: Final = 64
 
 NO_PERSON: Final = N_("Enter the name of the person.")
-TOO_SHORT: Final = N_("Enter at least two letters of the name.")
-UNKNOWN: Final = N_("No person has this name. Check the spelling, or enter fewer letters.")
-SEVERAL: Final = N_("Several people have this name. Choose one of them.")
+CHECK: Final = N_("Check that this is the right person, and save again.")
 NOT_FOUND: Final = N_("This person cannot be your substitute. Choose another one.")
 OWN: Final = N_("You cannot be your own substitute. Choose another person.")
 NO_DAY: Final = N_("Choose the last day.")
@@ -41,86 +40,86 @@ WRONG_DAY: Final = N_("Choose a day from today on, at most 60 days away.")
 class SubstituteForm:
     """The sent or the empty form.
 
-    `offered` are the people with the typed name.
+    It has what the controls of fields.html need. `errors` are texts by the pointer of the field.
     """
 
-    typed: str
     last_day: str
     first: date
     latest: date
-    offered: Sequence[Person] = ()
-    chosen: str = ""
-    faults: dict[str, str] = field(default_factory=dict)
+    chosen: ChosenPeople
+    people: Mapping[str, Sequence[tuple[str, str]]]
+    names: Mapping[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    person: Field = PERSON
+    is_sent: bool = False
 
 
 def empty_form(visit: Visit) -> SubstituteForm:
     """Return the form with the proposed day."""
     today = visit.console.sessions.now().date()
-    return SubstituteForm("", (today + _PROPOSED).isoformat(), today, today + LONGEST)
+    chosen = ChosenPeople(())
+    last_day = (today + _PROPOSED).isoformat()
+    return SubstituteForm(last_day, today, today + LONGEST, chosen, people_in((PERSON,), ()))
 
 
 async def send(visit: Visit) -> SubstituteForm | OwnSubstitutions:
     """Name the substitute of the form.
 
-    Returns the form if it has faults.
+    Returns the form if it has errors, or if a person was added or removed.
     """
-    now = visit.console.sessions.now()
-    zone = _zone(visit.value(ZONE))
     form = empty_form(visit)
-    form.typed, form.last_day = visit.value(TYPED).strip()[:LONGEST_TEXT], visit.value(LAST_DAY)
-    until = _until(form, now, zone)
+    form.last_day, form.is_sent = visit.value(LAST_DAY), True
     user = await _find(visit, form)
-    if until is None or user is None:
+    if visit.value("do") == "add" or visit.value("remove"):
+        return form
+    now = visit.console.sessions.now()
+    until = _until(visit, form, now)
+    if until is None or user is None or form.errors:
         return form
     try:
         return await visit.service(SubstituteService).name(visit.caller, Naming(user, until), visit.edit())
     except NotPossible as refusal:
-        form.faults |= _faults(refusal, is_own=user == visit.caller.id)
+        texts = {LAST_DAY: WRONG_DAY, USER: OWN if user == visit.caller.id else NOT_FOUND}
+        form.errors |= {each.pointer: visit.translate(texts.get(each.pointer, NOT_FOUND)) for each in refusal.faults}
         return form
 
 
-def _until(form: SubstituteForm, now: datetime, zone: tzinfo) -> datetime | None:
+async def _find(visit: Visit, form: SubstituteForm) -> UserId | None:
+    """Return the chosen person, or the one with the typed name.
+
+    A person whose whole name was not typed is shown first: a substitute has the rights of the user.
+    """
+    people = visit.service(PeopleService)
+    pairs = remove_person([each for each in visit.form if each[0] == USER], visit.value("remove"))
+    chosen = await choose_people(people, visit.caller, (PERSON,), visit.form, pairs)
+    form.chosen, form.people = chosen, people_in((PERSON,), chosen.pairs)
+    form.names = await names_of(people, visit.caller, form.people)
+    ids = [text for text, _ in form.people[USER] if WRITTEN_ID.fullmatch(text)]
+    typed = visit.value(f"find:{USER}").strip().casefold()
+    if chosen.refusal is not None:
+        form.errors[USER] = refusal_text(visit.language, chosen.refusal)
+    elif message := chosen.messages.get(USER):
+        form.errors[USER] = visit.translate(message)
+    elif not ids:
+        form.errors[USER] = visit.translate(NO_PERSON)
+    elif chosen.added and form.names[ids[0]].casefold() != typed:
+        form.errors[USER] = visit.translate(CHECK)
+    return UserId(UUID(ids[0])) if ids else None
+
+
+def _until(visit: Visit, form: SubstituteForm, now: datetime) -> datetime | None:
     """Return the end of the last day, clamped to 60 days."""
+    zone = _zone(visit.value(ZONE))
     try:
         day = date.fromisoformat(form.last_day)
     except ValueError:
-        form.faults[LAST_DAY] = NO_DAY
+        form.errors[LAST_DAY] = visit.translate(NO_DAY)
         return None
     today = now.astimezone(zone).date()
     if not today <= day <= today + LONGEST:
-        form.faults[LAST_DAY] = WRONG_DAY
+        form.errors[LAST_DAY] = visit.translate(WRONG_DAY)
         return None
     return min(datetime.combine(day, _END_OF_DAY, zone).astimezone(UTC), now + LONGEST)
-
-
-async def _find(visit: Visit, form: SubstituteForm) -> UserId | None:
-    """Return the chosen person, else the only one with the typed name."""
-    form.chosen = visit.value(USER)
-    if WRITTEN_ID.fullmatch(form.chosen):
-        return UserId(UUID(form.chosen))
-    if not form.typed:
-        form.faults[USER] = NO_PERSON
-        return None
-    try:
-        found = await visit.service(PeopleService).find(visit.caller, form.typed)
-    except Malformed:
-        form.faults[USER] = TOO_SHORT
-        return None
-    typed = form.typed.casefold()
-    exact = [each for each in found if typed in (each.display_name.casefold(), (each.mail or "").casefold())]
-    match exact or found:
-        case []:
-            form.faults[USER] = UNKNOWN
-        case [person]:
-            return person.id
-        case several:
-            form.offered, form.faults[USER] = several, SEVERAL
-    return None
-
-
-def _faults(refusal: NotPossible, *, is_own: bool) -> Mapping[str, str]:
-    texts = {LAST_DAY: WRONG_DAY, USER: OWN if is_own else NOT_FOUND}
-    return {each.pointer: texts.get(each.pointer, NOT_FOUND) for each in refusal.faults}
 
 
 def _zone(name: str) -> tzinfo:

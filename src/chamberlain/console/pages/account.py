@@ -35,7 +35,7 @@ async def name_substitute(visit: Visit) -> Response:
     """Name the substitute of the user."""
     sent = await send(visit)
     if isinstance(sent, SubstituteForm):
-        return await _page(visit, 422, sent)
+        return await _page(visit, 422 if sent.errors else 200, sent)
     return redirect(f"{PATH}#substitute")
 
 
