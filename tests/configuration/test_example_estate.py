@@ -72,10 +72,11 @@ def test_its_directory_can_be_read_by_the_embedded_directory() -> None:
 
 
 def test_its_clients_can_be_read_by_the_embedded_identity_platform() -> None:
-    command_line, console, automation = read_clients(CONFIGURATION.clients)
+    command_line, console, mail_server, automation = read_clients(CONFIGURATION.clients)
 
     assert command_line.delegated["https://graph.estate.example"] == ("Group.Read.All", "User.Read.All")
     assert console.delegated["https://api.estate.example"] == command_line.delegated["https://api.estate.example"]
+    assert mail_server.application == {"https://api.estate.example": ("requests/Replies.ReadWrite.All",)}
     assert automation.application["https://api.estate.example"] == (
         "admin/Mail.Manage.ReadWrite.All",
         "admin/Collab.Manage.ReadWrite.All",

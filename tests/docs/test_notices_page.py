@@ -26,7 +26,7 @@ PAGE = ROOT / "docs" / "how-to" / "notices.md"
 def test_it_works_with_the_settings_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("CHAMBERLAIN_")]:
         monkeypatch.delenv(name)
-    (block,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    block, *_ = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     for line in block.splitlines():
         monkeypatch.setenv(*line.split("=", 1))
 

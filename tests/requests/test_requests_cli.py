@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
+import re
+
 import pytest
 
 from tests.cli.shell import Json, Shell
 from tests.client.scripted_server import Reply, answer, problem, scripted
-from tests.services import API, BEN
+from tests.services import API, BEN, wait_until
 
 DARA = "dara@estate.example"
 NOTHING = "00000000-0000-4000-8000-00000000dead"
@@ -41,6 +43,29 @@ def test_an_approver_names_a_request_by_its_name(ada: Shell, dara: Shell) -> Non
 
     assert dara.done("request", "show", "CONF-Named", "-o", "name").out == f"{request_id}\n"
     assert ada.done("request", "show", "CONF-Named", "-o", "name").out == f"{request_id}\n"
+
+
+def test_a_substitute_is_named_with_the_approver(ada: Shell, dara: Shell) -> None:
+    ben = ada.with_token(ada.service.token("ben@estate.example", f"{API}/.default"))
+    both = "Ben Okafor for Dara Lindqvist"
+    dara.done("substitute", "name", "--days", "1", BEN)
+    try:
+        request_id = asked(ada, "Substituted")
+        wait_until(lambda: ben.run("request", "show", request_id).code == 0, 30)
+        before = dara.done("request", "show", request_id).out
+        approved = ben.done("request", "approve", request_id).out
+    finally:
+        dara.done("substitute", "withdraw")
+
+    assert re.search(rf"^approvals\.1\.substitutes\.1\.displayName +{both}$", before, re.MULTILINE)
+    assert re.search(rf"^approvals\.1\.decisions\.1\.by\.displayName +{both}$", approved, re.MULTILINE)
+    assert f"decided by {both}" in ada.done("request", "watch", request_id).err
+    listed = ada.done("audit", "list", "--subject", request_id, "--action", "request.approve")
+    assert listed.out.split("\t")[2] == both
+    (row,) = ada.done("audit", "list", "--subject", request_id, "--action", "request.approve", "--json").lines
+    assert (row["actor"]["displayName"], row["after"]["onBehalfOf"]["displayName"]) == ("Ben Okafor", "Dara Lindqvist")
+    shown = ada.done("request", "show", request_id, "--json").json["approvals"][0]["decisions"][0]
+    assert shown["by"]["displayName"] == "Ben Okafor"
 
 
 def test_a_request_that_was_rejected_ends_the_watching_with_1(ada: Shell, dara: Shell) -> None:
