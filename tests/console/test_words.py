@@ -83,6 +83,16 @@ def _places(text: str) -> frozenset[str]:
     return frozenset(places)
 
 
+# Names of properties, and words of programs.
+OF_PROGRAMS = re.compile(r"\b(?:[a-z]+[A-Z]\w*|JSON|UUID|null|boolean|string|array|integer|payload|backend|endpoint)\b")
+
+
+def test_no_message_has_words_of_programs() -> None:
+    texts = [text for each, found in translations_of("de").items() for text in (*each, *found) if text is not None]
+
+    assert [text for text in texts if OF_PROGRAMS.search(re.sub(r"%\(\w+\)[sd]", "", text))] == []
+
+
 def test_it_reads_lines_plurals_and_escapes() -> None:
     text = """
 # A comment.
