@@ -34,7 +34,7 @@ SELECT gen_random_uuid(), $1, CASE n % 3 WHEN 0 THEN 'team' ELSE 'group' END,
     'Group ' || n, 'Mail-' || n || '@estate.example', gen_random_uuid(), 'Template', '{}', false, true, 'client',
     'user',
     CASE WHEN n % 10 = 0 OR n % 7 = 0 THEN $2 ELSE gen_random_uuid() END, 'Somebody', '', '[]',
-    now() - interval '1 year' + n * interval '1 second'
+    now() - interval '400 days' + n * make_interval(secs => $4)
 FROM generate_series(1, $3::integer) n
 """
 JOBS = """
@@ -74,12 +74,12 @@ ORDER BY r.created_at DESC, r.request_id DESC
 """
 
 
-async def fill(databases: Databases, number: int) -> None:
-    """Requests of two tenants, with what belongs to them."""
+async def fill(databases: Databases, number: int, *, seconds: int = 1) -> None:
+    """Requests of two tenants at intervals of so many seconds, with what belongs to them."""
     async with databases.worker.across_tenants() as tx:
         await tx.execute("SET LOCAL statement_timeout = '300s'")
-        await tx.connection.execute(FILL, ESTATE, ADA, number, timeout=300)
-        await tx.connection.execute(FILL, OTHER_HOUSE, ADA, number // 10, timeout=300)
+        await tx.connection.execute(FILL, ESTATE, ADA, number, seconds, timeout=300)
+        await tx.connection.execute(FILL, OTHER_HOUSE, ADA, number // 10, seconds, timeout=300)
         await tx.execute(JOBS)
         await tx.execute(APPROVERS, ADA)
 
