@@ -43,9 +43,9 @@ class CountedDatabase(Database):
         self.transactions = 0
 
     @asynccontextmanager
-    async def transaction(self, tenant_id: TenantId) -> AsyncIterator[Transaction]:
+    async def transaction(self, tenant_id: TenantId, *, first: str = "") -> AsyncIterator[Transaction]:
         self.transactions += 1
-        async with super().transaction(tenant_id) as tx:
+        async with super().transaction(tenant_id, first=first) as tx:
             yield tx
 
 
