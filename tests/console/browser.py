@@ -151,9 +151,10 @@ class Browser:
         host = urlsplit(url).hostname or ""
         sent = "; ".join(f"{name}={value}" for (at, name), value in self.cookies.items() if at == host)
         self.http.cookies.clear()
-        answer = self.http.request(
+        call = self.http.build_request(
             method, url, headers={**headers, **({"Cookie": sent} if sent else {})}, content=content
         )
+        answer = _read(self.http.send(call, stream=True))
         for line in answer.headers.get_list("set-cookie"):
             self._keep(host, urlsplit(url).scheme, line)
         return Page(answer)
@@ -171,3 +172,17 @@ class Browser:
             self.cookies.pop((host, name), None)
         else:
             self.cookies[host, name] = value
+
+
+def _read(answer: httpx2.Response) -> httpx2.Response:
+    """Read an answer; of a stream of events, which may not end, the first one."""
+    if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+        answer.read()
+        return answer
+    text = ""
+    for part in answer.iter_text():
+        text += part
+        if "\n\n" in text:
+            break
+    answer.close()
+    return httpx2.Response(answer.status_code, headers=answer.headers, text=text, request=answer.request)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One running service for all tests of the console that need one."""
+"""One running service for all tests of the console that need one, with the fault surface of its directory."""
 
 import json
 import ssl
@@ -43,7 +43,7 @@ class ConsoleFixture:
 @contextmanager
 def open_console() -> Iterator[ConsoleFixture]:
     """Start a service."""
-    with restarted_service() as service:
+    with restarted_service(environment={"CHAMBERLAIN_FAULT_SURFACE": "true"}) as service:
         passwords = json.loads((service.data_dir / "example-users.json").read_text())
         trusting = ssl.create_default_context(cafile=service.data_dir / "ca.pem")
         with httpx2.Client(verify=trusting, timeout=30, trust_env=False) as http:

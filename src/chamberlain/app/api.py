@@ -122,7 +122,9 @@ async def built_endpoints(
         services = make_services(shared)
         issuers = make_issuers(settings, None if certificate is None else certificate.authority_pem, trust.keys)
         stack.push_async_callback(issuers.close)
-        mounts[CONSOLE_PATH] = console_application(shared, folder, services, issuers=issuers, verify=verifier.verify)
+        mounts[CONSOLE_PATH] = console_application(
+            shared, folder, services, issuers=issuers, verify=verifier.verify, streams=http.streams
+        )
         application = traces.application(create_app(http, services, mounts))
         if settings.proxies:
             application = ClientAddresses(application, settings.proxies)

@@ -19,6 +19,7 @@ from chamberlain.console.visit import Console
 from chamberlain.core.ids import TenantId
 from chamberlain.database.transactions import Database
 from chamberlain.embedded.identity.identity_platform import issuer_of
+from chamberlain.http.responses import Streams
 from chamberlain.settings import Settings
 from chamberlain.tenants import records as tenant_records
 
@@ -47,6 +48,7 @@ def console_application(
     *,
     issuers: Issuers,
     verify: Callable[[str | None], Awaitable[Caller]],
+    streams: Streams,
 ) -> ASGIApp:
     """Build the console. Routes are whole paths."""
     console = Console(
@@ -57,6 +59,7 @@ def console_application(
         find_provider=_provider_finder(shared.settings, shared.database, folder),
         verify=verify,
         authorization=shared.authorization,
+        streams=streams,
         paths=(),
     )
     return create_console(console)

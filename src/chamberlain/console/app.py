@@ -13,7 +13,7 @@ from starlette.routing import Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chamberlain.console import assets, sign_in
-from chamberlain.console.pages import account, approvals, catalog, new_request, people, review
+from chamberlain.console.pages import account, approvals, catalog, new_request, people, request, requests, review
 from chamberlain.console.rendering import redirect
 from chamberlain.console.visit import (
     Call,
@@ -37,6 +37,11 @@ PAGES: Final[tuple[tuple[str, str, Page], ...]] = (
     ("GET", "/console/new/{area}/{template_id}", new_request.show_form),
     ("POST", "/console/new/{area}/{template_id}", new_request.send_form),
     ("GET", "/console/people", people.find_people),
+    ("GET", "/console/requests/", requests.show_requests),
+    ("GET", "/console/requests/{request_id}", request.show_request),
+    ("GET", "/console/requests/{request_id}/events", request.watch_request),
+    ("POST", "/console/requests/{request_id}/cancel", request.cancel_request),
+    ("POST", "/console/requests/{request_id}/retry", request.retry_request),
     ("GET", "/console/account/", account.show_account),
     ("POST", "/console/account/preferences", account.set_preferences),
     ("POST", "/console/account/substitute", account.name_substitute),

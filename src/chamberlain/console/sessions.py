@@ -100,6 +100,15 @@ class Sessions:
                 await tx.execute(SQL["use"], tenant_id, digest, now)
         return Session(tenant_id, UserId(row["user_id"]), digest, secret, tokens)
 
+    async def is_open(self, session: Session) -> bool:
+        """Return whether a session has not ended.
+
+        This counts as no use of the session.
+        """
+        now = self.now()
+        async with self.database.statement() as connection:
+            return await connection.fetchrow(SQL["find"], session.digest, now, now - IDLE_LIFE) is not None
+
     async def refresh(self, session: Session, renew: Renew) -> Session | None:
         """Replace the tokens of a session before they end.
 

@@ -32,6 +32,7 @@ from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import TenantId, TraceId
 from chamberlain.http.pipeline import TRACE_ID
 from chamberlain.http.problems import BUG, kind_of
+from chamberlain.http.responses import Streams
 from chamberlain.me.models import MOST_TO_DECIDE
 from chamberlain.requests.service import RequestService
 
@@ -57,10 +58,10 @@ Service = TypeVar("Service")
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """All that the pages need. `services` are those of the API.
+    """All that the pages need.
 
-    `url` is the origin of the console. `paths` are those of its pages. `find_provider` finds the issuer of a tenant,
-    None for a tenant without one.
+    `services` and `streams` are those of the API. `url` is the origin of the console. `paths` are those of its pages.
+    `find_provider` finds the issuer of a tenant, None for a tenant without one.
     """
 
     url: str
@@ -70,6 +71,7 @@ class Console:
     find_provider: Callable[[TenantId], Awaitable[Provider | None]]
     verify: Callable[[str | None], Awaitable[Caller]]
     authorization: Authorization
+    streams: Streams
     paths: Collection[str]
 
     def service(self, kind: type[Service]) -> Service:

@@ -6,9 +6,13 @@ const language = document.documentElement.lang;
 const variant = navigator.languages.find((each) => each.startsWith(language)) ?? language;
 const written = new Intl.DateTimeFormat(variant, { dateStyle: "medium", timeStyle: "short" });
 
-for (const time of document.querySelectorAll("time[datetime]")) {
-  time.textContent = written.format(new Date(time.dateTime));
+function localize(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    time.textContent = written.format(new Date(time.dateTime));
+  }
 }
+
+localize(document);
 
 // A chosen day ends at midnight in the zone of the browser.
 for (const field of document.querySelectorAll("input[data-zone]")) {
@@ -270,3 +274,81 @@ for (const picker of document.querySelectorAll("[data-picker]")) {
     chips.dispatchEvent(new Event("change", { bubbles: true }));
   });
 }
+
+// Requests. Buttons copy addresses. The page of an open request follows its stream.
+const said = document.querySelector("[data-said]");
+
+function showCopies(root) {
+  for (const button of root.querySelectorAll("[data-copy]")) button.hidden = false;
+}
+
+showCopies(document);
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  button.querySelector("span").textContent = button.dataset.copied;
+  if (said) said.textContent = button.dataset.copied;
+});
+
+// Replace a live part, unless nothing has changed. Open details stay open, and the focus stays where it was.
+function put(id, content) {
+  const old = document.getElementById(id);
+  const part = content.querySelector(`#${id}`);
+  if (!old || !part) return;
+  localize(part);
+  showCopies(part);
+  for (const details of old.querySelectorAll("details[open][id]")) {
+    part.querySelector(`#${details.id}`)?.setAttribute("open", "");
+  }
+  if (old.isEqualNode(part)) return;
+  const focused = old.contains(document.activeElement) ? document.activeElement : null;
+  old.replaceWith(part);
+  if (focused) (same(part, focused) ?? part).focus({ preventScroll: true });
+}
+
+// The element that takes the place of another one: the one with its id, or with its tag and text.
+function same(part, element) {
+  if (element.id) return part.querySelector(`#${element.id}`);
+  return [...part.querySelectorAll(element.tagName)].find((each) => each.textContent === element.textContent);
+}
+
+function follow(live) {
+  const lost = live.querySelector("[data-lost]");
+  let stream = null;
+
+  const close = () => {
+    stream?.close();
+    stream = null;
+  };
+  const open = () => {
+    if (stream || "ended" in live.dataset) return;
+    stream = new EventSource(live.dataset.live);
+    stream.addEventListener("open", () => {
+      lost.hidden = true;
+    });
+    stream.addEventListener("error", () => {
+      // The browser connects again by itself, unless the answer was no stream.
+      lost.hidden = stream?.readyState !== EventSource.CLOSED || "ended" in live.dataset;
+    });
+    stream.addEventListener("parts", (event) => show(event.data));
+  };
+  const show = (markup) => {
+    const parts = new DOMParser().parseFromString(markup, "text/html");
+    for (const each of parts.querySelectorAll("template[data-put]")) put(each.dataset.put, each.content);
+    const news = parts.querySelector("template[data-say]").content.textContent.trim();
+    if (said && news !== live.dataset.news) said.textContent = news;
+    live.dataset.news = news;
+    if (parts.querySelector("template[data-end]")) {
+      live.dataset.ended = "";
+      close();
+    }
+  };
+
+  // Browsers have few connections to a host, so hidden tabs give theirs back.
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", () => document.hidden || open());
+}
+
+for (const live of document.querySelectorAll("[data-live]")) follow(live);
