@@ -3,7 +3,7 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import yaml
@@ -66,9 +66,14 @@ def _request(service: Service, address: str, template_id: str, name: str) -> str
 
 
 def _add_template(service: Service, name: str) -> None:
+    add_templates(service, [{"id": HOUSE_TEMPLATE, "kind": "group", "name": name}])
+
+
+def add_templates(service: Service, templates: Sequence[Mapping[str, object]]) -> None:
+    """Add templates to the other tenant, as an operator does."""
     (tenant,) = [each for each in yaml.safe_load(example_estate())["tenants"] if each["id"] == OTHER_HOUSE]
     tenant["administrators"] = {"users": [ZOE]}
-    tenant["templates"] = [{"id": HOUSE_TEMPLATE, "kind": "group", "name": name}]
+    tenant["templates"] = list(templates)
     configuration = read_configuration(yaml.safe_dump({"tenants": [tenant]}).encode())
 
     async def apply() -> None:

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """New requests by their forms, without scripts."""
 
+import asyncio
 from uuid import uuid4
 
 import pytest
 
+from chamberlain.embedded.postgres.roles import SET_UP, address
 from tests.console.browser import Browser, Form, Page
 from tests.console.conftest import ConsoleFixture
 from tests.console.statements import StatementLog
+from tests.postgres import connected
 from tests.services import ADA, ADA_MAIL, APPROVED_TEMPLATE, BEN, CLEO, GROUP_TEMPLATE, TEAM_TEMPLATE, ZOE_MAIL
 
 pytestmark = pytest.mark.heavy
 SHARED, EQUIPMENT, ROOM = (f"7e000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
 MOST_STATEMENTS = 10
+TENANT = "e57a7e00-0000-4000-8000-000000000001"
+INSERT = """INSERT INTO directory.users (tenant_id, id, display_name, user_principal_name, mail, user_type,
+    account_enabled, properties) VALUES ($1, $2, $3, $4, $4, 'Member', true, '{}')"""
 
 
 def path_of(template: str) -> str:
@@ -150,6 +156,39 @@ def test_a_permission_is_added_changed_and_removed_without_scripts(console: Cons
     form = form_of(browser.submit(form, {"remove": f"/permissions {BEN}"}))
 
     assert values(form, f"/permissions/{BEN}") == []
+
+
+@pytest.fixture(scope="module")
+def twins(console: ConsoleFixture) -> list[str]:
+    """Two people with one name, by id."""
+    ids = [str(uuid4()), str(uuid4())]
+
+    async def add() -> None:
+        async with connected(
+            address(console.service.data_dir / "postgres" / "data", SET_UP, "chamberlain")
+        ) as connection:
+            for number, each in enumerate(ids):
+                mail = f"twin{number}@estate.example"
+                await connection.execute(INSERT, TENANT, each, "Wren Twin", mail)
+
+    asyncio.run(add())
+    return ids
+
+
+def test_a_name_of_several_people_offers_them(console: ConsoleFixture, twins: list[str]) -> None:
+    browser = console.signed_in(ADA_MAIL)
+    form = open_form(console, browser, TEAM_TEMPLATE)
+
+    page = browser.submit(form, {"/displayName": unique("Kestrel"), "find:/owners": "wren", "do": "send"})
+
+    # Nothing is sent before the user has chosen.
+    assert page.status == 200
+    assert values(form_of(page), "find:/owners") == [""]
+    assert all(f'type="checkbox" name="/owners/-" value="{each}"' in page.html for each in twins)
+    page = browser.submit(form_of(page), {"/owners/-": twins[1], "do": "check"})
+    assert values(form_of(page), "/owners/-") == [twins[1]]
+    page = browser.submit(open_form(console, browser, TEAM_TEMPLATE), {"find:/owners": "twin0@estate.example"})
+    assert values(form_of(page), "/owners/-") == [twins[0]]
 
 
 @pytest.mark.parametrize("typed", ["xyzzy", "x"])
