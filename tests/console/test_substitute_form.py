@@ -8,6 +8,7 @@ import pytest
 
 from tests.console.approval_requests import DARA_MAIL, add_people
 from tests.console.conftest import ConsoleFixture
+from tests.console.statements import StatementLog
 
 pytestmark = pytest.mark.heavy
 TODAY = datetime.now(UTC).date()
@@ -69,3 +70,17 @@ def test_the_last_day_ends_in_the_zone_of_the_browser(console: ConsoleFixture, z
     assert answer.status == 303
     page = browser.follow(answer)
     browser.submit(page.form("/console/account/substitute/withdraw"))
+
+
+def test_the_account_page_with_a_substitute_has_few_statements(
+    console: ConsoleFixture, statement_log: StatementLog
+) -> None:
+    browser = console.signed_in(DARA_MAIL)
+    account = f"{console.url}account/"
+    form = browser.get(account).form("/console/account/substitute")
+    assert browser.submit(form, {"find:/userId": "Ben Okafor"}).status == 303
+
+    found = statement_log.of(lambda: browser.get(account))
+
+    assert 0 < len(found) <= 10, found
+    browser.submit(browser.get(account).form("/console/account/substitute/withdraw"))
