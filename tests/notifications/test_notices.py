@@ -189,8 +189,8 @@ def test_it_works_with_words_for_everything(language: Language) -> None:
         (
             NoticeKind.APPROVAL_REQUIRED,
             request(PENDING, level()),
-            ('Your approval is needed: team "CONF-Secret"', "Ada Achterberg requested the", "2026-12-04 09:30 UTC"),
-            ("Ihre Genehmigung ist gefragt: Team „CONF-Secret“", "Anfrage von Ada Achterberg", "2026-12-04 09:30 UTC"),
+            ('Your approval is needed: team "CONF-Secret"', "Ada Achterberg requested the", "4 Dec 2026, 09:30 UTC"),
+            ("Ihre Genehmigung ist gefragt: Team „CONF-Secret“", "Anfrage von Ada Achterberg", "04.12.2026, 09:30 UTC"),
         ),
         (
             NoticeKind.APPROVED,

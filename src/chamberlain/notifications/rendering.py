@@ -333,7 +333,7 @@ def _terms(about: AboutRequest, approvals: Sequence[ApprovalRecord], texts: Requ
     if len(level.approvers) > 1:
         terms.append(texts.modes[level.mode])
     if level.deadline is not None:
-        terms.append(texts.deadline.format(deadline=f"{level.deadline:%Y-%m-%d %H:%M}"))
+        terms.append(texts.deadline.format(deadline=level.deadline))
     if terms:
         yield " ".join(terms)
 

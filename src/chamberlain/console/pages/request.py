@@ -24,7 +24,7 @@ from chamberlain.requests.service import RequestService
 from chamberlain.requests.steps import Happenings
 
 PATH: Final = "/console/requests/"
-ALREADY_CANCELLED: Final = N_("The request was cancelled already.")
+ALREADY_CANCELLED: Final = N_("The request has already been cancelled.")
 TOO_LATE_TO_CANCEL: Final = N_("The request can no longer be cancelled. It has changed in the meantime.")
 TOO_LATE_TO_RETRY: Final = N_("The request can no longer be retried. It has changed in the meantime.")
 
