@@ -30,8 +30,8 @@ GROUP_KINDS: Final = frozenset({RequestKind.GROUP, RequestKind.TEAM})
 
 # In the order of a page.
 MAILBOX_LABELS: Final[Mapping[str, str]] = {
-    "displayName": N_("Display name"),
-    "name": N_("Name"),
+    "displayName": N_("Name"),
+    "name": N_("Short name"),
     "alias": N_("Alias"),
     "domain": N_("Domain"),
     "reason": N_("Reason"),
@@ -45,7 +45,7 @@ MAILBOX_LABELS: Final[Mapping[str, str]] = {
     "displayDeviceName": N_("Display device"),
     "videoDeviceName": N_("Video device"),
     "tags": N_("Tags"),
-    "officeLocation": N_("Office location"),
+    "officeLocation": N_("Building and floor"),
     "streetAddress": N_("Street"),
     "postalCode": N_("Postal code"),
     "city": N_("City"),
