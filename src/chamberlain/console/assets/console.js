@@ -291,11 +291,13 @@ document.addEventListener("click", async (event) => {
   if (said) said.textContent = button.dataset.copied;
 });
 
-// Replace a live part, unless nothing has changed. Open details stay open, and the focus stays where it was.
-function put(id, content) {
+// Replace a live part, unless nothing has changed. Open details stay open, and the focus stays where it was. A question
+// that the user has opened does not disappear while the request runs for a moment; its answer may come too late.
+function put(id, content, hasEnded) {
   const old = document.getElementById(id);
   const part = content.querySelector(`#${id}`);
   if (!old || !part) return;
+  if (!hasEnded && old.querySelector("details[open]") && !part.querySelector("details")) return;
   localize(part);
   showCopies(part);
   for (const details of old.querySelectorAll("details[open][id]")) {
@@ -304,7 +306,10 @@ function put(id, content) {
   if (old.isEqualNode(part)) return;
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
   old.replaceWith(part);
-  if (focused) (same(part, focused) ?? part).focus({ preventScroll: true });
+  if (!focused) return;
+  (same(part, focused) ?? part).focus({ preventScroll: true });
+  // An empty part is hidden.
+  if (!part.contains(document.activeElement)) document.getElementById("request-progress").focus({ preventScroll: true });
 }
 
 // The element that takes the place of another one: the one with its id, or with its tag and text.
@@ -335,11 +340,12 @@ function follow(live) {
   };
   const show = (markup) => {
     const parts = new DOMParser().parseFromString(markup, "text/html");
-    for (const each of parts.querySelectorAll("template[data-put]")) put(each.dataset.put, each.content);
+    const hasEnded = parts.querySelector("template[data-end]") !== null;
+    for (const each of parts.querySelectorAll("template[data-put]")) put(each.dataset.put, each.content, hasEnded);
     const news = parts.querySelector("template[data-say]").content.textContent.trim();
     if (said && news !== live.dataset.news) said.textContent = news;
     live.dataset.news = news;
-    if (parts.querySelector("template[data-end]")) {
+    if (hasEnded) {
       live.dataset.ended = "";
       close();
     }
