@@ -3,7 +3,7 @@
 
 import json
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -41,9 +41,10 @@ class ConsoleFixture:
 
 
 @contextmanager
-def open_console() -> Iterator[ConsoleFixture]:
+def open_console(environment: Mapping[str, str] | None = None) -> Iterator[ConsoleFixture]:
     """Start a service."""
-    with restarted_service(environment={"CHAMBERLAIN_FAULT_SURFACE": "true"}) as service:
+    shared = {"CHAMBERLAIN_FAULT_SURFACE": "true"}
+    with restarted_service(environment={**shared, **(environment or {})}) as service:
         passwords = json.loads((service.data_dir / "example-users.json").read_text())
         trusting = ssl.create_default_context(cafile=service.data_dir / "ca.pem")
         with httpx2.Client(verify=trusting, timeout=30, trust_env=False) as http:
