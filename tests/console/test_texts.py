@@ -287,7 +287,7 @@ def decision(
 
 
 def test_templates_have_all_texts_as_filters() -> None:
-    found = environment("de").from_string("{{ state|state_label }}, {{ number|write_number }}, {{ step_label(step) }}")
+    found = environment("de").from_string("{{ state|state_label }}, {{ number|write_number }}, {{ step|step_label }}")
 
     written = found.render(state=RequestState.SUCCEEDED, number=1000, step=Step.CREATE_GROUP)
 

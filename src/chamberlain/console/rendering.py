@@ -72,6 +72,5 @@ def environment(language: str) -> Environment:
     found.globals["assets"] = {name: each.path for name, each in assets().items()}
     found.globals["languages"] = LANGUAGES
     found.filters.update(texts_in(language))
-    found.globals.update(texts_in(language))
     found.filters["machine_time"] = lambda moment: moment.astimezone(UTC).isoformat(timespec="seconds")
     return found
