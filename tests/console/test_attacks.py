@@ -23,7 +23,8 @@ from tests.services import ADA_MAIL
 pytestmark = pytest.mark.heavy
 SHOWN_WITHIN = 30_000
 
-GETS = sorted(path for method, path, _ in PAGES if method == "GET")
+# Streams do not end. Their paths are attacked, as those of all pages with objects.
+GETS = sorted(path for method, path, _ in PAGES if method == "GET" and not path.endswith("/events"))
 POSTS = sorted(path for method, path, _ in PAGES if method == "POST")
 WITH_OBJECTS = sorted((method, path) for method, path, _ in PAGES if "_id}" in path)
 OPEN = sorted((method, path) for method, path, _ in OPEN_PAGES)
