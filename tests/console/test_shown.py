@@ -7,7 +7,6 @@ import pytest
 from msgspec import json, structs
 
 from chamberlain.auth.models import Actor, ActorType
-from chamberlain.console.fields import LABELS
 from chamberlain.console.shown import GROUP_LABELS, MAILBOX_LABELS, MOST_NAMED, OMITTED, ROOM_LABELS, values_of
 from chamberlain.core.ids import ClientId, RequestId, TenantId, UserId
 from chamberlain.groups.wire import GroupBody
@@ -65,14 +64,6 @@ def test_it_works() -> None:
         "Equipment of the room": ("Whiteboard",),
         "Tags": ("quiet", "north"),
     }
-
-
-def test_a_request_shows_the_labels_of_its_form() -> None:
-    shown_labels = {f"/{name}": label for name, label in (*MAILBOX_LABELS.items(), *GROUP_LABELS.items())}
-    # The equipment of a room is a section of the form.
-    del shown_labels["/roomMailboxMetadata"]
-
-    assert shown_labels.items() <= LABELS.items()
 
 
 def test_a_group_has_the_labels_of_its_custom_fields() -> None:

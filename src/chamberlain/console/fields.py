@@ -107,7 +107,7 @@ class Section:
     is_folded: bool = False
 
 
-# Labels of all properties, by pointer. Those of one kind are in _LABELS_OF_KINDS.
+# Labels of all properties, by pointer. Those of one kind are in LABELS_OF_KINDS.
 LABELS: Final[Mapping[str, str]] = {
     "/displayName": N_("Name"),
     "/name": N_("Short name"),
@@ -150,7 +150,7 @@ LABELS: Final[Mapping[str, str]] = {
     "/members": N_("Members"),
     "/labelId": N_("Sensitivity label"),
 }
-_LABELS_OF_KINDS: Final[Mapping[tuple[str, str], str]] = {
+LABELS_OF_KINDS: Final[Mapping[tuple[str, str], str]] = {
     ("room", "/capacity"): N_("Seats"),
     ("equipment", "/capacity"): N_("Quantity"),
     ("shared", "/capacity"): N_("Storage in MB"),
@@ -200,7 +200,7 @@ OMITTED: Final[Mapping[str, Mapping[str, str]]] = {
 
 def label_of(pointer: str, kind: str) -> str:
     """Return the label of a property, or an unknown pointer."""
-    return _LABELS_OF_KINDS.get((kind, pointer)) or LABELS.get(pointer, pointer)
+    return LABELS_OF_KINDS.get((kind, pointer)) or LABELS.get(pointer, pointer)
 
 
 def mailbox_sections(kind: str, *, address_follows_rule: bool, domains: Sequence[str]) -> Sequence[Section]:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from msgspec import json
 
+from chamberlain.console.fields import LABELS, LABELS_OF_KINDS, MEMBER_SHIP_TYPES
 from chamberlain.console.visit import Visit
 from chamberlain.console.words import N_
 from chamberlain.core.errors import Unavailable
@@ -29,55 +30,22 @@ MAILBOX_KINDS: Final = frozenset({RequestKind.ROOM, RequestKind.EQUIPMENT, Reque
 GROUP_KINDS: Final = frozenset({RequestKind.GROUP, RequestKind.TEAM})
 
 # In the order of a page.
-MAILBOX_LABELS: Final[Mapping[str, str]] = {
-    "displayName": N_("Name"),
-    "name": N_("Short name"),
-    "alias": N_("Alias"),
-    "domain": N_("Domain"),
-    "reason": N_("Reason"),
-    "primaryOwner": N_("Owner"),
-    "secondaryOwner": N_("Second owner"),
-    "permissions": N_("Access"),
-    "capacity": N_("Capacity"),
-    "isWheelChairAccessible": N_("Wheelchair accessible"),
-    "roomMailboxMetadata": N_("Equipment of the room"),
-    "audioDeviceName": N_("Audio device"),
-    "displayDeviceName": N_("Display device"),
-    "videoDeviceName": N_("Video device"),
-    "tags": N_("Tags"),
-    "officeLocation": N_("Building and floor"),
-    "streetAddress": N_("Street"),
-    "postalCode": N_("Postal code"),
-    "city": N_("City"),
-    "state": N_("State or region"),
-    "country": N_("Country"),
-    "companyName": N_("Company"),
-    "department": N_("Department"),
-    "phone": N_("Phone"),
-    "businessPhones": N_("Business phones"),
-    "automaticReply": N_("Automatic reply"),
-    "isAllowAutomaticReplyOverride": N_("Users may change the automatic reply"),
-    "hideFromGAL": N_("Hidden from the address book"),
-    "autoMapping": N_("Appears in e-mail programs automatically"),
-    "notes": N_("Notes"),
-}
-GROUP_LABELS: Final[Mapping[str, str]] = {
-    "displayName": N_("Name"),
-    "description": N_("Description"),
-    "memberShipType": N_("Visibility"),
-    "labelId": N_("Sensitivity label"),
-    "owners": N_("Owners"),
-    "members": N_("Members"),
-}
+_MAILBOX_PROPERTIES: Final = (
+    "displayName", "name", "alias", "domain", "reason", "primaryOwner", "secondaryOwner", "permissions", "capacity",
+    "isWheelChairAccessible", "roomMailboxMetadata", "audioDeviceName", "displayDeviceName", "videoDeviceName", "tags",
+    "officeLocation", "streetAddress", "postalCode", "city", "state", "country", "companyName", "department", "phone",
+    "businessPhones", "automaticReply", "isAllowAutomaticReplyOverride", "hideFromGAL", "autoMapping", "notes",
+)  # fmt: skip
+_GROUP_PROPERTIES: Final = ("displayName", "description", "memberShipType", "labelId", "owners", "members")
+_ROOM: Final = "roomMailboxMetadata"
+# The parts of a room are the texts of one row.
+_LABELS: Final = {**LABELS, f"/{_ROOM}": N_("Equipment of the room")}
+
+# Labels by property, shared with the forms.
+MAILBOX_LABELS: Final[Mapping[str, str]] = {name: _LABELS[f"/{name}"] for name in _MAILBOX_PROPERTIES}
+GROUP_LABELS: Final[Mapping[str, str]] = {name: _LABELS[f"/{name}"] for name in _GROUP_PROPERTIES}
 ROOM_LABELS: Final[Mapping[str, str]] = {
-    "hasConferencePhone": N_("Conference phone"),
-    "hasWhiteboard": N_("Whiteboard"),
-    "hasVideoConferencing": N_("Video conferencing"),
-}
-CAPACITY_LABELS: Final[Mapping[RequestKind, str]] = {
-    RequestKind.ROOM: N_("Seats"),
-    RequestKind.EQUIPMENT: N_("Quantity"),
-    RequestKind.SHARED: N_("Storage in MB"),
+    name: _LABELS[f"/{_ROOM}/{name}"] for name in ("hasConferencePhone", "hasWhiteboard", "hasVideoConferencing")
 }
 # Properties without a row, with the reason.
 OMITTED: Final[Mapping[str, str]] = {
@@ -85,7 +53,7 @@ OMITTED: Final[Mapping[str, str]] = {
     "metadata": "Its values follow with the labels of the custom fields.",
 }
 
-_MEMBER_SHIPS: Final = (N_("Private"), N_("Public"), N_("Members by rule"))
+_MEMBER_SHIPS: Final = tuple(each.label for each in MEMBER_SHIP_TYPES)
 _LEVELS: Final[Mapping[str, str]] = {
     "None": N_("%(name)s: no access"),
     "SendAs": N_("%(name)s: send as the mailbox"),
@@ -165,7 +133,7 @@ class _Shown:
             if (value := body.get(name)) in (None, "", [], {}):
                 continue
             texts, more = self._texts(name, value)
-            yield ShownValue(self.translate(CAPACITY_LABELS[kind] if name == "capacity" else label), texts, more)
+            yield ShownValue(self.translate(LABELS_OF_KINDS.get((kind, f"/{name}"), label)), texts, more)
 
     def _fields(self, view: RequestView, body: Mapping[str, Json]) -> Iterator[ShownValue]:
         """Return the custom fields, then further metadata by their keys."""
@@ -174,7 +142,8 @@ class _Shown:
         known, metadata = {each.key for each in view.fields}, body.get("metadata")
         for key, value in metadata.items() if isinstance(metadata, dict) else ():
             if key not in known and value != "":
-                yield ShownValue(key, (self._text(value),))
+                label = LABELS.get(f"/metadata/{key}")
+                yield ShownValue(key if label is None else self.translate(label), (self._text(value),))
 
     def _texts(self, name: str, value: Json) -> tuple[tuple[str, ...], int]:
         match value:
