@@ -36,14 +36,14 @@ def open_request(
         context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
     page.set_default_timeout(SHOWN_WITHIN)
-    messages: list[str] = []
-    page.on("console", lambda message: messages.append(message.text))
     page.goto(f"{console.url}requests/{request_id}")
     page.get_by_label("Work address").fill(who)
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("Password").fill(console.passwords[who])
     page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.locator("main[data-page=request]")).to_be_visible(timeout=SHOWN_WITHIN)
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
     yield page
     assert messages == []
     context.close()
