@@ -32,6 +32,7 @@ from tests.requests.request_services import administrator
 from tests.substitutes.substitute_fixture import open_substitute_fixture
 
 ELI = UserId(UUID("e1100000-0000-4000-8000-000000000005"))
+GUEST = UserId(UUID("9e570000-0000-4000-8000-000000000001"))
 
 
 async def test_it_works(databases: Databases) -> None:
@@ -407,8 +408,10 @@ async def test_another_name_replaces_the_substitute(databases: Databases) -> Non
     assert (await it.substitutes.read(caller_of(BEN))).decides_for == ()
 
 
-@pytest.mark.parametrize(("who", "code"), [(DARA, "ruleInvalid"), (NOBODY, "userUnknown"), (ZOE, "userUnknown")])
-async def test_it_refuses_oneself_and_unknown_users(databases: Databases, who: UserId, code: str) -> None:
+@pytest.mark.parametrize(
+    ("who", "code"), [(DARA, "ruleInvalid"), (GUEST, "ruleInvalid"), (NOBODY, "userUnknown"), (ZOE, "userUnknown")]
+)
+async def test_it_refuses_oneself_guests_and_unknown_users(databases: Databases, who: UserId, code: str) -> None:
     it = await open_substitute_fixture(databases, any_of(user(DARA)))
 
     with pytest.raises(NotPossible) as caught:

@@ -157,7 +157,7 @@ def _rule(fault: Fault) -> Message:
     if "first" in fault.values:
         return N_("This entry is in the list twice. Remove one of them.")
     if fault.pointer == "/userId":
-        return N_("You cannot be your own substitute. Choose another person.")
+        return N_("Neither you nor a guest can be your substitute. Choose another person.")
     if "position" in fault.values:
         return N_("This naming rule has an error at character %(position)s. Correct it.")
     if {"days", "times"} <= fault.values.keys():
