@@ -31,7 +31,7 @@ _LONGEST_ZONE: Final = 64
 NO_PERSON: Final = N_("Enter the name of the person.")
 CHECK: Final = N_("Check that this is the right person, and save again.")
 NOT_FOUND: Final = N_("This person cannot be your substitute. Choose another one.")
-OWN: Final = N_("You cannot be your own substitute. Choose another person.")
+OWN: Final = N_("Neither you nor a guest can be your substitute. Choose another person.")
 NO_DAY: Final = N_("Choose the last day.")
 WRONG_DAY: Final = N_("Choose a day from today on, at most 60 days away.")
 
@@ -79,8 +79,10 @@ async def send(visit: Visit) -> SubstituteForm | OwnSubstitutions:
     try:
         return await visit.service(SubstituteService).name(visit.caller, Naming(user, until), visit.edit())
     except NotPossible as refusal:
-        texts = {LAST_DAY: WRONG_DAY, USER: OWN if user == visit.caller.id else NOT_FOUND}
-        form.errors |= {each.pointer: visit.translate(texts.get(each.pointer, NOT_FOUND)) for each in refusal.faults}
+        for each in refusal.faults:
+            # The only rule of the person is that it is neither the user nor a guest.
+            text = WRONG_DAY if each.pointer == LAST_DAY else OWN if each.code == "ruleInvalid" else NOT_FOUND
+            form.errors[each.pointer] = visit.translate(text)
         return form
 
 
