@@ -144,7 +144,7 @@ def test_signing_out_ends_the_session_at_the_issuer_too(console: ConsoleFixture)
 
 @pytest.mark.parametrize(
     "change_of_time",
-    ["ends_at = now() - interval '1 second'", "used_at = now() - interval '1 hour'"],
+    ["ends_at = now() - interval '1 second'", "used_at = now() - interval '1 hour 1 second'"],
     ids=["after 8 hours", "after an hour unused"],
 )
 def test_a_session_ends_in_time(console: ConsoleFixture, change_of_time: str) -> None:
