@@ -71,9 +71,9 @@ def open_browser_user(data_dir: Path, address: str = ADA_MAIL) -> Iterator[Brows
 
 
 @contextmanager
-def run_chromium(authority: Path) -> Iterator[Browser]:
-    """Start Chromium, which trusts this authority in addition to those of the system."""
-    options = [f"--ignore-certificate-errors-spki-list={fingerprint(authority)}"]
+def run_chromium(*authorities: Path) -> Iterator[Browser]:
+    """Start Chromium, which trusts these authorities in addition to those of the system."""
+    options = [f"--ignore-certificate-errors-spki-list={','.join(map(fingerprint, authorities))}"]
     if os.geteuid() == 0:
         # For root, Chromium starts only without its sandbox.
         options.append("--no-sandbox")
