@@ -19,6 +19,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
+from checks import console_pictures
 from tests.chromium import open_browser_user, run_chromium
 from tests.services import Service, running_service
 
@@ -45,7 +46,11 @@ WIDTH, HEIGHT = 1280, 800
 # Characters of a page that are compared: more than its picture shows.
 WORDS = 2000
 # Ids, times and ports differ in each run.
-CHANGING = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{8}\b|\d+(?:[.:]\d+)*|[A-Z]{4}-[A-Z]{4}")
+MONTHS = "Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec"
+CHANGING = re.compile(
+    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{8}\b|\d+(?:[.:]\d+)*|[A-Z]{4}-[A-Z]{4}"
+    rf"|\b(?:{MONTHS})\b"
+)
 
 STYLE = """
     text { font: 14px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
@@ -78,6 +83,8 @@ def main(arguments: list[str]) -> int:
         with run_chromium(service.data_dir / "ca.pem") as browser:
             for name, path in PAGES.items():
                 texts[f"{name}.png"] = photograph(browser, f"{service.url}{path}", folder / f"{name}.png")
+            # The demo comes last: the session above lists all requests.
+            texts |= console_pictures.draw(service, browser, folder)
     normalized = {name: CHANGING.sub("#", text) for name, text in sorted(texts.items())}
     (folder / TEXTS).write_text(json.dumps(normalized, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0

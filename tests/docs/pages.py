@@ -39,6 +39,13 @@ def named(text: str) -> list[str]:
     return [name for row in rows(text) for name in _CELL.findall(row[0])]
 
 
+def labels(page: Path) -> list[str]:
+    """The bold words of a page, in order: names of buttons, fields and states of browser pages."""
+    # A name may continue on the next line.
+    found = re.findall(r"\*\*([^*]+)\*\*", page.read_text(encoding="utf-8"))
+    return [" ".join(name.split()) for name in found]
+
+
 def statuses(text: str) -> Mapping[str, int]:
     """The codes of a table with the number in their second cell."""
     return {_CELL.findall(row[0])[0]: int(row[1]) for row in rows(text)}

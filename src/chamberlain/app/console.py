@@ -27,7 +27,7 @@ PATH: Final = "/console"
 # The client of the console at the embedded identity platform, from the sample data.
 CLIENT_NAME: Final = "chamberlain-console"
 _CLIENT_ID: Final = "c11e0000-0000-4000-8000-000000000003"
-_PERMISSIONS: Final = ("collab/App.ReadWrite.All", "mail/App.ReadWrite.All", "admin/Config.ReadWrite.All")
+PERMISSIONS: Final = ("collab/App.ReadWrite.All", "mail/App.ReadWrite.All", "admin/Config.ReadWrite.All")
 
 
 def make_issuers(settings: Settings, authority_pem: str | None, keys: IssuerKeys) -> Issuers:
@@ -37,7 +37,7 @@ def make_issuers(settings: Settings, authority_pem: str | None, keys: IssuerKeys
         now,
         authority_pem=authority_pem,
         redirect_uri=f"{settings.console_url}{PATH}/signed-in",
-        scopes=tuple(f"{settings.scope_prefix}/{each}" for each in _PERMISSIONS),
+        scopes=tuple(f"{settings.scope_prefix}/{each}" for each in PERMISSIONS),
     )
 
 

@@ -16,6 +16,7 @@ from chamberlain.app.demo.orders import (
     ADA,
     ASSIGNMENTS,
     BEN,
+    COMMENTS,
     CUSTOMER_TEAM,
     DARA,
     GUESTS_OF_GROUPS,
@@ -160,7 +161,7 @@ class _Client:
             if order.decision is None or record["state"] != _WAITS_FOR_APPROVAL:
                 continue
             by = order.requester if order.decision.value == "cancel" else order.decided_by
-            body = {"comment": "Decided by the demo."}
+            body = {"comment": COMMENTS[order.decision]}
             operation = by_decision[order.decision.value]
             self.service(by).post(operation, str(record["requestId"]), body=body, key=_key("decision", order.name))
 

@@ -137,6 +137,13 @@ class Decision(Enum):
     CANCELLED = "cancel"
 
 
+COMMENTS: Mapping[Decision, str] = {
+    Decision.APPROVED: "Approved for the whole year.",
+    Decision.REJECTED: "There is a team for this already. Ask its owners for access.",
+    Decision.CANCELLED: "The project starts next year.",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """A request of the demo: the requester, the body, and the decision.
