@@ -7,11 +7,21 @@ from uuid import uuid4
 import pytest
 
 from chamberlain.embedded.postgres.roles import SET_UP, address
-from tests.console.browser import Browser, Form, Page
+from tests.console.browser import OWN, Browser, Form, Page
 from tests.console.conftest import ConsoleFixture
 from tests.console.statements import StatementLog
 from tests.postgres import connected
-from tests.services import ADA, ADA_MAIL, APPROVED_TEMPLATE, BEN, CLEO, GROUP_TEMPLATE, TEAM_TEMPLATE, ZOE_MAIL
+from tests.services import (
+    ADA,
+    ADA_MAIL,
+    APPROVED_TEMPLATE,
+    BEN,
+    CLEO,
+    GROUP_TEMPLATE,
+    TEAM_TEMPLATE,
+    ZOE_MAIL,
+    look_up,
+)
 
 pytestmark = pytest.mark.heavy
 SHARED, EQUIPMENT, ROOM = (f"7e000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
@@ -69,6 +79,20 @@ def test_it_works(console: ConsoleFixture, template: str, kind: str, typed: dict
 
     request = sent_body(console, page)
     assert (request["kind"], request["displayName"]) == (kind, name)
+
+
+def test_a_request_has_the_trace_of_its_form(console: ConsoleFixture) -> None:
+    browser = console.signed_in(ADA_MAIL)
+    form, trace = open_form(console, browser, ROOM), uuid4().hex
+    pairs = [*form.fields, ("/displayName", unique("Chur")), ("do", "send")]
+
+    page = browser.post(form.action, pairs, {**OWN, "traceparent": f"00-{trace}-{trace[:16]}-01"})
+
+    assert page.status == 303
+    database = address(console.service.data_dir / "postgres" / "data", SET_UP, "chamberlain")
+    request_id = page.location.rpartition("/")[2]
+    statement = "SELECT trace_id FROM chamberlain.request WHERE request_id = $1"
+    assert look_up(database, statement, request_id) == trace
 
 
 def test_a_check_shows_the_preview_and_keeps_the_values(console: ConsoleFixture) -> None:

@@ -24,7 +24,7 @@ from chamberlain.console.rendering import redirect, render
 from chamberlain.console.visit import Visit
 from chamberlain.core.errors import BodyInvalid, Conflict, Fault, NotFound, NotPossible, Refusal
 from chamberlain.core.idempotency import IdempotencyKey, Submission
-from chamberlain.core.ids import WRITTEN_ID, RequestId, TemplateId, TraceId
+from chamberlain.core.ids import WRITTEN_ID, RequestId, TemplateId
 from chamberlain.core.values import Json
 from chamberlain.groups.dry_run import GroupDryRun
 from chamberlain.groups.service import GroupService
@@ -152,13 +152,7 @@ async def _send(visit: Visit, body: Mapping[str, Json], key: str) -> Verdict:
     """
     raw = json.dumps(body).encode()
     digest = digest_of("POST", visit.request.scope["path"], {}, raw)
-    client = visit.request.client
-    submission = Submission(
-        raw,
-        IdempotencyKey(f"console-{key}", digest),
-        TraceId(secrets.token_hex(16)),
-        None if client is None else client.host,
-    )
+    submission = Submission(raw, IdempotencyKey(f"console-{key}", digest), visit.trace_id, visit.client_address)
     try:
         if _is_mailbox(visit):
             order = to_mailbox_order(MAILBOX.read(raw))
