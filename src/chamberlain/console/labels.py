@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels of closed sets: states, kinds, steps, actions, approvals and permissions."""
+"""Labels of closed sets: kinds, steps, and states of requests, steps and approvals."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from chamberlain.console.formats import phrase
 from chamberlain.console.words import N_
-from chamberlain.directory.groups import MemberShipType
-from chamberlain.directory.mailboxes import PermissionLevel
 from chamberlain.directory.steps import Step
 from chamberlain.requests.models import (
-    ApprovalMode,
     ApprovalState,
-    DecisionOutcome,
     RequestKind,
     RequestState,
     StepState,
 )
-from chamberlain.requests.rules import Action
 from chamberlain.templates.models import TemplateKind
 
 STATES: Final[Mapping[RequestState, str]] = {
@@ -80,41 +75,12 @@ STEP_STATES: Final[Mapping[StepState, str]] = {
     StepState.FAILED: N_("Failed"),
 }
 
-ACTIONS: Final[Mapping[Action, str]] = {
-    Action.APPROVE: N_("Approve"),
-    Action.REJECT: N_("Reject"),
-    Action.CANCEL: N_("Cancel request"),
-    Action.RETRY: N_("Retry"),
-}
-
 APPROVAL_STATES: Final[Mapping[ApprovalState, str]] = {
     ApprovalState.NOT_REACHED: N_("Not started"),
     ApprovalState.PENDING: N_("Waiting for approval"),
     ApprovalState.APPROVED: N_("Approved"),
     ApprovalState.REJECTED: N_("Rejected"),
     ApprovalState.BLOCKED: N_("No approver found"),
-}
-
-OUTCOMES: Final[Mapping[DecisionOutcome, str]] = {
-    DecisionOutcome.APPROVED: N_("Approved"),
-    DecisionOutcome.REJECTED: N_("Rejected"),
-}
-
-MODES: Final[Mapping[ApprovalMode, str]] = {
-    ApprovalMode.ANY: N_("One approval is enough."),
-    ApprovalMode.ALL: N_("All approvers have to approve."),
-}
-
-PERMISSIONS: Final[Mapping[PermissionLevel, str]] = {
-    PermissionLevel.FULL_ACCESS: N_("Full access"),
-    PermissionLevel.SEND_AS: N_("Send as"),
-    PermissionLevel.NONE: N_("No access"),
-}
-
-MEMBERSHIPS: Final[Mapping[MemberShipType, str]] = {
-    MemberShipType.PRIVATE: N_("Private"),
-    MemberShipType.PUBLIC: N_("Public"),
-    MemberShipType.DYNAMIC: N_("Members by rule"),
 }
 
 
@@ -138,31 +104,6 @@ def step_state_label(language: str, state: StepState) -> str:
     return phrase(language, STEP_STATES[state])
 
 
-def action_label(language: str, action: Action) -> str:
-    """Name an action on a request, as on its button."""
-    return phrase(language, ACTIONS[action])
-
-
 def approval_label(language: str, state: ApprovalState) -> str:
     """Name the state of a level of approval."""
     return phrase(language, APPROVAL_STATES[state])
-
-
-def outcome_label(language: str, outcome: DecisionOutcome) -> str:
-    """Name a decision."""
-    return phrase(language, OUTCOMES[outcome])
-
-
-def mode_text(language: str, mode: ApprovalMode) -> str:
-    """Say how many approvers of a level have to approve."""
-    return phrase(language, MODES[mode])
-
-
-def permission_label(language: str, level: PermissionLevel) -> str:
-    """Name a permission on a mailbox."""
-    return phrase(language, PERMISSIONS[level])
-
-
-def membership_label(language: str, membership: MemberShipType) -> str:
-    """Name the type of membership of a group."""
-    return phrase(language, MEMBERSHIPS[membership])

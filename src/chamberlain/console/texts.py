@@ -9,32 +9,23 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from chamberlain.console.faults import fault_text
 from chamberlain.console.formats import (
     phrase,
     write_alternatives,
-    write_day,
     write_deadline,
     write_duration,
     write_list,
     write_number,
-    write_relative,
     write_time,
 )
 from chamberlain.console.labels import (
-    action_label,
     approval_label,
     kind_label,
-    membership_label,
-    mode_text,
-    outcome_label,
-    permission_label,
     state_label,
     step_label,
     step_state_label,
 )
 from chamberlain.console.reasons import error_text, reason_text
-from chamberlain.console.refusals import refusal_heading, refusal_text
 from chamberlain.console.words import N_
 from chamberlain.requests.models import (
     ApprovalMode,
@@ -42,9 +33,7 @@ from chamberlain.requests.models import (
     ApprovalState,
     Decision,
     DecisionOutcome,
-    RequestRecord,
     RequestState,
-    StepRecord,
 )
 
 EVENTS: Final[Mapping[RequestState, str]] = {
@@ -60,20 +49,16 @@ EVENTS: Final[Mapping[RequestState, str]] = {
 }
 
 
-def event_text(language: str, event: StepRecord | ApprovalRecord | Decision | RequestRecord | RequestState) -> str:
+def event_text(language: str, event: ApprovalRecord | Decision | RequestState) -> str:
     """Write an entry of a timeline.
 
-    It is a step, a level of approval, a decision, or a state of the request.
+    It is a level of approval, a decision, or a state of the request.
     """
     match event:
-        case StepRecord():
-            return step_label(language, event.step)
         case ApprovalRecord():
             return _approval(language, event)
         case Decision():
             return _decision(language, event)
-        case RequestRecord():
-            return phrase(language, EVENTS[event.state])
         case RequestState():
             return phrase(language, EVENTS[event])
 
@@ -108,29 +93,16 @@ TEXTS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType(
     {
         each.__name__: each
         for each in (
-            action_label,
-            approval_label,
             error_text,
             event_text,
-            fault_text,
             kind_label,
-            membership_label,
-            mode_text,
-            outcome_label,
-            permission_label,
             reason_text,
-            refusal_heading,
-            refusal_text,
             state_label,
             step_label,
             step_state_label,
-            write_alternatives,
-            write_day,
             write_deadline,
             write_duration,
-            write_list,
             write_number,
-            write_relative,
             write_time,
         )
     }
