@@ -10,10 +10,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from chamberlain.app.console import PERMISSIONS
+from chamberlain.console.app import OPEN_PAGES, PAGES
 from chamberlain.console.words import read_catalogue
 from chamberlain.settings import Settings
 from tests.chromium import run_chromium
-from tests.docs.pages import REFERENCE, ROOT, labels
+from tests.docs.pages import REFERENCE, ROOT, labels, section
 from tests.services import APPROVED_TEMPLATE, CLEO_MAIL, Service
 
 HOW_TO = ROOT / "docs" / "how-to"
@@ -73,6 +74,18 @@ def test_it_works_to_decide(service: Service) -> None:
 
     answer = service.get("/requests/v1/?state=rejected", BEN_MAIL).json()
     assert "CONF-Orion" in [each["displayName"] for each in answer["items"]]
+
+
+@pytest.mark.pure
+def test_the_reference_lists_every_page() -> None:
+    listed = {
+        (method, re.sub(r"{\w+}", "{}", path.partition("?")[0]))
+        for methods, path in re.findall(r"`([A-Z, ]+) (/[^`]*)`", section(REFERENCE / "console.md", "## Pages"))
+        for method in methods.split(", ")
+    }
+    pages = {(method, path) for method, path, _ in (*PAGES, *OPEN_PAGES)}
+
+    assert listed == {(method, re.sub(r"{\w+}", "{}", path.removeprefix("/console"))) for method, path in pages}
 
 
 @pytest.mark.pure
