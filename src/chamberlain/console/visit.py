@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
+from uuid import UUID
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -29,7 +30,7 @@ from chamberlain.console.sessions import Sessions, form_token, is_form_token, is
 from chamberlain.console.words import N_, choose_language, load_catalogue
 from chamberlain.core.errors import NotFound, Refusal, Unauthenticated
 from chamberlain.core.idempotency import Act
-from chamberlain.core.ids import TenantId, TraceId
+from chamberlain.core.ids import WRITTEN_ID, RequestId, TenantId, TraceId
 from chamberlain.http.pipeline import TRACE_ID
 from chamberlain.http.problems import BUG, kind_of
 from chamberlain.http.responses import Streams
@@ -153,6 +154,14 @@ class Visit:
         """Return the address of the browser, for the audit trail."""
         client = self.request.client
         return None if client is None else client.host
+
+    @property
+    def request_id(self) -> RequestId:
+        """Return the id of the request in the address."""
+        written = str(self.request.path_params["request_id"])
+        if not WRITTEN_ID.fullmatch(written):
+            raise NotFound("There is no such request, or it is not yours to read.")
+        return RequestId(UUID(written))
 
     def act(self, comment: str | None = None) -> Act:
         """Return the act of a form, with a comment."""

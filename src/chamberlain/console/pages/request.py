@@ -4,7 +4,6 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Final
-from uuid import UUID
 
 from starlette.responses import Response
 
@@ -15,9 +14,9 @@ from chamberlain.console.shown import GROUP_KINDS, MAILBOX_KINDS, show_values
 from chamberlain.console.streams import STILL_THERE, EventStream, encode_event, last_event
 from chamberlain.console.visit import Visit
 from chamberlain.console.words import N_
-from chamberlain.core.errors import Conflict, NotFound, Refusal
+from chamberlain.core.errors import Conflict, Refusal
 from chamberlain.core.idempotency import Act, KeptAnswer
-from chamberlain.core.ids import WRITTEN_ID, RequestId
+from chamberlain.core.ids import RequestId
 from chamberlain.requests.models import ENDED, RequestState
 from chamberlain.requests.rules import Action, RequestView
 from chamberlain.requests.service import RequestService
@@ -48,7 +47,7 @@ async def retry_request(visit: Visit) -> Response:
 
 async def watch_request(visit: Visit) -> Response:
     """Stream the live parts of the page, until the request has ended."""
-    request_id = _request_id(visit)
+    request_id = visit.request_id
     happenings = await visit.service(RequestService).watch(visit.caller, request_id, last_event(visit.request))
     if happenings is None:
         # By the standard of server-sent events, 204 keeps the browser from connecting again.
@@ -82,7 +81,7 @@ async def _events(visit: Visit, request_id: RequestId, happenings: Happenings) -
 
 
 async def _act(visit: Visit, action: Action, carry: Carry) -> Response:
-    request_id = _request_id(visit)
+    request_id = visit.request_id
     try:
         await carry(visit.caller, request_id, visit.act(), lambda _: b"")
     except Conflict:
@@ -91,7 +90,7 @@ async def _act(visit: Visit, action: Action, carry: Carry) -> Response:
 
 
 async def _page(visit: Visit, status: int, refused: Action | None = None) -> Response:
-    view = await visit.service(RequestService).read(visit.caller, _request_id(visit))
+    view = await visit.service(RequestService).read(visit.caller, visit.request_id)
     (values,) = await show_values(visit, (view,))
     record = view.record
     return visit.render(
@@ -128,10 +127,3 @@ def _again(view: RequestView) -> str | None:
         return None
     area = "mail" if record.kind in MAILBOX_KINDS else "collab"
     return f"/console/new/{area}/{record.template.id}?again={record.request_id}"
-
-
-def _request_id(visit: Visit) -> RequestId:
-    written = str(visit.request.path_params["request_id"])
-    if not WRITTEN_ID.fullmatch(written):
-        raise NotFound("There is no such request, or it is not yours to read.")
-    return RequestId(UUID(written))

@@ -7,7 +7,6 @@ Approval mails link to it. Nothing changes by GET.
 from dataclasses import replace
 from hashlib import sha256
 from typing import Final
-from uuid import UUID
 
 from starlette.responses import Response
 
@@ -16,9 +15,9 @@ from chamberlain.console.faults import fault_text
 from chamberlain.console.rendering import redirect
 from chamberlain.console.visit import Visit
 from chamberlain.console.words import N_
-from chamberlain.core.errors import BodyInvalid, Conflict, Forbidden, KeyReused, NotFound
+from chamberlain.core.errors import BodyInvalid, Conflict, Forbidden, KeyReused
 from chamberlain.core.idempotency import IdempotencyKey
-from chamberlain.core.ids import WRITTEN_ID, RequestId
+from chamberlain.core.ids import RequestId
 from chamberlain.http.request import ACTION
 from chamberlain.requests.models import DecisionOutcome
 from chamberlain.requests.rules import OUTCOMES, Action
@@ -52,7 +51,7 @@ async def _decide(visit: Visit, action: Action) -> Response:
         body = ACTION.read_value({"comment": comment} if comment else {})
     except BodyInvalid as error:
         return await _page(visit, 422, fault=fault_text(visit.language, error.faults[0]))
-    requests, request_id = visit.service(RequestService), _request_id(visit)
+    requests, request_id = visit.service(RequestService), visit.request_id
     decide = requests.approve if action is Action.APPROVE else requests.reject
     act = replace(visit.act(body.comment), idempotency=_key(visit, request_id, action, comment))
     try:
@@ -93,13 +92,6 @@ async def _page(visit: Visit, status: int, *, fault: str = "", sent: DecisionOut
 
 
 async def _find(visit: Visit) -> Approval:
-    view = await visit.service(RequestService).review(visit.caller, _request_id(visit))
+    view = await visit.service(RequestService).review(visit.caller, visit.request_id)
     (approval,) = await show_approvals(visit, (view,))
     return approval
-
-
-def _request_id(visit: Visit) -> RequestId:
-    written = str(visit.request.path_params["request_id"])
-    if not WRITTEN_ID.fullmatch(written):
-        raise NotFound("There is no such request, or it is not yours to read.")
-    return RequestId(UUID(written))
