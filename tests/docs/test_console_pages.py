@@ -11,10 +11,11 @@ from playwright.sync_api import Page, expect
 
 from chamberlain.app.console import PERMISSIONS
 from chamberlain.console.app import OPEN_PAGES, PAGES
+from chamberlain.console.cookies import ADDRESS, BROWSER, LANGUAGE, PENDING, SESSION, THEME
 from chamberlain.console.words import read_catalogue
 from chamberlain.settings import Settings
 from tests.chromium import run_chromium
-from tests.docs.pages import REFERENCE, ROOT, labels, section
+from tests.docs.pages import REFERENCE, ROOT, labels, named, section
 from tests.services import APPROVED_TEMPLATE, CLEO_MAIL, Service
 
 HOW_TO = ROOT / "docs" / "how-to"
@@ -86,6 +87,13 @@ def test_the_reference_lists_every_page() -> None:
     pages = {(method, path) for method, path, _ in (*PAGES, *OPEN_PAGES)}
 
     assert listed == {(method, re.sub(r"{\w+}", "{}", path.removeprefix("/console"))) for method, path in pages}
+
+
+@pytest.mark.pure
+def test_the_reference_lists_every_cookie() -> None:
+    listed = {each.removeprefix("__Host-console-") for each in named(section(REFERENCE / "console.md", "## Cookies"))}
+
+    assert listed == {ADDRESS, BROWSER, LANGUAGE, PENDING, SESSION, THEME}
 
 
 @pytest.mark.pure
