@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 import pytest
 
-from chamberlain.console.app import OPEN_PAGES, PAGES
+from chamberlain.console.app import OPEN_PAGES, PAGES, RESUMED
 from chamberlain.console.sessions import form_token
 from tests.chromium import run_chromium
 from tests.console.browser import OWN, Browser, Page
@@ -294,7 +294,9 @@ def test_a_form_of_another_site_changes_nothing(
 
     page = browser.post(attack.url(path), [*(("form_token", str(each)) for each in sent), ("theme", "dark")], headers)
 
-    assert (page.status, page.name) == (403, "error")
+    assert page.status == 403
+    # A form with input is filled in again for its own page.
+    assert (page.name == "error") is not (path in RESUMED and headers is OWN)
     assert browser.cookies == before
     assert browser.get(attack.console.url).name == "catalog"
 

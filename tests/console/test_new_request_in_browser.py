@@ -29,14 +29,18 @@ def page(console: ConsoleFixture, chromium: Browser) -> Iterator[Page]:
     page = context.new_page()
     page.set_default_timeout(SHOWN_WITHIN)
     expect.set_options(timeout=SHOWN_WITHIN)
+    sign_in(console, page)
+    yield page
+    context.close()
+
+
+def sign_in(console: ConsoleFixture, page: Page) -> None:
     page.goto(console.url)
     page.get_by_label("Work address").fill(ADA_MAIL)
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("Password").fill(console.passwords[ADA_MAIL])
     page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.locator("main[data-page=catalog]")).to_be_visible()
-    yield page
-    context.close()
 
 
 def test_it_works(console: ConsoleFixture, page: Page) -> None:
@@ -109,3 +113,30 @@ def test_enter_in_a_line_sends_nothing(console: ConsoleFixture, page: Page) -> N
 
     expect(page.locator(".preview-address")).to_be_visible()
     expect(page).to_have_url(f"{console.url}new/mail/{ROOM}")
+
+
+def test_a_session_that_ends_stops_neither_preview_nor_form(console: ConsoleFixture, chromium: Browser) -> None:
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(SHOWN_WITHIN)
+    sign_in(console, page)
+    page.goto(f"{console.url}new/collab/{APPROVED_TEMPLATE}")
+    context.clear_cookies()
+    name = f"Sparrow {uuid4().hex[:8]}"
+
+    page.get_by_role("textbox", name="Name", exact=False).first.fill(name)
+    link = page.locator(".preview").get_by_role("link", name="Sign in")
+    expect(link).to_be_visible()
+    page.get_by_role("button", name="Send request").click()
+    expect(page.locator("main[data-page=signed_out]")).to_be_visible()
+    with context.expect_page() as opened:
+        page.get_by_role("link", name="Sign in").click()
+    assert opened.value.evaluate("opener") is None
+    sign_in(console, opened.value)
+    page.get_by_role("button", name="Continue").click()
+
+    expect(page.get_by_role("textbox", name="Name", exact=False).first).to_have_value(name)
+    expect(page.locator(".preview-title")).to_have_text(f"CONF-{name}")
+    page.get_by_role("button", name="Send request").click()
+    expect(page.locator("main[data-page=request]")).to_be_visible()
+    context.close()

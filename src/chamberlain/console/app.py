@@ -50,6 +50,13 @@ PAGES: Final[tuple[tuple[str, str, Page], ...]] = (
     ("POST", "/console/sign-out", sign_in.sign_out),
     ("POST", "/console/sign-out/everywhere", sign_in.sign_out_everywhere),
 )
+# Pages of forms with input, which show a form that was sent after the end of its session. They change nothing.
+RESUMED: Final[Mapping[str, Page]] = {
+    "/console/approvals/{request_id}/approve": review.resume,
+    "/console/approvals/{request_id}/reject": review.resume,
+    "/console/new/{area}/{template_id}": new_request.resume_form,
+    "/console/account/substitute": account.resume_substitute,
+}
 # Pages before the sign-in.
 OPEN_PAGES: Final[tuple[tuple[str, str, OpenPage], ...]] = (
     ("GET", "/console/sign-in", sign_in.show_sign_in),
@@ -63,7 +70,9 @@ def create_console(console: Console) -> ASGIApp:
     console = replace(console, paths=frozenset(path for method, path, _ in PAGES if method == "GET"))
     methods: dict[str, dict[str, Endpoint]] = {assets.PATH: {"GET": assets.serve_asset}}
     for method, path, page in PAGES:
-        methods.setdefault(path, {})[method] = guarded_endpoint(console, page)
+        methods.setdefault(path, {})[method] = guarded_endpoint(
+            console, page, RESUMED.get(path) if method == "POST" else None
+        )
     for method, path, open_page in OPEN_PAGES:
         methods.setdefault(path, {})[method] = open_endpoint(console, open_page)
     routes = [Route(path, _Methods(console, endpoints)) for path, endpoints in methods.items()]

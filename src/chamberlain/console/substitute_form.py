@@ -67,9 +67,7 @@ async def send(visit: Visit) -> SubstituteForm | OwnSubstitutions:
 
     Returns the form if it has errors, or if a person was added or removed.
     """
-    form = empty_form(visit)
-    form.last_day, form.is_sent = visit.value(LAST_DAY), True
-    user = await _find(visit, form)
+    form, user = await fill(visit)
     if visit.value("do") == "add" or visit.value("remove"):
         return form
     now = visit.console.sessions.now()
@@ -84,6 +82,13 @@ async def send(visit: Visit) -> SubstituteForm | OwnSubstitutions:
             text = WRONG_DAY if each.pointer == LAST_DAY else OWN if each.code == "ruleInvalid" else NOT_FOUND
             form.errors[each.pointer] = visit.translate(text)
         return form
+
+
+async def fill(visit: Visit) -> tuple[SubstituteForm, UserId | None]:
+    """Return the sent form, and the person in it."""
+    form = empty_form(visit)
+    form.last_day, form.is_sent = visit.value(LAST_DAY), True
+    return form, await _find(visit, form)
 
 
 async def _find(visit: Visit, form: SubstituteForm) -> UserId | None:

@@ -2,7 +2,8 @@
 """The guard of all pages: session, caller, language, form, CSRF token.
 
 A handler gets a Visit, so it runs for signed-in users only. Its forms come from our own pages. The few pages before the
-sign-in get a Call.
+sign-in get a Call. A form with input that is sent after the end of its session keeps the input: the user signs in, and
+sends it again. A handler of its own shows such a form, so nothing happens without a valid token.
 """
 
 import asyncio
@@ -112,13 +113,23 @@ class Call:
             return site == "same-origin"
         return origin in (None, "null", self.console.url)
 
+    @property
+    def names_own_origin(self) -> bool:
+        """Return whether the browser itself names our own origin."""
+        return self.request.headers.get("sec-fetch-site") == "same-origin"
+
+    @property
+    def wants_part(self) -> bool:
+        """Return whether the module asks for a part of a page."""
+        return self.request.headers.get("x-part") is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Visit:
     """A call of a signed-in user.
 
-    `form` has the fields of a form in their order. `to_decide` is the number of requests that wait for the user's
-    decision, at most MOST_TO_DECIDE.
+    `form` has the fields of a form in their order. `is_resumed` means that the form has no valid token. `to_decide` is
+    the number of requests that wait for the user's decision, at most MOST_TO_DECIDE.
     """
 
     call: Call
@@ -127,6 +138,7 @@ class Visit:
     name: str
     is_administrator: bool
     form: Pairs = field(default=())
+    is_resumed: bool = False
     to_decide: int = 0
 
     @property
@@ -196,6 +208,7 @@ class Visit:
             administration=navigation.administration(self.console.paths) if self.is_administrator else (),
             badges={navigation.APPROVALS.path: self.to_decide},
             to_decide=self.to_decide,
+            is_resumed=self.is_resumed,
             **values,
         )
 
@@ -220,21 +233,24 @@ def open_endpoint(console: Console, page: OpenPage) -> Endpoint:
     return answer
 
 
-def guarded_endpoint(console: Console, page: Page) -> Endpoint:
-    """Serve a page to signed-in users."""
+def guarded_endpoint(console: Console, page: Page, resume: Page | None = None) -> Endpoint:
+    """Serve a page to signed-in users.
+
+    `resume` shows a form with input whose token belongs to an earlier session. It must change nothing.
+    """
 
     async def answer(request: Request) -> Response:
         call = Call.of(console, request)
         if (elsewhere := _canonical(call)) is not None:
             return elsewhere
         try:
-            visit = await _admit(call)
+            visit = await _admit(call, has_input=resume is not None)
         except Refusal as refusal:
             return show_refusal(call, refusal)
         if isinstance(visit, Response):
             return visit
         try:
-            response = await page(visit)
+            response = await (resume if resume is not None and visit.is_resumed else page)(visit)
         except Refusal as refusal:
             response = show_refusal(visit, refusal)
         if call.cookies.is_plain:
@@ -245,28 +261,34 @@ def guarded_endpoint(console: Console, page: Page) -> Endpoint:
     return answer
 
 
-async def _admit(call: Call) -> Visit | Response:
-    """Return the visit, or the answer to a refused call."""
+async def _admit(call: Call, *, has_input: bool) -> Visit | Response:
+    """Return the visit, or the answer to a refused call.
+
+    `has_input` means that users type values into the form of the page.
+    """
     sessions = call.console.sessions
     session = await sessions.find(call.cookies.get(SESSION))
     if session is None:
-        return _to_sign_in(call)
+        return await _signed_out(call, has_input=has_input)
     if sessions.is_due(session):
         renewed = await _refresh(call.console, session)
         if renewed is None:
-            return await _end(call, session)
+            return await _end(call, session, has_input=has_input)
         session = renewed
     try:
         caller = await call.console.verify(f"Bearer {session.tokens.access}")
     except Unauthenticated:
-        return await _end(call, session)
+        return await _end(call, session, has_input=has_input)
     if (caller.tenant_id, caller.user_id) != (session.tenant_id, session.user_id):
-        return await _end(call, session)
+        return await _end(call, session, has_input=has_input)
     form: Pairs = ()
+    is_resumed = False
     if call.request.method not in ("GET", "HEAD"):
         form = await read_form(call.request)
         if not call.is_same_origin() or not has_form_token(session.secret, form):
-            return show_stale_form(call)
+            is_resumed = has_input and call.names_own_origin and bool(form)
+            if not is_resumed:
+                return show_stale_form(call)
     authorization = call.console.authorization
     return Visit(
         call=call,
@@ -275,6 +297,7 @@ async def _admit(call: Call) -> Visit | Response:
         name=(await authorization.actor(caller)).display_name,
         is_administrator=await authorization.administers(caller),
         form=form,
+        is_resumed=is_resumed,
         to_decide=await _count_to_decide(call, caller),
     )
 
@@ -284,7 +307,7 @@ async def _count_to_decide(call: Call, caller: Caller) -> int:
 
     Data for scripts has no navigation, so nothing is counted.
     """
-    if call.request.headers.get("sec-fetch-dest") == "empty":
+    if call.wants_part or call.request.headers.get("sec-fetch-dest") == "empty":
         return 0
     return await call.console.service(RequestService).count_to_decide(caller, most=MOST_TO_DECIDE)
 
@@ -370,6 +393,20 @@ def _canonical(call: Call) -> Response | None:
     return redirect(f"{call.console.url}{quote(request.scope['path'])}{query}")
 
 
+async def _signed_out(call: Call, *, has_input: bool) -> Response:
+    """Lead to the sign-in, and keep the input of own forms.
+
+    The page has the fields without their token. The user signs in in another tab, and sends them again from here.
+    """
+    form = await read_form(call.request) if has_input and call.names_own_origin else ()
+    fields = [(name, value) for name, value in form if name != TOKEN_FIELD]
+    if not fields:
+        return _to_sign_in(call)
+    if call.wants_part:
+        return render(call.language, "preview_signed_out.html", 401, sign_in=SIGN_IN)
+    return call.render("signed_out.html", 401, path=quote(call.request.scope["path"]), fields=fields, sign_in=SIGN_IN)
+
+
 def _to_sign_in(call: Call) -> Response:
     request = call.request
     query = f"?{request.url.query}" if request.url.query else ""
@@ -377,9 +414,9 @@ def _to_sign_in(call: Call) -> Response:
     return redirect(SIGN_IN if path == START else f"{SIGN_IN}?return_to={quote(path, safe='')}")
 
 
-async def _end(call: Call, session: Session) -> Response:
+async def _end(call: Call, session: Session, *, has_input: bool) -> Response:
     await call.console.sessions.end(session)
-    response = _to_sign_in(call)
+    response = await _signed_out(call, has_input=has_input)
     call.cookies.delete(response, SESSION)
     return response
 

@@ -90,10 +90,13 @@ for (const form of document.querySelectorAll("form[data-order]")) {
     preview.setAttribute("aria-busy", "true");
     try {
       const answer = await fetch(form.action, { method: "POST", body, headers: { "X-Part": "preview" }, signal: running.signal });
-      if (!answer.ok || answer.redirected) return;
+      // The answer to a user who is signed out has a link to the sign-in.
+      if (answer.redirected || !(answer.ok || answer.status === 401)) return preview.removeAttribute("aria-busy");
       // The server escapes all that users typed, and the policy of the page allows no other script.
       preview.replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.childNodes);
       status.textContent = preview.querySelector("[data-status]")?.textContent ?? "";
+      preview.removeAttribute("aria-busy");
+      if (!answer.ok) return;
       const faults = new Map(
         [...preview.querySelectorAll("template[data-fault]")].map((each) => [each.dataset.fault, each.content.textContent]),
       );
@@ -102,7 +105,6 @@ for (const form of document.querySelectorAll("form[data-order]")) {
         const is_shown = !field.querySelector("[data-fault-text]").hidden;
         if (is_shown || touched.has(field.dataset.pointer)) tell(field, faults.get(field.dataset.pointer) ?? "");
       }
-      preview.removeAttribute("aria-busy");
     } catch (error) {
       if (error.name === "AbortError") return;
       preview.removeAttribute("aria-busy");
@@ -134,6 +136,8 @@ for (const form of document.querySelectorAll("form[data-order]")) {
     }
   });
   addEventListener("pageshow", () => delete form.dataset.sent);
+  // The user has perhaps signed in in another tab.
+  addEventListener("focus", () => preview.querySelector("[data-signed-out]") && refresh());
   if (new FormData(form).get("/displayName") && !form.querySelector("[data-summary]")) refresh();
 }
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from chamberlain.console.cookies import A_YEAR, LANGUAGE, THEME
 from chamberlain.console.rendering import redirect
-from chamberlain.console.substitute_form import SubstituteForm, empty_form, send
+from chamberlain.console.substitute_form import SubstituteForm, empty_form, fill, send
 from chamberlain.console.visit import THEMES, Visit
 from chamberlain.console.words import LANGUAGES
 from chamberlain.core.errors import Forbidden
@@ -37,6 +37,12 @@ async def name_substitute(visit: Visit) -> Response:
     if isinstance(sent, SubstituteForm):
         return await _page(visit, 422 if sent.errors else 200, sent)
     return redirect(f"{PATH}#substitute")
+
+
+async def resume_substitute(visit: Visit) -> Response:
+    """Show the substitute of an earlier session, and name none."""
+    form, _ = await fill(visit)
+    return await _page(visit, 403, form)
 
 
 async def withdraw_substitute(visit: Visit) -> Response:

@@ -92,23 +92,38 @@ async def show_form(visit: Visit) -> Response:
 
 async def send_form(visit: Visit) -> Response:
     """Preview a form, add or remove a person, or send the request."""
-    form, people = await _form(visit), visit.service(PeopleService)
-    removed, pairs = visit.value("remove"), form.known(visit.form)
-    if removed:
-        pairs = remove_person(pairs, removed)
-    if visit.request.headers.get("x-part") == "preview":
-        return _preview(visit, form, await _try_out(visit, form.read(pairs)))
-    chosen = await choose_people(people, visit.caller, form.fields, visit.form, pairs)
-    body, key = form.read(chosen.pairs), visit.value("key")
-    if visit.value("do") != "send" or removed or not chosen.is_settled or not _KEY.fullmatch(key):
-        verdict = await _try_out(visit, body)
-        return await _page(visit, form, chosen, verdict, key=key if _KEY.fullmatch(key) else _new_key())
-    verdict = await _send(visit, body, key)
+    form, key = await _form(visit), visit.value("key")
+    if visit.call.wants_part:
+        return await _preview(visit, form)
+    chosen = await _choose(visit, form)
+    is_sent = visit.value("do") == "send" and not visit.value("remove") and bool(_KEY.fullmatch(key))
+    if not is_sent or not chosen.is_settled:
+        return await _check(visit, form, chosen)
+    verdict = await _send(visit, form.read(chosen.pairs), key)
     if verdict.request_id is not None:
         return redirect(f"/console/requests/{verdict.request_id}")
     status = 422 if verdict.refusal is None else kind_of(type(verdict.refusal)).status
     # A key that was used stays with its request. The next form needs another one.
     return await _page(visit, form, chosen, verdict, key=_new_key(), status=status)
+
+
+async def resume_form(visit: Visit) -> Response:
+    """Preview a form of an earlier session, and send nothing."""
+    form = await _form(visit)
+    if visit.call.wants_part:
+        return await _preview(visit, form)
+    return await _check(visit, form, await _choose(visit, form), status=403)
+
+
+async def _choose(visit: Visit, form: OrderForm) -> ChosenPeople:
+    """Return the values of the form after the typed names were resolved."""
+    pairs = remove_person(form.known(visit.form), visit.value("remove"))
+    return await choose_people(visit.service(PeopleService), visit.caller, form.fields, visit.form, pairs)
+
+
+async def _check(visit: Visit, form: OrderForm, chosen: ChosenPeople, *, status: int = 200) -> Response:
+    verdict, key = await _try_out(visit, form.read(chosen.pairs)), visit.value("key")
+    return await _page(visit, form, chosen, verdict, key=key if _KEY.fullmatch(key) else _new_key(), status=status)
 
 
 async def _form(visit: Visit) -> OrderForm:
@@ -213,8 +228,9 @@ async def _page(
     )
 
 
-def _preview(visit: Visit, form: OrderForm, verdict: Verdict) -> Response:
+async def _preview(visit: Visit, form: OrderForm) -> Response:
     """Answer the module with the preview alone."""
+    verdict = await _try_out(visit, form.read(form.known(visit.form)))
     errors, general = _texts(visit, form, ChosenPeople(()), verdict)
     return render(
         visit.language,

@@ -45,6 +45,11 @@ async def reject(visit: Visit) -> Response:
     return await _decide(visit, Action.REJECT)
 
 
+async def resume(visit: Visit) -> Response:
+    """Show the comment of an earlier session, and decide nothing."""
+    return await _page(visit, 403)
+
+
 async def _decide(visit: Visit, action: Action) -> Response:
     comment = visit.value("comment").replace("\r\n", "\n").strip()
     try:
