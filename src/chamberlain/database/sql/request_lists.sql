@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Places of requests whose name or address has the prefix, newest first: at most so many, behind a position.
 --
--- Requests are in buckets of four hours by their time (migrations 0070 and 0071). The function looks up a bucket by prefix along two indexes
+-- Requests are in buckets of four hours by their time (migrations 0074 and 0075). The function looks up a bucket by prefix along two indexes
 -- and sorts what it finds by time. It begins at the newest bucket and stops when there are enough. So the cost has a bound for every prefix:
 -- two short index scans for each bucket, and sorts of single buckets.
 --

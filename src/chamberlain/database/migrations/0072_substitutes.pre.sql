@@ -7,9 +7,12 @@ CREATE TABLE chamberlain.substitute (
     created_at timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, user_id),
     CHECK (user_id <> substitute_id),
-    CHECK (until > created_at AND until <= created_at + interval '60 days')
+    -- A day has 24 hours here, also where summer time begins within the 60 days.
+    CONSTRAINT substitute_days CHECK (until > created_at AND until - created_at <= interval '60 days')
 );
 CREATE INDEX substitute_for ON chamberlain.substitute (tenant_id, substitute_id);
+-- For retention.
+CREATE INDEX substitute_until ON chamberlain.substitute (until);
 ALTER TABLE chamberlain.substitute ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_tenant ON chamberlain.substitute TO chamberlain_application
     USING (tenant_id = nullif(current_setting('chamberlain.tenant_id', true), '')::uuid);
