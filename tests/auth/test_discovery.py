@@ -162,3 +162,14 @@ async def test_it_never_holds_a_private_key(client: httpx2.AsyncClient, issuer: 
 
     assert isinstance(key, RSAKey)
     assert not key.is_private
+
+
+@pytest.mark.parametrize("path", [DISCOVERY, "/keys"])
+async def test_a_document_that_is_nested_too_deep_is_refused(
+    client: httpx2.AsyncClient, issuer: Issuer, path: str
+) -> None:
+    body = b'{"keys":' + b"[" * 50_000 + b"]" * 50_000 + b"}"
+    issuer.answers[path] = lambda: (200, body.replace(b"keys", b"other") if path == DISCOVERY else body)
+
+    with pytest.raises(UnusableAnswer):
+        await ask_issuer(client, issuer.address)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sign-in at any OpenID issuer: its answers count only for the sign-in that asked for them."""
 
+import asyncio
 import json
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
@@ -15,7 +16,7 @@ from joserfc.jwk import RSAKey
 from chamberlain.auth.issuers import IssuerKeys
 from chamberlain.console.issuer import Attempt, Issuers, Provider, SignInFailed
 from chamberlain.core.errors import Unavailable
-from tests.auth.issuer import Issuer, make_key, run_issuer, sign
+from tests.auth.issuer import Issuer, encoded, make_key, run_issuer, sign
 from tests.console.times import AT, Clock
 
 BACK = "https://chamberlain.example.org/console/signed-in"
@@ -195,3 +196,60 @@ async def test_the_session_at_the_issuer_ends_with_a_hint(fixture: IssuerFixture
     fixture.publish(end_session_endpoint=None)
     fixture.clock.move(minutes=6)
     assert await fixture.issuers.sign_out_url(fixture.provider, tokens, "") is None
+
+
+DEEP = b'{"x":' + b"[" * 10_000 + b"]" * 10_000 + b"}"
+
+
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/token"])
+@pytest.mark.parametrize("body", [b"", b"\xff", b"<html>", b"[]", b'{"access_token": 1}', DEEP], ids=range(6))
+async def test_an_issuer_that_answers_garbage_is_unavailable(fixture: IssuerFixture, path: str, body: bytes) -> None:
+    fixture.issuer.answers[path] = lambda: (200, body)
+
+    with pytest.raises(Unavailable):
+        await fixture.issuers.redeem(fixture.provider, fixture.attempt, "code", None)
+
+
+@pytest.mark.parametrize("name", ["authorization_endpoint", "token_endpoint", "end_session_endpoint"])
+@pytest.mark.parametrize(
+    "address", ["http://[", "javascript:alert(1)", "http://issuer.example/", "https://x:99999/", "/path", ""]
+)
+async def test_an_issuer_with_an_unsafe_address_is_unavailable(fixture: IssuerFixture, name: str, address: str) -> None:
+    fixture.publish(**{name: address})
+
+    with pytest.raises(Unavailable):
+        await fixture.issuers.authorization_url(fixture.provider, fixture.attempt, "ada@green.example")
+
+
+@pytest.mark.parametrize(("written", "seconds"), [("9" * 5000, 300), (10**18, 300), (10**12, 86_400), ("-1", 300)])
+async def test_a_strange_life_of_a_token_is_bounded(fixture: IssuerFixture, written: object, seconds: int) -> None:
+    before = await fixture.issuers.redeem(fixture.provider, fixture.attempt, "code", None)
+    fixture.answer("/token", 200, {"access_token": "b", "expires_in": written})
+
+    after = await fixture.issuers.renew(fixture.provider, before)
+
+    assert after is not None
+    assert after.until == AT + timedelta(seconds=seconds)
+
+
+async def test_an_id_token_that_is_nested_too_deep_is_refused(fixture: IssuerFixture) -> None:
+    token = ".".join(encoded(part).decode() for part in (DEEP, DEEP, b"x"))
+    fixture.answer("/token", 200, {"access_token": "a", "id_token": token})
+
+    with pytest.raises(SignInFailed):
+        await fixture.issuers.redeem(fixture.provider, fixture.attempt, "code", None)
+
+
+async def test_an_issuer_that_takes_too_long_in_all_is_unavailable(fixture: IssuerFixture) -> None:
+    """The timeouts of the client alone start again with each byte."""
+    keys = IssuerKeys(fixture.clock)
+    issuers = Issuers(keys, fixture.clock, authority_pem=None, redirect_uri=BACK, scopes=(), timeout_seconds=0.05)
+    fixture.issuer.hold = asyncio.Event()
+
+    try:
+        with pytest.raises(Unavailable):
+            await issuers.metadata(fixture.provider)
+    finally:
+        fixture.issuer.hold.set()
+        await issuers.close()
+        await keys.close()

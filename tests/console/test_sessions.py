@@ -153,6 +153,31 @@ async def test_two_pages_refresh_once(fixture: SessionFixture) -> None:
     assert stored.tokens.refresh == "refresh two"
 
 
+async def test_a_slow_issuer_delays_no_other_tenant(fixture: SessionFixture) -> None:
+    due = replace(TOKENS, until=AT)
+    sessions, answer = fixture.sessions, asyncio.Event()
+    slow = [await fixture.begin(tokens=due) for _ in range(6)]
+    other = await fixture.begin(tokens=due, tenant=OTHER_HOUSE)
+    asked: asyncio.Queue[Tokens] = asyncio.Queue()
+
+    async def renew_slowly(tokens: Tokens) -> Tokens:
+        asked.put_nowait(tokens)
+        await answer.wait()
+        return TOKENS
+
+    async def renew(_: Tokens) -> Tokens:
+        return TOKENS
+
+    waiting = [asyncio.create_task(sessions.refresh(each, renew_slowly)) for each in slow]
+    await asked.get()
+    try:
+        async with asyncio.timeout(10):
+            assert await sessions.refresh(other, renew) is not None
+    finally:
+        answer.set()
+        await asyncio.gather(*waiting)
+
+
 async def test_tokens_that_last_are_not_refreshed(fixture: SessionFixture) -> None:
     session = await fixture.begin(tokens=replace(TOKENS, until=AT + timedelta(seconds=60)))
 

@@ -76,7 +76,7 @@ async def ask_issuer(client: httpx2.AsyncClient, issuer: str) -> Published:
 
 
 async def _get(client: httpx2.AsyncClient, address: str) -> tuple[bytes, datetime | None]:
-    if not _is_safe(address):
+    if not is_safe(address):
         raise UnusableAnswer(f"{address!r} is no URL, or neither https nor on this machine")
     # A compressed body could expand beyond the limit.
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
@@ -114,11 +114,11 @@ _Document = TypeVar("_Document", _Discovery, _KeySet)
 def _decode(body: bytes, document: type[_Document]) -> _Document:
     try:
         return msgspec.json.decode(body, type=document)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise UnusableAnswer(f"a document cannot be read: {error}") from error
 
 
-def _is_safe(address: str) -> bool:
+def is_safe(address: str) -> bool:
     """Return whether the connection protects the keys: https, or this machine."""
     try:
         parts = urlsplit(address)

@@ -5,20 +5,22 @@ RFC 6749, 7636 and 9700, and OpenID Connect Core 1.0 define it. The issuer may b
 or the embedded identity platform.
 """
 
+import asyncio
 import base64
 import hmac
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
+from typing import TypeVar
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
 from joserfc import jws
 from joserfc.errors import JoseError
 
-from chamberlain.auth.issuers import UNANSWERED, IssuerKeys, issuers_client
+from chamberlain.auth.issuers import TIMEOUT_SECONDS, UNANSWERED, IssuerKeys, is_safe, issuers_client
 from chamberlain.console.models import Tokens
 from chamberlain.core.errors import Unavailable
 
@@ -30,6 +32,9 @@ _CACHED_FOR = timedelta(minutes=5)
 _LARGEST_ANSWER = 256 * 1024
 # An issuer that does not name the life of a token gets asked often.
 _USUAL_LIFE_SECONDS = 300
+_LONGEST_LIFE_SECONDS = 86_400
+# No life has more digits. Python refuses to read very long numbers.
+_MOST_DIGITS = 18
 
 
 class SignInFailed(Exception):
@@ -103,10 +108,13 @@ class _Claims(msgspec.Struct, frozen=True):
     azp: str | None = None
 
 
+_Document = TypeVar("_Document", Metadata, _TokenAnswer, _Header, _Claims)
+
+
 class Issuers:
     """Calls of issuers. `redirect_uri` is where browsers come back.
 
-    `authority_pem` is trusted beside the authorities of the system.
+    `authority_pem` is trusted beside the authorities of the system. `timeout_seconds` is the timeout of a whole call.
 
     Every method raises Unavailable if the issuer does not answer.
     """
@@ -119,11 +127,13 @@ class Issuers:
         authority_pem: str | None,
         redirect_uri: str,
         scopes: tuple[str, ...],
+        timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
         self._client = issuers_client(authority_pem)
         self._keys = keys
         self._now = now
         self._redirect_uri = redirect_uri
+        self._timeout_seconds = timeout_seconds
         self._scope = " ".join(("openid", "profile", "offline_access", *scopes))
         self._metadata: dict[str, tuple[datetime, Metadata]] = {}
 
@@ -200,11 +210,11 @@ class Issuers:
         address = f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration"
         try:
             status, body = await self._send("GET", address)
-            found = msgspec.json.decode(body, type=Metadata)
-        except (*UNANSWERED, msgspec.MsgspecError) as error:
+            found = _decode(body, Metadata)
+        except (*UNANSWERED, ValueError) as error:
             raise _unavailable() from error
         # Otherwise one issuer could speak for another (OpenID Connect Discovery 1.0, 4.3).
-        if status != 200 or found.issuer != provider.issuer:
+        if status != 200 or found.issuer != provider.issuer or not all(map(is_safe, _endpoints(found))):
             raise _unavailable()
         self._metadata[provider.issuer] = (self._now() + _CACHED_FOR, found)
         return found
@@ -231,8 +241,8 @@ class Issuers:
         if status != 200:
             raise _unavailable()
         try:
-            return msgspec.json.decode(body, type=_TokenAnswer)
-        except msgspec.MsgspecError as error:
+            return _decode(body, _TokenAnswer)
+        except ValueError as error:
             raise _unavailable() from error
 
     async def _send(
@@ -241,7 +251,11 @@ class Issuers:
         # A compressed body could expand beyond the limit.
         sent = {"Accept": "application/json", "Accept-Encoding": "identity", **(headers or {})}
         body = bytearray()
-        async with self._client.stream(method, address, content=content, headers=sent) as response:
+        # The timeouts of the client start again with each byte.
+        async with (
+            asyncio.timeout(self._timeout_seconds),
+            self._client.stream(method, address, content=content, headers=sent) as response,
+        ):
             async for chunk in response.aiter_raw():
                 body += chunk
                 if len(body) > _LARGEST_ANSWER:
@@ -254,15 +268,15 @@ class Issuers:
         OpenID Connect Core 1.0, 3.1.3.7, has the checks.
         """
         try:
-            header = msgspec.json.decode(_segment(token, 0), type=_Header)
+            header = _decode(_segment(token, 0), _Header)
             if header.alg not in _ALGORITHMS:
                 raise SignInFailed("the ID token has another algorithm")
             key = await self._keys.find(provider.issuer, header.kid, header.alg)
             if key is None:
                 raise SignInFailed("the ID token is signed with an unknown key")
             payload = jws.deserialize_compact(token, key, algorithms=[header.alg]).payload
-            claims = msgspec.json.decode(payload, type=_Claims)
-        except (JoseError, ValueError, msgspec.MsgspecError) as error:
+            claims = _decode(payload, _Claims)
+        except (JoseError, ValueError, RecursionError) as error:
             raise SignInFailed("the ID token is invalid") from error
         audiences = (claims.aud,) if isinstance(claims.aud, str) else claims.aud
         is_ours = provider.client_id in audiences and claims.azp in (None, provider.client_id)
@@ -275,13 +289,34 @@ class Issuers:
 
     def _tokens(self, answer: _TokenAnswer, before: Tokens | None = None) -> Tokens:
         """Read new tokens. The issuer may leave out those that stay valid."""
-        life = int(answer.expires_in) if str(answer.expires_in).isdecimal() else _USUAL_LIFE_SECONDS
         return Tokens(
             access=answer.access_token,
             refresh=answer.refresh_token or (before.refresh if before is not None else ""),
             identity=answer.id_token or (before.identity if before is not None else ""),
-            until=self._now() + timedelta(seconds=min(life, 86_400)),
+            until=self._now() + timedelta(seconds=_life_seconds(answer.expires_in)),
         )
+
+
+def _life_seconds(written: int | str) -> int:
+    text = str(written)
+    life = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else _USUAL_LIFE_SECONDS
+    return min(life, _LONGEST_LIFE_SECONDS)
+
+
+def _endpoints(metadata: Metadata) -> Iterator[str]:
+    """Yield the addresses that get codes, tokens, secrets and browsers."""
+    yield metadata.authorization_endpoint
+    yield metadata.token_endpoint
+    if metadata.end_session_endpoint is not None:
+        yield metadata.end_session_endpoint
+
+
+def _decode(content: bytes, document: type[_Document]) -> _Document:
+    """Decode JSON of an issuer. Raises ValueError."""
+    try:
+        return msgspec.json.decode(content, type=document)
+    except RecursionError as error:
+        raise ValueError("the document is nested too deep") from error
 
 
 def _with_query(address: str, query: Mapping[str, str]) -> str:

@@ -30,6 +30,8 @@ _WRITE_INTERVAL = timedelta(minutes=1)
 _REFRESH_BEFORE = timedelta(seconds=60)
 # A refresh holds a connection during the call of the issuer. The embedded issuer needs connections of the same pool.
 _MOST_REFRESHES = 4
+# A tenant whose issuer is slow leaves some to the others.
+_MOST_REFRESHES_OF_TENANT = 2
 _LONGEST_BROWSER = 200
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
@@ -71,6 +73,7 @@ class Sessions:
     keyring: Keyring
     now: Callable[[], datetime]
     _refreshes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_REFRESHES))
+    _refreshes_of: dict[TenantId, asyncio.Semaphore] = field(default_factory=dict)
 
     async def begin(self, tenant_id: TenantId, user_id: UserId, tokens: Tokens, browser: str) -> Session:
         """Begin a session. A new secret prevents session fixation."""
@@ -116,7 +119,8 @@ class Sessions:
         token is used twice. So this is the one transaction that stays open during a call. Returns None if the issuer
         has revoked the tokens, or the session has ended.
         """
-        async with self._refreshes, self.database.transaction(session.tenant_id) as tx:
+        of_tenant = self._refreshes_of.setdefault(session.tenant_id, asyncio.Semaphore(_MOST_REFRESHES_OF_TENANT))
+        async with of_tenant, self._refreshes, self.database.transaction(session.tenant_id) as tx:
             await tx.execute(SQL["announce"])
             row = await tx.fetch_row(SQL["lock"], session.tenant_id, session.digest)
             if row is None:
