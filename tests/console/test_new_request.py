@@ -269,6 +269,19 @@ def test_a_form_costs_few_statements(console: ConsoleFixture, statement_log: Sta
     assert 0 < len(found) <= MOST_STATEMENTS, found
 
 
+@pytest.mark.parametrize("template", [ROOM, SHARED, APPROVED_TEMPLATE])
+def test_a_preview_costs_few_statements(console: ConsoleFixture, statement_log: StatementLog, template: str) -> None:
+    browser = console.signed_in(ADA_MAIL)
+    form, name = open_form(console, browser, template), unique("Counted")
+    pairs = [*((each, value) for each, value in form.fields if each != "/displayName"), ("/displayName", name)]
+
+    found = statement_log.of(lambda: browser.post(form.action, pairs, {**OWN, "X-Part": "preview"}))
+
+    # Only a directory of tests has faults.
+    counted = [each for each in found if "take_faults" not in each]
+    assert 0 < len(counted) <= MOST_STATEMENTS, "\n".join(counted)
+
+
 def test_people_are_found_for_the_picker(console: ConsoleFixture) -> None:
     answer = console.signed_in().get(f"{console.url}people?q=ben").answer
 

@@ -178,6 +178,25 @@ async def test_others_may_not_use_it(estate: Estate) -> None:
     assert (await fixture.templates.read_offered(automation, made, area=MAIL)).stored.head.id == made
 
 
+async def test_a_preview_gets_a_form_for_a_minute(estate: Estate) -> None:
+    fixture = TemplateFixture(estate, administrator(ADA))
+    made = await fixture.create({"audience": {"users": [str(BEN)], "groups": []}})
+    find = fixture.templates.read_offered_recently
+    first = await find(mail_caller_of(BEN), made, area=MAIL)
+    await fixture.replace(made, {"audience": {"users": [str(ADA)], "groups": []}})
+
+    assert await find(mail_caller_of(BEN), made, area=MAIL) is first
+    with pytest.raises(Forbidden):
+        await find(mail_caller_of(NOBODY), made, area=MAIL)
+    with pytest.raises(NotFound):
+        await find(caller_of(BEN), made, area=COLLAB)
+    with pytest.raises(Forbidden):
+        await find(caller_of(BEN), made, area=MAIL)
+    estate.moment += timedelta(seconds=60)
+    with pytest.raises(Forbidden):
+        await find(mail_caller_of(BEN), made, area=MAIL)
+
+
 async def test_a_team_has_the_labels_of_the_directory(estate: Estate) -> None:
     templates = TemplateFixture(estate, administrator(ADA)).templates
 

@@ -107,7 +107,7 @@ class GroupService:
             reserved = frozenset(
                 [mail for mail in mails if await request_records.find_by_address(tx, mail) is not None]
             )
-            full_limit = await tenant_records.find_full_limit(tx, caller.tenant_id)
+            full_limit = await tenant_records.find_full_limit(tx, entry.tenant)
         approvers = None
         if (rule := situation.template.approval) is not None:
             question = approvers_question(rule.levels, tenant_id=caller.tenant_id, requester=situation.user)

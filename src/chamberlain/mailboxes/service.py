@@ -134,7 +134,7 @@ class MailboxService:
         async with self.database.transaction(caller.tenant_id) as tx:
             addresses = await records.reserved(tx, "address", names.addresses)
             is_name_reserved = bool(await records.reserved(tx, "name", [names.name_key]))
-            full_limit = await tenant_records.find_full_limit(tx, caller.tenant_id)
+            full_limit = await tenant_records.find_full_limit(tx, entry.tenant)
         approvers = None
         if (rule := situation.template.approval) is not None:
             question = approvers_question(rule.levels, tenant_id=caller.tenant_id, requester=situation.requester)

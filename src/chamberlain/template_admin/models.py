@@ -50,6 +50,9 @@ MOST_OFFERED = 1_000
 LABELS_KNOWN_FOR = timedelta(seconds=60)
 # Tenants whose labels are in memory.
 MOST_KNOWN = 10_000
+# A preview follows the typing, and its form is the one that the user has just opened.
+OFFERED_KNOWN_FOR = timedelta(seconds=60)
+MOST_OFFERED_KNOWN = 1_000
 # The previous secret also signs for this time (docs/reference/webhooks.md).
 OVERLAP = timedelta(hours=24)
 

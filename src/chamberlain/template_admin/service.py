@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeAlias
 from uuid import UUID
 
 from msgspec import json
@@ -51,6 +52,8 @@ from chamberlain.template_admin.models import (
     MAIL,
     MOST_KNOWN,
     MOST_OFFERED,
+    MOST_OFFERED_KNOWN,
+    OFFERED_KNOWN_FOR,
     OfferedTemplate,
     SettledSecret,
     TemplateArea,
@@ -75,6 +78,8 @@ from chamberlain.templates.rules import audience_groups, template_not_allowed
 from chamberlain.templates.webhook import WebhookBody, kept_webhook
 from chamberlain.tenants import records as tenant_records
 
+_OfferedKey: TypeAlias = tuple[TenantId, UUID, TemplateId, frozenset[TemplateKind]]
+
 
 @dataclass(slots=True)
 class TemplateService:
@@ -93,6 +98,7 @@ class TemplateService:
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
     _known_labels: OrderedDict[TenantId, tuple[datetime, tuple[Label, ...]]] = field(default_factory=OrderedDict)
+    _known_offered: OrderedDict[_OfferedKey, tuple[datetime, OfferedTemplate]] = field(default_factory=OrderedDict)
 
     async def list(self, caller: Caller, page: PageWanted, *, area: TemplateArea) -> Page[TemplateRecord]:
         """List the templates of an area, newest first, including inactive ones."""
@@ -234,6 +240,28 @@ class TemplateService:
         # Mailboxes have no labels.
         labels = await self._labels(caller.tenant_id) if stored.head.kind in GROUP_KINDS else ()
         return OfferedTemplate(stored, domains, labels)
+
+    async def read_offered_recently(
+        self, caller: Caller, template_id: TemplateId, *, area: TemplateArea
+    ) -> OfferedTemplate:
+        """Read an active template for a preview, at most a minute old.
+
+        The dry run of the preview reads the current one. Raises like `read_offered`.
+        """
+        now, key = self.now(), (caller.tenant_id, caller.id, template_id, area.kinds)
+        until, offered = self._known_offered.get(key, (now, None))
+        if offered is not None and until > now:
+            await self.authorization.require(caller, area.read)
+            return offered
+        offered = await self.read_offered(caller, template_id, area=area)
+        if offered.labels is None:
+            # The directory may answer the next preview.
+            return offered
+        self._known_offered[key] = (now + OFFERED_KNOWN_FOR, offered)
+        self._known_offered.move_to_end(key)
+        if len(self._known_offered) > MOST_OFFERED_KNOWN:
+            self._known_offered.popitem(last=False)
+        return offered
 
     async def _write(
         self,

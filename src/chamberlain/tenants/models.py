@@ -36,6 +36,11 @@ class Limits:
     running_jobs: int | None = None
     requests_per_minute: int | None = None
 
+    @property
+    def count_requests(self) -> bool:
+        """Return whether a limit applies to new requests."""
+        return self.open_requests is not None or self.requests_per_minute is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Tenant:

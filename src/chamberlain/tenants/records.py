@@ -33,9 +33,11 @@ async def find_all(tx: Transaction, tenant_ids: Collection[TenantId] | None = No
     return [_tenant(row) for row in rows]
 
 
-async def find_full_limit(tx: Transaction, tenant_id: TenantId) -> LimitReached | None:
+async def find_full_limit(tx: Transaction, tenant: Tenant) -> LimitReached | None:
     """Find the exhausted limit of a tenant, as its refusal."""
-    row = await tx.fetch_row(SQL["full_limit"], tenant_id)
+    if not tenant.limits.count_requests:
+        return None
+    row = await tx.fetch_row(SQL["full_limit"], tenant.id)
     return None if row is None or row["full_limit"] is None else limit_full(row["full_limit"])
 
 

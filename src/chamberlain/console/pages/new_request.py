@@ -92,9 +92,9 @@ async def show_form(visit: Visit) -> Response:
 
 async def send_form(visit: Visit) -> Response:
     """Preview a form, add or remove a person, or send the request."""
-    form, key = await _form(visit), visit.value("key")
     if visit.call.wants_part:
-        return await _preview(visit, form)
+        return await _preview(visit)
+    form, key = await _form(visit), visit.value("key")
     chosen = await _choose(visit, form)
     is_sent = visit.value("do") == "send" and not visit.value("remove") and bool(_KEY.fullmatch(key))
     if not is_sent or not chosen.is_settled:
@@ -109,9 +109,9 @@ async def send_form(visit: Visit) -> Response:
 
 async def resume_form(visit: Visit) -> Response:
     """Preview a form of an earlier session, and send nothing."""
-    form = await _form(visit)
     if visit.call.wants_part:
-        return await _preview(visit, form)
+        return await _preview(visit)
+    form = await _form(visit)
     return await _check(visit, form, await _choose(visit, form), status=403)
 
 
@@ -127,12 +127,16 @@ async def _check(visit: Visit, form: OrderForm, chosen: ChosenPeople, *, status:
 
 
 async def _form(visit: Visit) -> OrderForm:
+    area, template_id = _template(visit)
+    return make_order_form(await visit.service(TemplateService).read_offered(visit.caller, template_id, area=area))
+
+
+def _template(visit: Visit) -> tuple[TemplateArea, TemplateId]:
+    """Return area and id in the address."""
     area, written = _AREAS.get(visit.request.path_params["area"]), visit.request.path_params["template_id"]
     if area is None or not WRITTEN_ID.fullmatch(written):
         raise NotFound("There is no such template for requests.")
-    return make_order_form(
-        await visit.service(TemplateService).read_offered(visit.caller, TemplateId(UUID(written)), area=area)
-    )
+    return area, TemplateId(UUID(written))
 
 
 async def _earlier_body(visit: Visit) -> Mapping[str, Json] | None:
@@ -228,8 +232,12 @@ async def _page(
     )
 
 
-async def _preview(visit: Visit, form: OrderForm) -> Response:
+async def _preview(visit: Visit) -> Response:
     """Answer the module with the preview alone."""
+    area, template_id = _template(visit)
+    form = make_order_form(
+        await visit.service(TemplateService).read_offered_recently(visit.caller, template_id, area=area)
+    )
     verdict = await _try_out(visit, form.read(form.known(visit.form)))
     errors, general = _texts(visit, form, ChosenPeople(()), verdict)
     return render(
