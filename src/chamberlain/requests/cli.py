@@ -240,6 +240,16 @@ requests = CommandTable()
 Request = Annotated[str, typer.Argument(metavar="REQUEST", help="Request, by id, end of the id, or name.")]
 
 
+_COLUMNS: Final = (
+    Column("ID", "requestId"),
+    Column("KIND", "kind"),
+    Column("STATE", "state"),
+    Column("NAME", "displayName"),
+    Column("ASKED BY", "createdBy.displayName"),
+    Column("AGE", "createdAt"),
+)
+
+
 @requests.command("list")
 @calls
 def list_requests(
@@ -268,14 +278,6 @@ def list_requests(
     everything: All = False,
 ) -> None:
     """List your requests, newest first. Administrators see all."""
-    columns = (
-        Column("ID", "requestId"),
-        Column("KIND", "kind"),
-        Column("STATE", "state"),
-        Column("NAME", "displayName"),
-        Column("ASKED BY", "createdBy.displayName"),
-        Column("AGE", "createdAt"),
-    )
     filters = {
         "state": state,
         "kind": kind,
@@ -287,7 +289,7 @@ def list_requests(
     }
     at_most = most(limit, everything=everything)
     show_list(
-        call, Area.REQUESTS, operations.LIST_REQUESTS, filters=filters, columns=columns, most=at_most, noun="requests"
+        call, Area.REQUESTS, operations.LIST_REQUESTS, filters=filters, columns=_COLUMNS, most=at_most, noun="requests"
     )
 
 

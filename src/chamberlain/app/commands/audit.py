@@ -7,6 +7,7 @@
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Final
 from uuid import UUID
 
 import typer
@@ -25,6 +26,16 @@ from chamberlain.observability.logs import new_trace_id
 from chamberlain.settings import Settings
 from chamberlain_client.operations import LIST_AUDIT
 
+_COLUMNS: Final = (
+    Column("AGE", "at"),
+    Column("ACTION", "action"),
+    Column("BY", "actor.displayName"),
+    Column("SUBJECT", "subject.displayName"),
+    Column("SUBJECT ID", "subject.id", wide=True),
+    Column("SEQUENCE", "sequence", wide=True),
+    Column("ADDRESS", "clientAddress", wide=True),
+)
+
 
 def list_audit(
     call: Call,
@@ -40,15 +51,6 @@ def list_audit(
 
     `most` None means no limit.
     """
-    columns = (
-        Column("AGE", "at"),
-        Column("ACTION", "action"),
-        Column("BY", "actor.displayName"),
-        Column("SUBJECT", "subject.displayName"),
-        Column("SUBJECT ID", "subject.id", wide=True),
-        Column("SEQUENCE", "sequence", wide=True),
-        Column("ADDRESS", "clientAddress", wide=True),
-    )
     with call.service(Area.ADMIN) as service:
         subject_id = subject and id_of(service, subject, SUBJECTS, option="--subject")
         actor_id = actor and user_id(service, actor, option="--actor")
@@ -64,7 +66,7 @@ def list_audit(
         Area.ADMIN,
         LIST_AUDIT,
         filters=filters,
-        columns=columns,
+        columns=_COLUMNS,
         most=most,
         noun="rows",
         for_people=_with_approver,
