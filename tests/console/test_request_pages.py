@@ -2,7 +2,9 @@
 """The list of requests and the page of one request, over HTTP and without scripts."""
 
 import asyncio
-from urllib.parse import urlsplit
+import re
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode, urlsplit
 from uuid import uuid4
 
 import httpx2
@@ -115,6 +117,51 @@ def test_filters_are_combined(
     page = console.signed_in().get(f"{console.url}requests/?q=ibis{query}")
 
     assert ids_of(page) == [filtered[kind] for kind in expected]
+    assert "<script>" not in page.html
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (0, 0, ["room", "group"]),
+        (-1, None, ["room", "group"]),
+        (None, 1, ["room", "group"]),
+        (None, -1, []),
+        (1, None, []),
+        (-9, -1, []),
+    ],
+)
+def test_days_filter_the_list(
+    console: ConsoleFixture, filtered: dict[str, str], first: int | None, last: int | None, expected: list[str]
+) -> None:
+    today = datetime.now(UTC).date()
+    days = {
+        name: (today + timedelta(days=each)).isoformat()
+        for name, each in (("from", first), ("to", last))
+        if each is not None
+    }
+
+    page = console.signed_in().get(f"{console.url}requests/?{urlencode({'q': 'ibis', **days})}")
+
+    assert page.status == 200
+    assert ids_of(page) == [filtered[kind] for kind in expected]
+
+
+@pytest.mark.parametrize(
+    ("query", "wrong"),
+    [
+        ("from=tomorrow", "from"),
+        ("to=2026-02-30", "to"),
+        ("from=2026-03-02&to=2026-03-01", "to"),
+        ("from=%22%3E%3Cscript%3E", "from"),
+    ],
+)
+def test_a_wrong_day_is_beside_its_field(console: ConsoleFixture, query: str, wrong: str) -> None:
+    page = console.signed_in().get(f"{console.url}requests/?{query}")
+
+    assert (page.status, page.name) == (400, "requests")
+    assert re.findall(r'aria-describedby="(from|to)-fault"', page.html) == [wrong]
+    assert '<details class="fold filters-more" open>' in page.html
     assert "<script>" not in page.html
 
 

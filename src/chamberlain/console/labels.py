@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels of closed sets: kinds, steps, and states of requests, steps and approvals."""
+"""Labels of closed sets: kinds, steps and states."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -3,12 +3,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from chamberlain.console.chosen_people import ChosenPeople, choose_people, names_of, people_in, remove_person
+from chamberlain.console.days import zone_named
 from chamberlain.console.fields import Field, Widget
 from chamberlain.console.refusals import refusal_text
 from chamberlain.console.visit import Visit
@@ -26,7 +26,6 @@ PERSON: Final = Field(USER, N_("Name of the person"), Widget.PERSON)
 # The proposed end. An absence is two weeks more often than two months.
 _PROPOSED: Final = timedelta(days=14)
 _END_OF_DAY: Final = time(23, 59)
-_LONGEST_ZONE: Final = 64
 
 NO_PERSON: Final = N_("Enter the name of the person.")
 CHECK: Final = N_("Check that this is the right person, and save again.")
@@ -116,7 +115,7 @@ async def _find(visit: Visit, form: SubstituteForm) -> UserId | None:
 
 def _until(visit: Visit, form: SubstituteForm, now: datetime) -> datetime | None:
     """Return the end of the last day, clamped to 60 days."""
-    zone = _zone(visit.value(ZONE))
+    zone = zone_named(visit.value(ZONE))
     try:
         day = date.fromisoformat(form.last_day)
     except ValueError:
@@ -127,14 +126,3 @@ def _until(visit: Visit, form: SubstituteForm, now: datetime) -> datetime | None
         form.errors[LAST_DAY] = visit.translate(WRONG_DAY)
         return None
     return min(datetime.combine(day, _END_OF_DAY, zone).astimezone(UTC), now + LONGEST)
-
-
-def _zone(name: str) -> tzinfo:
-    """Return the time zone of the browser, UTC without scripts."""
-    if not 0 < len(name) <= _LONGEST_ZONE:
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (LookupError, ValueError, OSError):
-        # Unknown, a path, or no time zones on this machine.
-        return UTC
