@@ -24,7 +24,7 @@ PATH: Final = "/console/requests/"
 PAGE_SIZE: Final = 25
 # The bounds of `q` of the API.
 _LONGEST_TEXT: Final = 256
-# What is longer is neither a day nor the name of a time zone.
+# Longer texts are neither days nor names of time zones.
 _LONGEST_DAY: Final = 32
 _LONGEST_ZONE: Final = 64
 NO_DAY: Final = N_("Enter a day, such as 2026-03-31.")
