@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Days that users choose in forms, in the time zone of their browser."""
+"""Days of forms, in the time zone of the browser."""
 
 import re
 from datetime import UTC, date, datetime, time, tzinfo
@@ -14,7 +14,7 @@ _YEARS: Final = range(1970, 3000)
 
 
 def read_day(text: str) -> date | None:
-    """Read the day of a date control; None if it is no day."""
+    """Read the day of a date control, None otherwise."""
     if not _DAY.fullmatch(text):
         return None
     try:
