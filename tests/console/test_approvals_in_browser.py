@@ -20,10 +20,10 @@ from tests.console.approval_requests import (
     template,
 )
 from tests.console.conftest import ConsoleFixture
+from tests.console.windows import SHOWN_WITHIN, open_signed_in
 from tests.services import BEN, CLEO_MAIL
 
 pytestmark = [pytest.mark.heavy, pytest.mark.needs("chromium")]
-SHOWN_WITHIN = 30_000
 # Metadata of templates has these fields.
 FIELDS = 14
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
@@ -37,12 +37,7 @@ def chromium(console: ConsoleFixture) -> Iterator[Browser]:
 
 def sign_in(console: ConsoleFixture, page: Page, address: str, path: str = "") -> None:
     """Sign in from a page of the console."""
-    page.set_default_timeout(SHOWN_WITHIN)
-    page.goto(f"{console.url}{path}")
-    page.get_by_label("Work address").fill(address)
-    page.get_by_role("button", name="Continue").click()
-    page.get_by_label("Password").fill(console.passwords[address])
-    page.get_by_role("button", name="Sign in", exact=True).click()
+    open_signed_in(console, page, address, path)
     expect(page.locator("main[data-page]")).to_be_visible(timeout=SHOWN_WITHIN)
 
 

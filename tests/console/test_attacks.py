@@ -18,10 +18,10 @@ from tests.chromium import run_chromium
 from tests.console.browser import OWN, Browser, Page
 from tests.console.conftest import ConsoleFixture, open_console
 from tests.console.objects import VISITORS, Objects, foreign_objects, own_objects
+from tests.console.windows import SHOWN_WITHIN, open_signed_in
 from tests.services import ADA_MAIL
 
 pytestmark = pytest.mark.heavy
-SHOWN_WITHIN = 30_000
 
 # Streams do not end. Their paths are attacked, as those of all pages with objects.
 GETS = sorted(path for method, path, _ in PAGES if method == "GET" and not path.endswith("/events"))
@@ -233,11 +233,7 @@ def test_no_hostile_value_is_reported_by_the_policy_of_a_page(attack: AttackFixt
         page.add_init_script(
             "addEventListener('securitypolicyviolation', (e) => console.log('policy ' + e.blockedURI))"
         )
-        page.goto(f"{attack.console.url}account/")
-        page.get_by_label("Work address").fill(ADA_MAIL)
-        page.get_by_role("button", name="Continue").click()
-        page.get_by_label("Password").fill(attack.console.passwords[ADA_MAIL])
-        page.get_by_role("button", name="Sign in", exact=True).click()
+        open_signed_in(attack.console, page, ADA_MAIL, "account/")
         page.locator("main[data-page=account]").wait_for()
         for path in GETS:
             for url in (attack.url(path), f"{attack.url(path)}?{query(MARKUP)}"):

@@ -13,6 +13,7 @@ from tests.chromium import run_chromium
 from tests.console.browser import Page
 from tests.console.conftest import ConsoleFixture, open_console
 from tests.console.objects import add_templates
+from tests.console.windows import open_signed_in
 from tests.services import (
     ADA,
     ADA_MAIL,
@@ -86,11 +87,7 @@ def test_the_latest_requests_are_the_own_ones(console: ConsoleFixture) -> None:
 def test_the_search_filters_while_the_user_types(console: ConsoleFixture) -> None:
     with run_chromium(console.service.data_dir / "ca.pem") as chromium:
         page = chromium.new_page()
-        page.goto(console.url)
-        page.get_by_label("Work address").fill(ZOE_MAIL)
-        page.get_by_role("button", name="Continue").click()
-        page.get_by_label("Password").fill(console.passwords[ZOE_MAIL])
-        page.get_by_role("button", name="Sign in", exact=True).click()
+        open_signed_in(console, page, ZOE_MAIL)
         visible = page.locator("[data-card]:visible")
         expect(visible).to_have_count(MANY, timeout=30_000)
 

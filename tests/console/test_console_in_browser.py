@@ -10,10 +10,10 @@ from playwright.sync_api import Browser, expect
 from chamberlain.console.formats import write_time
 from tests.chromium import run_chromium
 from tests.console.conftest import ConsoleFixture
+from tests.console.windows import SHOWN_WITHIN, open_signed_in
 from tests.services import ADA_MAIL
 
 pytestmark = [pytest.mark.heavy, pytest.mark.needs("chromium")]
-SHOWN_WITHIN = 30_000
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +31,7 @@ def test_it_works(console: ConsoleFixture, chromium: Browser, *, scripts: bool, 
     messages: list[str] = []
     page.on("console", lambda message: messages.append(message.text))
 
-    page.goto(f"{console.url}account/")
-    page.get_by_label("Work address").fill(ADA_MAIL)
-    page.get_by_role("button", name="Continue").click()
-    page.get_by_label("Password").fill(console.passwords[ADA_MAIL])
-    page.get_by_role("button", name="Sign in", exact=True).click()
+    open_signed_in(console, page, ADA_MAIL, "account/")
     expect(page.locator("main[data-page=account]")).to_be_visible(timeout=SHOWN_WITHIN)
     page.get_by_role("button", name="Dark").click()
     expect(page.locator("html[data-theme=dark]")).to_be_visible(timeout=SHOWN_WITHIN)

@@ -11,6 +11,7 @@ from tests.console.browser import Browser
 from tests.console.conftest import ConsoleFixture, open_console
 from tests.console.objects import VISITORS, Objects, own_objects
 from tests.console.statements import StatementLog, logged_statements, transfer_of
+from tests.console.windows import open_signed_in
 
 pytestmark = pytest.mark.heavy
 MOST_STATEMENTS = 10
@@ -77,11 +78,7 @@ def test_pages_are_not_compressed_and_their_files_are(console: ConsoleFixture, b
 def test_chromium_loads_no_other_files(console: ConsoleFixture, browsers: list[Browser]) -> None:
     with run_chromium(console.service.data_dir / "ca.pem") as chromium:
         page = chromium.new_page()
-        page.goto(console.url)
-        page.get_by_label("Work address").fill(VISITORS[0])
-        page.get_by_role("button", name="Continue").click()
-        page.get_by_label("Password").fill(console.passwords[VISITORS[0]])
-        page.get_by_role("button", name="Sign in", exact=True).click()
+        open_signed_in(console, page, VISITORS[0])
         page.locator("main[data-page=catalog]").wait_for()
         loaded: set[str] = set()
         page.on("response", lambda answer: loaded.add(answer.url))

@@ -9,10 +9,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.chromium import run_chromium
 from tests.console.conftest import ConsoleFixture
+from tests.console.windows import SHOWN_WITHIN, open_signed_in
 from tests.services import ADA_MAIL, APPROVED_TEMPLATE, BEN
 
 pytestmark = [pytest.mark.heavy, pytest.mark.needs("chromium")]
-SHOWN_WITHIN = 30_000
 ROOM = "7e000000-0000-4000-8000-000000000003"
 
 
@@ -35,11 +35,7 @@ def page(console: ConsoleFixture, chromium: Browser) -> Iterator[Page]:
 
 
 def sign_in(console: ConsoleFixture, page: Page) -> None:
-    page.goto(console.url)
-    page.get_by_label("Work address").fill(ADA_MAIL)
-    page.get_by_role("button", name="Continue").click()
-    page.get_by_label("Password").fill(console.passwords[ADA_MAIL])
-    page.get_by_role("button", name="Sign in", exact=True).click()
+    open_signed_in(console, page, ADA_MAIL)
     expect(page.locator("main[data-page=catalog]")).to_be_visible()
 
 

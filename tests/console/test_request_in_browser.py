@@ -12,10 +12,10 @@ from tests.chromium import run_chromium
 from tests.console.conftest import ConsoleFixture
 from tests.console.requests_by_api import BEN_MAIL, DARA_MAIL, act, directory_fault, request_group, request_mailbox
 from tests.console.requests_by_api import wait_for as wait_for_state
+from tests.console.windows import SHOWN_WITHIN, open_signed_in
 from tests.services import APPROVED_TEMPLATE, CLEO_MAIL
 
 pytestmark = [pytest.mark.heavy, pytest.mark.needs("chromium")]
-SHOWN_WITHIN = 30_000
 # In milliseconds.
 SEEN_WITHIN = 1_000
 
@@ -35,12 +35,7 @@ def open_request(
     if scripts:
         context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
-    page.set_default_timeout(SHOWN_WITHIN)
-    page.goto(f"{console.url}requests/{request_id}")
-    page.get_by_label("Work address").fill(who)
-    page.get_by_role("button", name="Continue").click()
-    page.get_by_label("Password").fill(console.passwords[who])
-    page.get_by_role("button", name="Sign in", exact=True).click()
+    open_signed_in(console, page, who, f"requests/{request_id}")
     expect(page.locator("main[data-page=request]")).to_be_visible(timeout=SHOWN_WITHIN)
     messages: list[str] = []
     page.on("console", lambda message: messages.append(message.text))
