@@ -4,9 +4,11 @@
 import asyncio
 from uuid import uuid4
 
+import httpx2
 import pytest
 
 from chamberlain.embedded.postgres.roles import SET_UP, address
+from tests.console.approval_requests import CONFIG
 from tests.console.browser import OWN, Browser, Form, Page
 from tests.console.conftest import ConsoleFixture
 from tests.console.statements import StatementLog
@@ -267,6 +269,46 @@ def test_a_form_costs_few_statements(console: ConsoleFixture, statement_log: Sta
     found = statement_log.of(lambda: browser.get(f"{console.service.url}{path_of(template)}"))
 
     assert 0 < len(found) <= MOST_STATEMENTS, found
+
+
+def test_a_preview_shows_the_short_name_that_a_long_name_gives(console: ConsoleFixture) -> None:
+    name = unique("Assembly hall of the eastern building at the river bank, second floor, north wing")
+
+    page = console.signed_in(ADA_MAIL)
+    shown = page.submit(open_form(console, page, ROOM), {"/displayName": name, "do": "check"})
+    short = page.submit(open_form(console, page, ROOM), {"/displayName": "Hall", "do": "check"})
+
+    assert f'<dd class="preview-short">{name[:64].strip()}</dd>' in shown.html
+    assert "preview-short" not in short.html
+
+
+def test_the_name_of_a_rule_for_addresses_has_its_faults(console: ConsoleFixture) -> None:
+    template_id = mailbox_template(console, naming={"address": "room-{input}"})
+    browser = console.signed_in(ADA_MAIL)
+    url = f"{console.url}new/mail/{template_id}"
+    pages = [
+        browser.submit(form_of(browser.get(url)), {"/displayName": each, "do": "check"})
+        for each in ("Hall", "x" * 64, "@")
+    ]
+
+    assert '<dd class="preview-short">Hall</dd>' in pages[0].html
+    assert [[each for each in page.links if each.startswith("#field")] for page in pages] == [
+        [],
+        ["#field_2fdisplayName"],
+        ["#field_2fdisplayName"],
+    ]
+
+
+def mailbox_template(console: ConsoleFixture, **more: object) -> str:
+    answer = httpx2.post(
+        f"{console.service.url}/admin/mail/v1/templates/",
+        json={"kind": "room", "name": unique("Ruled room"), **more},
+        headers=console.service.headers(ADA_MAIL, CONFIG),
+        trust_env=False,
+        timeout=30,
+    )
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
 
 
 @pytest.mark.parametrize("template", [ROOM, SHARED, APPROVED_TEMPLATE])

@@ -24,6 +24,7 @@ from chamberlain.template_admin.wire import (
 from chamberlain.templates.models import MAILBOX_KINDS, FieldType
 
 PERMISSIONS: Final = "/permissions"
+_NAME: Final = "/name"
 # The longest name of a mailbox. A display name may be longer.
 _LONGEST_NAME: Final = 64
 _CUSTOM: Final = N_("Additional details")
@@ -44,6 +45,11 @@ class OrderForm:
     def fields(self) -> Sequence[Field]:
         """Return the fields of all sections."""
         return [each for section in self.sections for each in section.fields]
+
+    @property
+    def has_short_name(self) -> bool:
+        """Return whether the form has a field for the short name."""
+        return any(each.pointer == _NAME for each in self.fields)
 
     def fill(self, body: Mapping[str, Json] | None = None) -> Pairs:
         """Return the values of a new form.
@@ -85,9 +91,9 @@ class OrderForm:
         The name of a mailbox without a field for it is made of the display name.
         """
         pointers = [each.pointer for each in self.fields]
-        found = [each if each.pointer != "/name" or "/name" in pointers else _moved(each) for each in faults]
+        found = [each if each.pointer != _NAME or _NAME in pointers else _moved(each) for each in faults]
         if any(each.pointer == "/displayName" for each in found):
-            found = [each for each in found if each.pointer != "/name" or each.code != "missingProperty"]
+            found = [each for each in found if each.pointer != _NAME or each.code != "missingProperty"]
         placed = {pointer: fault for pointer in pointers if (fault := fault_of(pointer, found)) is not None}
         return placed, general_faults(pointers, found)
 
