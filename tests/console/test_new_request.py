@@ -7,6 +7,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
+from chamberlain.console.fields import MOST_PEOPLE
 from chamberlain.embedded.postgres.roles import SET_UP, address
 from tests.console.approval_requests import CONFIG
 from tests.console.browser import OWN, Browser, Form, Page
@@ -182,6 +183,19 @@ def test_a_permission_is_added_changed_and_removed_without_scripts(console: Cons
     form = form_of(browser.submit(form, {"remove": f"/permissions {BEN}"}))
 
     assert values(form, f"/permissions/{BEN}") == []
+
+
+@pytest.mark.parametrize("template", [SHARED, GROUP_TEMPLATE])
+def test_a_form_keeps_very_many_people_and_shows_some(console: ConsoleFixture, template: str) -> None:
+    """A page with thousands of controls would stop the process for seconds."""
+    browser, people = console.signed_in(ADA_MAIL), [str(uuid4()) for _ in range(1000)]
+    form = open_form(console, browser, template)
+    pairs = [(f"/permissions/{each}", "SendAs") if template == SHARED else ("/owners/-", each) for each in people]
+
+    form = form_of(browser.post(form.action, [*form.fields, *pairs]))
+
+    assert [pair for pair in form.fields if pair in set(pairs)] == pairs
+    assert len([name for name, _ in form.buttons if name == "remove"]) == MOST_PEOPLE
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from chamberlain.auth.models import Caller
-from chamberlain.console.fields import Field, Widget
+from chamberlain.console.fields import MOST_PEOPLE, Field, Widget
 from chamberlain.console.forms import Pairs
 from chamberlain.console.words import N_
 from chamberlain.core.errors import LimitReached, Malformed, Refusal, Unavailable
@@ -131,11 +131,11 @@ def people_in(fields: Iterable[Field], pairs: Pairs) -> Mapping[str, Sequence[tu
 async def names_of(
     people: PeopleService, caller: Caller, chosen: Mapping[str, Sequence[tuple[str, str]]]
 ) -> Mapping[str, str]:
-    """Return the names of the people of a form, by id.
+    """Return the names of the people that a form shows, by id.
 
     People without a name have their id.
     """
-    texts = {text for values in chosen.values() for text, _ in values}
+    texts = {text for values in chosen.values() for text, _ in values[:MOST_PEOPLE]}
     ids = {text: UserId(UUID(text)) for text in texts if WRITTEN_ID.fullmatch(text)}
     try:
         known = await people.names(caller, ids.values())

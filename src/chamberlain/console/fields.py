@@ -275,6 +275,9 @@ def group_sections(
     return sections
 
 
+# People of a field that a form shows one by one. It keeps further ones, and shows their number. A form of 1 MiB has
+# more than 10,000, and the process does nothing else while it renders them.
+MOST_PEOPLE: Final = 200
 _BY_RULE: Final = 2
 _BASICS: Final = N_("Basics")
 _LOCATION: Final = N_("Location")

@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from chamberlain.console.assets import assets
+from chamberlain.console.fields import MOST_PEOPLE
 from chamberlain.console.texts import texts_in
 from chamberlain.console.words import LANGUAGES, load_catalogue
 
@@ -69,6 +70,7 @@ def environment(language: str) -> Environment:
     found.install_gettext_translations(catalogue, newstyle=True)  # type: ignore[attr-defined]  # The extension adds it.
     found.globals["assets"] = {name: each.path for name, each in assets().items()}
     found.globals["languages"] = LANGUAGES
+    found.globals["most_people"] = MOST_PEOPLE
     found.filters.update(texts_in(language))
     found.filters["machine_time"] = lambda moment: moment.astimezone(UTC).isoformat(timespec="seconds")
     return found
