@@ -117,7 +117,8 @@ class FaultyDirectoryFixture:
 async def test_it_works_for_two_hundred_requests_while_groups_are_shown_late_and_calls_are_throttled(
     estate: Estate,
 ) -> None:
-    faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=15 * SECOND, throttle=3))
+    # A busy machine needs half a minute for the first attempts.
+    faulty_fixture = FaultyDirectoryFixture(estate, Faults(visibility_delay=60 * SECOND, throttle=3))
     accepted = [await estate.request(f"Group {number}", members=[str(BEN)]) for number in range(200)]
     await faulty_fixture.work()
     early = [await estate.group(each.request_id) for each in accepted]
