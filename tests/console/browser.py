@@ -168,7 +168,8 @@ class Browser:
             assert "path=/" in known
         if "secure" in known and scheme == "http" and not self.accepts_secure:
             return
-        if "max-age=0" in known:
+        # Some providers delete a cookie by a day in the past, which is always the first one.
+        if "max-age=0" in known or any(each.startswith("expires=thu, 01 jan 1970") for each in known):
             self.cookies.pop((host, name), None)
         else:
             self.cookies[host, name] = value
