@@ -74,9 +74,20 @@ def test_another_method_is_refused_by_name(console: ConsoleFixture, path: str) -
         allowed = set(answer.headers["allow"].split(", "))
         assert allowed == known | ({"HEAD"} if "GET" in known else set())
         assert 'data-page="error"' in answer.text
-    if "GET" not in known:
-        assert ask(console, "GET", filled(path)).status_code == 405
-        assert ask(console, "HEAD", filled(path)).status_code == 405
+
+
+@pytest.mark.parametrize(
+    "path", sorted(set(PATHS) - {path for method, path, _ in (*PAGES, *OPEN_PAGES) if method == "GET"})
+)
+def test_the_address_of_a_form_leads_to_a_page_above(console: ConsoleFixture, path: str) -> None:
+    for method in ("GET", "HEAD"):
+        answer = ask(console, method, filled(path))
+
+        assert answer.status_code == 303
+        location = answer.headers["location"]
+        assert location.startswith("/console/")
+        assert location.endswith("/")
+        assert filled(path).startswith(location)
 
 
 def test_a_head_has_no_content(console: ConsoleFixture) -> None:

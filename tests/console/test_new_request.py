@@ -20,6 +20,7 @@ from tests.services import (
     APPROVED_TEMPLATE,
     BEN,
     CLEO,
+    CLEO_MAIL,
     GROUP_TEMPLATE,
     TEAM_TEMPLATE,
     ZOE_MAIL,
@@ -231,6 +232,19 @@ def test_a_name_of_several_people_offers_them(console: ConsoleFixture, twins: li
     assert values(form_of(page), "/owners/-") == [twins[0]]
 
 
+def test_a_list_of_addresses_adds_its_people(console: ConsoleFixture) -> None:
+    browser = console.signed_in(ADA_MAIL)
+    form = open_form(console, browser, TEAM_TEMPLATE)
+
+    pasted = f"Ben Okafor <ben@estate.example>; xyzzy@estate.example, {CLEO_MAIL}"
+    page = browser.submit(form, {"/displayName": unique("Kestrel"), "find:/members": pasted, "do": "send"})
+
+    assert page.status == 200
+    assert values(form_of(page), "/members/-") == [BEN, CLEO]
+    assert values(form_of(page), "find:/members") == ["xyzzy@estate.example"]
+    assert "#field_2fmembers" in page.links
+
+
 @pytest.mark.parametrize("typed", ["xyzzy", "x"])
 def test_a_name_of_no_one_stays_and_sends_nothing(console: ConsoleFixture, typed: str) -> None:
     browser = console.signed_in(ADA_MAIL)
@@ -342,7 +356,9 @@ def test_people_are_found_for_the_picker(console: ConsoleFixture) -> None:
     answer = console.signed_in().get(f"{console.url}people?q=ben").answer
 
     assert answer.json() == {
-        "people": [{"id": BEN, "name": "Ben Okafor", "detail": "Sales · ben@estate.example"}],
+        "people": [
+            {"id": BEN, "name": "Ben Okafor", "mail": "ben@estate.example", "detail": "Sales · ben@estate.example"}
+        ],
         "message": "",
     }
     assert answer.headers["cache-control"] == "no-store"

@@ -14,6 +14,11 @@ from tests.services import ADA_MAIL, APPROVED_TEMPLATE, BEN
 
 pytestmark = [pytest.mark.heavy, pytest.mark.needs("chromium")]
 ROOM = "7e000000-0000-4000-8000-000000000003"
+PASTE = """(line, text) => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData("text", text);
+  line.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +86,17 @@ def test_the_picker_follows_the_combobox_pattern(console: ConsoleFixture, page: 
 
     expect(chip).to_have_count(0)
     expect(line).to_be_focused()
+
+
+def test_a_pasted_list_adds_its_people(console: ConsoleFixture, page: Page) -> None:
+    page.goto(f"{console.url}new/collab/{APPROVED_TEMPLATE}")
+    line = page.get_by_role("combobox", name="Members")
+    line.evaluate(PASTE, "Nakamura, Eli <eli@estate.example>; dara@estate.example\nxyzzy@estate.example")
+
+    expect(page.get_by_role("button", name="Remove Eli Nakamura")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove Dara Lindqvist")).to_be_visible()
+    expect(line).to_have_value("xyzzy@estate.example")
+    expect(page.locator("[data-pointer='/members'] [data-fault-text]")).to_be_visible()
 
 
 def test_an_error_appears_after_its_field_and_the_summary_leads_to_it(console: ConsoleFixture, page: Page) -> None:

@@ -99,7 +99,9 @@ class _Methods:
         request = Request(scope, receive)
         is_head = request.method == "HEAD"
         endpoint = self.endpoints.get("GET" if is_head else request.method)
-        if endpoint is None:
+        if endpoint is None and request.method in ("GET", "HEAD"):
+            response = _page_above(scope["path"])
+        elif endpoint is None:
             response = show_error(Call.of(self.console, request), 405)
             response.headers["Allow"] = ", ".join(self._allowed())
         else:
@@ -114,6 +116,14 @@ class _Methods:
             yield method
             if method == "GET":
                 yield "HEAD"
+
+
+def _page_above(path: str) -> Response:
+    """Redirect from the address of a form that was refused.
+
+    Users open it again from the address bar, and browsers when they restore a tab.
+    """
+    return redirect(f"{quote(path.rpartition('/')[0])}/")
 
 
 def _head_of(response: Response) -> Response:

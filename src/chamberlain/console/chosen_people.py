@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """People of a form: found by typed names, removed, and named.
 
-Without scripts a user types a name and sends the form. One match is chosen. Several are offered as choices.
+Without scripts a user types a name and sends the form. One match is chosen. Several are offered as choices. A list of
+addresses, as mail programs copy it, is several names.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -60,29 +62,43 @@ async def choose_people(
     typed: dict[str, str] = {}
     messages: dict[str, str] = {}
     refusal: Refusal | None = None
-    texts = dict(sent)
-    for each in fields:
-        text = texts.get(f"{FIND}{each.pointer}", "").strip() if each.holds_people else ""
-        if not text:
-            continue
-        typed[each.pointer] = text
+    for each, name in _typed_of(fields, dict(sent)):
+        found: Sequence[Person] = ()
+        message = NOBODY
         try:
-            found = () if refusal else await people.find(caller, text)
+            found = () if refusal else await people.find(caller, name)
         except Malformed:
-            messages[each.pointer] = TOO_SHORT
-            continue
+            message = TOO_SHORT
         except (LimitReached, Unavailable) as error:
             refusal = error
-            continue
-        if (match := _match(found, text)) is not None:
+        if (match := _match(found, name)) is not None:
             chosen, added = add_person(chosen, each, match.id), added + 1
-            del typed[each.pointer]
-        elif found:
+        elif found and each.pointer not in offered:
             messages[each.pointer], offered[each.pointer] = SEVERAL, found
-            del typed[each.pointer]
-        elif refusal is None:
-            messages[each.pointer] = NOBODY
+        else:
+            typed[each.pointer] = "; ".join(filter(None, (typed.get(each.pointer), name)))
+            if refusal is None:
+                messages.setdefault(each.pointer, message)
     return ChosenPeople(chosen, added, offered, typed, messages, refusal)
+
+
+def _typed_of(fields: Iterable[Field], texts: Mapping[str, str]) -> Iterator[tuple[Field, str]]:
+    for each in fields:
+        text = texts.get(f"{FIND}{each.pointer}", "").strip() if each.holds_people else ""
+        for name in [text] if each.widget is Widget.PERSON else typed_names(text):
+            if name:
+                yield each, name
+
+
+def typed_names(text: str) -> Sequence[str]:
+    """Split a typed text into names and addresses.
+
+    A comma ends an address, but belongs to a name.
+    """
+    names = re.split(r"[;\n]", re.sub(r"(@[^\s,;]+),", r"\1;", text))
+    addresses = (re.search(r"<(.+@.+)>", each) for each in names)
+    found = (name if address is None else address[1] for name, address in zip(names, addresses, strict=True))
+    return [each.strip() for each in found if each.strip()]
 
 
 def add_person(pairs: Pairs, to: Field, user: UserId) -> list[tuple[str, str]]:

@@ -232,14 +232,15 @@ for (const picker of document.querySelectorAll("[data-picker]")) {
     close();
     chips.dispatchEvent(new Event("change", { bubbles: true }));
   };
+  const ask = (text, signal) => fetch(`/console/people?q=${encodeURIComponent(text)}`, { signal });
   const find = async () => {
     running?.abort();
     const text = line.value.trim();
-    if (text.length < 2) return close();
+    if (text.length < 2 || picker.dataset.picker !== "person" && split(text).length > 1) return close();
     if (known.has(text)) return show(known.get(text));
     running = new AbortController();
     try {
-      const answer = await fetch(`/console/people?q=${encodeURIComponent(text)}`, { signal: running.signal });
+      const answer = await ask(text, running.signal);
       if (!answer.headers.get("content-type")?.startsWith("application/json")) return;
       const found = await answer.json();
       if (answer.ok) known.set(text, found.people);
@@ -250,6 +251,41 @@ for (const picker of document.querySelectorAll("[data-picker]")) {
     }
   };
 
+  // A pasted list, as mail programs copy it. A comma ends an address, but belongs to a name.
+  const split = (text) =>
+    text
+      .replace(/(@[^\s,;]+),/g, "$1;")
+      .split(/[;\n]/)
+      .map((each) => (each.match(/<(.+@.+)>/)?.[1] ?? each).trim())
+      .filter(Boolean);
+  const only = (found, text) => {
+    const exact = found.filter((each) => [each.name, each.mail].some((is) => is.toLowerCase() === text.toLowerCase()));
+    return exact.length === 1 ? exact[0] : found.length === 1 ? found[0] : null;
+  };
+  const add = async (names) => {
+    const rest = [];
+    let message = "";
+    line.readOnly = true;
+    for (const name of names) {
+      const answer = message ? null : await ask(name).catch(() => null);
+      const is_read = answer?.headers.get("content-type")?.startsWith("application/json");
+      const found = is_read ? await answer.json() : { people: [], message };
+      const person = only(found.people, name);
+      message = found.message;
+      if (person) choose(person);
+      else rest.push(name);
+    }
+    line.readOnly = false;
+    line.value = rest.join("; ");
+    tell(rest.length ? message || picker.dataset.rest : "");
+  };
+
+  line.addEventListener("paste", (event) => {
+    const names = split(event.clipboardData.getData("text"));
+    if (names.length < 2 || picker.dataset.picker === "person") return;
+    event.preventDefault();
+    add(names);
+  });
   line.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(find, 200);
@@ -258,7 +294,8 @@ for (const picker of document.querySelectorAll("[data-picker]")) {
   line.addEventListener("keydown", (event) => {
     if (event.key === "Enter") {
       event.preventDefault();
-      if (people[at]) choose(people[at]);
+      if (!list.hidden && people[at]) choose(people[at]);
+      else if (picker.dataset.picker !== "person" && split(line.value).length > 1) add(split(line.value));
     } else if (event.key === "Escape" && !list.hidden) {
       event.preventDefault();
       close();

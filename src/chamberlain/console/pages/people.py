@@ -31,4 +31,9 @@ async def find_people(visit: Visit) -> Response:
 
 def _entry(person: Person) -> dict[str, str]:
     details = filter(None, (person.properties.get("department"), person.mail))
-    return {"id": str(person.id), "name": person.display_name, "detail": " · ".join(details)}
+    return {
+        "id": str(person.id),
+        "name": person.display_name,
+        "mail": person.mail or "",
+        "detail": " · ".join(details),
+    }
