@@ -17,7 +17,7 @@ from chamberlain.auth.permissions import Allowance, Extent, Operation, ScopePref
 from chamberlain.core.errors import TryAgain, Unavailable
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import ClientId, GroupId, TenantId, UserId
-from chamberlain.database.transactions import Database, Transaction
+from chamberlain.database.transactions import Database
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.queries import load_queries
@@ -33,9 +33,10 @@ class Administrators:
     groups: frozenset[GroupId]
 
 
-async def find_administrators(tx: Transaction, tenant_id: TenantId) -> Administrators | None:
+async def find_administrators(database: Database, tenant_id: TenantId) -> Administrators | None:
     """Find the administrators of a tenant; None for an unknown tenant."""
-    row = await tx.fetch_row(SQL["find_administrators"], tenant_id)
+    async with database.statement() as connection:
+        row = await connection.fetchrow(SQL["find_administrators"], tenant_id)
     if row is None:
         return None
     return Administrators(
@@ -152,8 +153,7 @@ class Authorization:
         return "" if person is None else person.display_name
 
     async def _is_administrator(self, tenant_id: TenantId, user: UserId) -> bool:
-        async with self._database.transaction(tenant_id) as tx:
-            administrators = await find_administrators(tx, tenant_id)
+        administrators = await find_administrators(self._database, tenant_id)
         if administrators is None or user in administrators.users:
             return administrators is not None
         if not administrators.groups:

@@ -3,6 +3,10 @@
 -- Find the session of a secret that has not ended, before its tenant is known.
 SELECT tenant_id, user_id, sealed, used_at FROM chamberlain.find_console_session($1, $2, $3)
 
+-- name: use
+-- Find the session, and record its use.
+SELECT tenant_id, user_id, sealed FROM chamberlain.use_console_session($1, $2, $3, $4)
+
 -- name: tenants_of_domain
 -- Find the tenants with a mail domain.
 SELECT tenant_id FROM chamberlain.tenants_of_domain($1) AS tenant_id
@@ -16,10 +20,6 @@ LOCK TABLE chamberlain.console_session IN ROW EXCLUSIVE MODE
 -- Add a session.
 INSERT INTO chamberlain.console_session (digest, tenant_id, user_id, browser, sealed, created_at, used_at, ends_at)
 VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
-
--- name: use
--- Record the use of a session.
-UPDATE chamberlain.console_session SET used_at = $3 WHERE tenant_id = $1 AND digest = $2 AND used_at < $3
 
 -- name: lock
 -- Find and lock the tokens of a session. A second refresh waits here, and finds the new tokens.

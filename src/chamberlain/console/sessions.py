@@ -92,15 +92,12 @@ class Sessions:
             return None
         digest, now = _digest(secret), self.now()
         async with self.database.statement() as connection:
-            row = await connection.fetchrow(SQL["find"], digest, now, now - IDLE_LIFE)
+            row = await connection.fetchrow(SQL["use"], digest, now, now - IDLE_LIFE, now - _WRITE_INTERVAL)
         if row is None:
             return None
         tenant_id, tokens = TenantId(row["tenant_id"]), self._open(digest, row["sealed"])
         if tokens is None:
             return None
-        if now - row["used_at"] >= _WRITE_INTERVAL:
-            async with self.database.transaction(tenant_id) as tx:
-                await tx.execute(SQL["use"], tenant_id, digest, now)
         return Session(tenant_id, UserId(row["user_id"]), digest, secret, tokens)
 
     async def is_open(self, session: Session) -> bool:

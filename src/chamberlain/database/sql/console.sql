@@ -10,6 +10,29 @@ $$;
 REVOKE ALL ON FUNCTION chamberlain.find_console_session FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION chamberlain.find_console_session TO chamberlain_application, chamberlain_worker;
 
+-- Find a session like find_console_session, and record its use unless that was done after `recorded_before`. Each page asks, so it is one
+-- statement.
+CREATE OR REPLACE FUNCTION chamberlain.use_console_session(
+    wanted bytea, at timestamptz, used_since timestamptz, recorded_before timestamptz
+) RETURNS TABLE (tenant_id uuid, user_id uuid, sealed bytea)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    recorded timestamptz;
+BEGIN
+    SELECT s.tenant_id, s.user_id, s.sealed, s.used_at INTO tenant_id, user_id, sealed, recorded
+    FROM chamberlain.console_session s WHERE s.digest = wanted AND s.ends_at > at AND s.used_at > used_since;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF recorded <= recorded_before THEN
+        UPDATE chamberlain.console_session s SET used_at = at WHERE s.digest = wanted AND s.used_at < at;
+    END IF;
+    RETURN NEXT;
+END
+$$;
+REVOKE ALL ON FUNCTION chamberlain.use_console_session FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION chamberlain.use_console_session TO chamberlain_application, chamberlain_worker;
+
 CREATE OR REPLACE FUNCTION chamberlain.tenants_of_domain(wanted text) RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT t.tenant_id FROM chamberlain.tenant t
