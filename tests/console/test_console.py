@@ -114,6 +114,9 @@ def test_both_languages_and_the_theme_are_chosen_in_the_account(console: Console
 
 
 def test_a_user_ends_another_session_and_then_all(console: ConsoleFixture) -> None:
+    # Those of other tests.
+    earlier = console.signed_in(ADA_MAIL)
+    earlier.submit(earlier.get(f"{console.url}account/").form("/console/sign-out/everywhere"))
     one, two, three = [console.signed_in(ADA_MAIL) for _ in range(3)]
     other = console.signed_in(CLEO_MAIL)
     page = one.get(f"{console.url}account/")
