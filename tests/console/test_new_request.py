@@ -9,6 +9,7 @@ import pytest
 
 from chamberlain.console.fields import MOST_PEOPLE
 from chamberlain.embedded.postgres.roles import SET_UP, address
+from chamberlain.people.rules import MOST_SEARCHES
 from tests.console.approval_requests import CONFIG
 from tests.console.browser import OWN, Browser, Form, Page
 from tests.console.conftest import ConsoleFixture
@@ -362,3 +363,13 @@ def test_people_are_found_for_the_picker(console: ConsoleFixture) -> None:
         "message": "",
     }
     assert answer.headers["cache-control"] == "no-store"
+
+
+def test_too_many_searches_say_when_to_search_again(console: ConsoleFixture) -> None:
+    # The limit counts by user, so no other test of the console searches as Eli.
+    browser = console.signed_in("eli@estate.example")
+
+    answers = [browser.get(f"{console.url}people?q=ad").answer for _ in range(MOST_SEARCHES + 1)]
+
+    assert [each.status_code for each in answers] == [200] * MOST_SEARCHES + [429]
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= 60

@@ -33,7 +33,7 @@ from chamberlain.core.errors import NotFound, Refusal, Unauthenticated
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import WRITTEN_ID, RequestId, TenantId, TraceId
 from chamberlain.http.pipeline import TRACE_ID
-from chamberlain.http.problems import BUG, kind_of
+from chamberlain.http.problems import BUG, kind_of, retry_after
 from chamberlain.http.responses import Streams
 from chamberlain.me.models import MOST_TO_DECIDE
 from chamberlain.requests.service import RequestService
@@ -360,7 +360,10 @@ def safe_return(path: str | None) -> str:
 def show_refusal(place: Call | Visit, refusal: Refusal) -> Response:
     """Show the page of a refused call."""
     heading, text = refusal_heading(place.language, refusal), refusal_text(place.language, refusal)
-    return show_texts(place, kind_of(type(refusal)).status, heading, text)
+    response = show_texts(place, kind_of(type(refusal)).status, heading, text)
+    if (seconds := retry_after(refusal)) is not None:
+        response.headers["Retry-After"] = str(seconds)
+    return response
 
 
 def show_error(place: Call | Visit, status: int) -> Response:

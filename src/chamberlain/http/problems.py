@@ -280,10 +280,18 @@ def _headers(refusal: Refusal) -> Headers:
         case HeadTooLarge() | BodyTooLarge() | BodyTooSlow():
             # The rest of the data need not be read.
             return ((b"connection", b"close"),)
-        case LimitReached(after=after) | Unavailable(after=after) | Conflict(after=timedelta() as after):
-            return ((b"retry-after", b"%d" % max(1, ceil(after.total_seconds()))),)
         case _:
-            return ()
+            seconds = retry_after(refusal)
+            return () if seconds is None else ((b"retry-after", b"%d" % seconds),)
+
+
+def retry_after(refusal: Refusal) -> int | None:
+    """Return the seconds until a retry can succeed, None if waiting does not help."""
+    match refusal:
+        case LimitReached(after=after) | Unavailable(after=after) | Conflict(after=timedelta() as after):
+            return max(1, ceil(after.total_seconds()))
+        case _:
+            return None
 
 
 def _challenge(refusal: Unauthenticated) -> bytes:

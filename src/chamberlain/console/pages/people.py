@@ -8,7 +8,7 @@ from chamberlain.console.rendering import HEADERS
 from chamberlain.console.visit import Visit
 from chamberlain.core.errors import Malformed, Refusal
 from chamberlain.directory.models import Person
-from chamberlain.http.problems import kind_of
+from chamberlain.http.problems import kind_of, retry_after
 from chamberlain.people.rules import LONGEST_TEXT
 from chamberlain.people.service import PeopleService
 
@@ -25,7 +25,9 @@ async def find_people(visit: Visit) -> Response:
         found = ()
     except Refusal as refusal:
         content = {"people": [], "message": refusal_text(visit.language, refusal)}
-        return JSONResponse(content, kind_of(type(refusal)).status, headers=HEADERS)
+        seconds = retry_after(refusal)
+        headers = HEADERS if seconds is None else {**HEADERS, "Retry-After": str(seconds)}
+        return JSONResponse(content, kind_of(type(refusal)).status, headers=headers)
     return JSONResponse({"people": [_entry(each) for each in found], "message": ""}, headers=HEADERS)
 
 
