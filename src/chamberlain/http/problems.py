@@ -286,7 +286,7 @@ def _headers(refusal: Refusal) -> Headers:
 
 
 def retry_after(refusal: Refusal) -> int | None:
-    """Return the seconds until a retry can succeed, None if waiting does not help."""
+    """Return the seconds until a retry can succeed, or None."""
     match refusal:
         case LimitReached(after=after) | Unavailable(after=after) | Conflict(after=timedelta() as after):
             return max(1, ceil(after.total_seconds()))
