@@ -78,6 +78,7 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "smtp_url": "smtps://ada:p4@mail.example.org",
         "smtp_sender": "Chamberlain <chamberlain@example.org>",
         "notice_link": "https://portal.example.org/{tenantId}/{requestId}",
+        "reply_address": "chamberlain@replies.example.org",
         "database_start_timeout": "2.5",
         "directory_writable": "true",
         "graph_strict": "true",

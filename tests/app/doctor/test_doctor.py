@@ -204,6 +204,7 @@ async def test_every_column_that_is_sealed_is_looked_at(databases: Databases) ->
 
     assert found == [
         "chamberlain.connection.sealed",
+        "chamberlain.console_session.sealed",
         "chamberlain.webhook_secret.previous_secret",
         "chamberlain.webhook_secret.sealed",
         "identity.signing_keys.sealed",

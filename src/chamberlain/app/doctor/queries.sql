@@ -41,6 +41,7 @@ SELECT DISTINCT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), '
     SELECT s.sealed FROM chamberlain.webhook_secret s
     UNION ALL SELECT s.previous_secret FROM chamberlain.webhook_secret s WHERE s.previous_secret IS NOT NULL
     UNION ALL SELECT c.sealed FROM chamberlain.connection c WHERE c.sealed IS NOT NULL
+    UNION ALL SELECT s.sealed FROM chamberlain.console_session s
 ) secrets (sealed) WHERE length(sealed) > 1 ORDER BY 1
 
 -- name: overlaps
