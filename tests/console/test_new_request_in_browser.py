@@ -96,6 +96,9 @@ def test_a_pasted_list_adds_its_people(console: ConsoleFixture, page: Page) -> N
     expect(page.get_by_role("button", name="Remove Eli Nakamura")).to_be_visible()
     expect(page.get_by_role("button", name="Remove Dara Lindqvist")).to_be_visible()
     expect(line).to_have_value("xyzzy@estate.example")
+    with page.expect_response(lambda each: each.request.method == "POST"):
+        page.get_by_label("Name", exact=False).first.fill("Pasted")
+    expect(page.locator(".preview-title")).to_contain_text("Pasted")
     expect(page.locator("[data-pointer='/members'] [data-fault-text]")).to_be_visible()
 
 

@@ -4,11 +4,9 @@
 Each state of a page is inspected on the way: light, dark, in forced colours, on a phone, and with 200 % zoom.
 """
 
-import asyncio
 import json
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -20,8 +18,7 @@ from chamberlain.app.demo.people import people
 from tests.chromium import run_chromium
 from tests.console.conftest import ConsoleFixture
 from tests.console.inspection import Inspection
-from tests.postgres import connected
-from tests.services import ADA_MAIL, APPROVED_TEMPLATE, CLEO_MAIL, GROUP_TEMPLATE, restarted_service
+from tests.services import ADA_MAIL, APPROVED_TEMPLATE, CLEO_MAIL, GRAPH, GROUP_TEMPLATE, restarted_service
 
 pytestmark = [
     pytest.mark.heavy,
@@ -35,7 +32,7 @@ LONG_NAME = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbau"
 LONG_TEXT = "Plans for the harbour, the ships and their crews. " * 20
 SHOWN_WITHIN = 30_000
 SECONDS_OF_A_ROOM = 60
-FAIL = "UPDATE chamberlain.request SET state = 'failed', result = NULL WHERE display_name = $1"
+WRITE = f"{GRAPH}/.default"
 
 
 @pytest.fixture(scope="module")
@@ -266,7 +263,7 @@ def ask_for_teams(user: User, name: str) -> None:
     user.fill(displayName=f"{name} team")
     user.send()
     user.wait_for_state("good")
-    for purpose in ("kept", "refused", "dropped"):
+    for purpose in ("kept", "refused", "taken", "dropped"):
         user.open("")
         user.choose("Confidential team")
         user.fill(displayName=f"{name} {purpose}", description=f"It is to be {purpose}.")
@@ -304,6 +301,14 @@ def decide(approver: User, requester: User, name: str) -> None:
     approver.page.locator("textarea[name=comment]").fill("The project ends this year.")
     approver.page.locator("button.danger").click()
     approver.wait_for("approvals")
+    take_address(approver.console, f"{name} taken")
+    approver.page.get_by_role("link", name=f"CONF-{name} taken").click()
+    approver.wait_for("review")
+    approver.page.locator("main form button:not(.danger)").last.click()
+    approver.wait_for("approvals")
+    requester.open("requests/")
+    requester.page.get_by_role("link", name=f"CONF-{name} taken").click()
+    requester.wait_for_state("bad")
     requester.open("requests/?state=rejected")
     requester.see("requests", "rejected")
     requester.page.get_by_role("link", name=f"CONF-{name} refused").click()
@@ -313,7 +318,6 @@ def decide(approver: User, requester: User, name: str) -> None:
 
 
 def cancel_and_retry(user: User, name: str) -> None:
-    fail(user.console, f"{name} group")
     user.open("requests/?of=all")
     user.sign_in()
     user.see("requests", "of all users")
@@ -324,9 +328,10 @@ def cancel_and_retry(user: User, name: str) -> None:
     expect(user.page.locator("main[data-page=request] .state").first).not_to_have_class("state wait")
     user.see("request", "cancelled")
     user.open("requests/?of=all&state=failed")
-    user.page.get_by_role("link", name=f"{name} group").click()
+    user.page.get_by_role("link", name=f"CONF-{name} taken").click()
     user.wait_for_state("bad")
     user.see("request", "failed")
+    free_address(user.console, f"{name} taken")
     user.page.locator("#retry").click()
     user.wait_for_state("good")
 
@@ -340,13 +345,25 @@ def look_at_the_account(user: User) -> None:
     user.see("sign_in", "after signing out")
 
 
-def fail(console: ConsoleFixture, name: str) -> None:
-    """Let a request have failed. No request of the sample data fails by itself."""
+def address_of(name: str) -> str:
+    return f"conf-{name.lower().replace(' ', '-')}"
 
-    async def execute() -> None:
-        async with connected(console.service.embedded_addresses.worker) as connection:
-            await connection.execute(FAIL, name)
 
-    # The thread of the browser has a loop of its own.
-    with ThreadPoolExecutor(1) as executor:
-        executor.submit(asyncio.run, execute()).result()
+def take_address(console: ConsoleFixture, name: str) -> None:
+    """Create a group in the directory, as a program does that knows nothing of the requests."""
+    nickname = address_of(name)
+    body = {"displayName": name, "mailNickname": nickname, "mailEnabled": True, "securityEnabled": False}
+    answer = console.http.post(
+        f"{console.service.url}/graph/v1.0/groups",
+        json={**body, "groupTypes": ["Unified"]},
+        headers=console.service.headers("automation", WRITE),
+    )
+    assert answer.status_code == 201, answer.text
+
+
+def free_address(console: ConsoleFixture, name: str) -> None:
+    """Remove that group again."""
+    url, headers = f"{console.service.url}/graph/v1.0/groups", console.service.headers("automation", WRITE)
+    found = console.http.get(url, params={"$filter": f"mailNickname eq '{address_of(name)}'"}, headers=headers)
+    (group,) = found.json()["value"]
+    assert console.http.delete(f"{url}/{group['id']}", headers=headers).status_code == 204

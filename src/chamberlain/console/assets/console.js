@@ -102,6 +102,8 @@ for (const form of document.querySelectorAll("form[data-order]")) {
       );
       for (const field of form.querySelectorAll("[data-pointer]")) {
         // An error that is shown goes as soon as it is corrected. A new one waits until the user leaves the field.
+        // A picker with a typed name has a message about this name.
+        if (field.querySelector(".picker-line > input")?.value) continue;
         const is_shown = !field.querySelector("[data-fault-text]").hidden;
         if (is_shown || touched.has(field.dataset.pointer)) tell(field, faults.get(field.dataset.pointer) ?? "");
       }
