@@ -31,7 +31,7 @@ _LONGEST_SEARCH: Final = 256
 # Kinds in their order, with the headings of many cards, and the texts of cards without a description.
 _KINDS: Final = {
     "room": (N_("Rooms"), N_("A room that people can book")),
-    "equipment": (N_("Equipment"), N_("Equipment that people can book")),
+    "equipment": (N_("Bookable equipment"), N_("Equipment that people can book")),
     "shared": (N_("Shared mailboxes"), N_("A mailbox that several people use")),
     "group": (N_("Groups"), N_("People with a common address")),
     "team": (N_("Teams"), N_("People who work together in channels")),
