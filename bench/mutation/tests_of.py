@@ -30,12 +30,14 @@ TESTS_OF_SQL: Mapping[str, Sequence[str]] = {
         "tests/guests/assignments/test_assignment_apply.py",
         "tests/guests/policies/test_policy_races.py",
     ),
+    "authorization.sql": ("tests/auth/test_authorization.py",),
     "budgets.sql": ("tests/directory/test_budgets.py",),
     "clocks.sql": (
         "tests/database/test_clock_faults.py",
         "tests/database/test_clock_guard.py",
         "tests/app/test_retention_sweep.py",
     ),
+    "console.sql": ("tests/console/test_sessions.py",),
     "counters.sql": (
         "tests/templates/test_counters.py",
         "tests/groups/test_group_request.py",
@@ -52,6 +54,7 @@ TESTS_OF_SQL: Mapping[str, Sequence[str]] = {
     ),
     "mailbox_lists.sql": ("tests/mailboxes/test_mailbox_lists.py", "tests/mailboxes/test_mailbox_read.py"),
     "notices.sql": ("tests/notifications/test_notices_store.py", "tests/notifications/test_notice_send.py"),
+    "request_lists.sql": ("tests/requests/test_request_lists.py", "tests/requests/test_request_list.py"),
     "request_looks.sql": ("tests/requests/test_request_looks.py", "tests/requests/test_request_watch.py"),
     "requests.sql": (
         "tests/http/test_idempotency.py",

@@ -151,7 +151,7 @@ async def test_it_works_in_german(report_fixture: ReportFixture) -> None:
     assert owners.message["Subject"] == "Gästerichtlinie: Gruppe „All staff“"
     assert "Es gibt zu wenige Besitzer: 1 statt 2." in owners.part("plain")
     assert reminder.message["Subject"] == "Bitte bestätigen Sie, wer bleibt: Gruppe „All staff“"
-    assert "Sie erfahren das als Besitzerin oder Besitzer." in reminder.part("plain")
+    assert "Sie erhalten diese Nachricht als Besitzerin oder Besitzer." in reminder.part("plain")
     assert f": {report_fixture.at(40)}, Gil Hartmann (gil@partner.example)" in reminder.part("plain")
     assert "Danach werden ihre Konten gesperrt:" in reminder.part("plain")
     assert '<html lang="de">' in reminder.part("html")
