@@ -97,6 +97,7 @@ def test_models_of_datamodel_code_generator_parse_the_answers(service: Service, 
         "/admin/mail/v1/templates/",
         "/admin/collab/v1/policies/",
         "/admin/v1/audit/",
+        "/directory/v1/people/",
     )
     assert all(parsed[path] for path in (*lists, "/admin/v1/tenant/", "/admin/mail/v1/templates/{templateId}/"))
 

@@ -185,6 +185,6 @@ def test_it_logs_json_lines_with_the_trace_of_a_call() -> None:
         secret = (service.data_dir / "automation.secret").read_text().strip()
         assert all({"time", "level", "event", "logger"} <= line.keys() for line in logged)
         assert {line["level"] for line in logged} == {"info"}
-        assert len(announced) == 5, announced
+        assert len(announced) == 6, announced
         assert token not in service.said()
         assert secret not in service.said()

@@ -22,7 +22,7 @@ def main() -> None:
         for path, item in paths.items():
             if "{" in path or (name := model_of(item.get("get"))) is None:
                 continue
-            answer = parse(api, path, name)
+            answer = parse(api, path, name, required_query(item["get"]))
             parsed[path] = len(answer.get("items", [0]))
             one = next(
                 (each for each in paths if each.startswith(f"{path}{{") and each.count("/") == path.count("/") + 1), ""
@@ -39,8 +39,17 @@ def model_of(operation: Json) -> str | None:
     return None if content is None else content["schema"].get("$ref", "").rpartition("/")[2] or None
 
 
-def parse(api: httpx.Client, path: str, name: str) -> Json:
-    answer = api.get(path)
+def required_query(operation: Json) -> dict[str, str]:
+    """The beginning of a name of the sample data for each query parameter that is required."""
+    return {
+        each["name"]: "ada"
+        for each in operation.get("parameters", [])
+        if each.get("in") == "query" and each.get("required")
+    }
+
+
+def parse(api: httpx.Client, path: str, name: str, query: dict[str, str] | None = None) -> Json:
+    answer = api.get(path, params=query)
     answer.raise_for_status()
     getattr(generated_schemas, name).model_validate_json(answer.text)
     return answer.json()
