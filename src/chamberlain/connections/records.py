@@ -18,7 +18,7 @@ from chamberlain.connections.models import (
 from chamberlain.core.ids import ConnectionId, TenantId
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.queries import load_queries
-from chamberlain.secrets.keyring import Keyring, KeysUnusable
+from chamberlain.secrets.keyring import Keyring, Resealed
 
 SQL = load_queries(__name__)
 _decode_limits = msgspec.json.Decoder(dict[str, int | str]).decode
@@ -104,36 +104,23 @@ async def count(tx: Transaction) -> Mapping[str, int]:
     return {row["key_id"]: row["number"] for row in await tx.fetch(SQL["count"])}
 
 
-@dataclass(frozen=True, slots=True)
-class Resealed:
-    """The result of one batch: the numbers of re-encrypted and undecryptable secrets.
-
-    `next` is the cursor of the next batch, None at the end.
-    """
-
-    done: int
-    left: int
-    next: TenantId | None
-
-
-async def reseal(tx: Transaction, keyring: Keyring, after: TenantId, most: int) -> Resealed:
+async def reseal(tx: Transaction, keyring: Keyring, after: TenantId, most: int) -> Resealed[TenantId]:
     """Re-encrypt up to `most` secrets after a cursor with the first key.
 
     A secret that cannot be decrypted stays unchanged.
     """
-    name = keyring.first.encode()
-    rows = await tx.fetch(SQL["take"], after, bytes([len(name)]) + name, most)
-    sealed: dict[TenantId, bytes] = {}
-    for row in rows:
-        tenant_id = TenantId(row["tenant_id"])
-        context = context_of(tenant_id, ConnectionId(row["connection_id"]))
-        try:
-            sealed[tenant_id] = keyring.seal(keyring.open(bytes(row["sealed"]), context), context)
-        except KeysUnusable:
-            continue
+    rows = await tx.fetch(SQL["take"], after, keyring.first_header, most)
+    stored = [
+        (
+            TenantId(row["tenant_id"]),
+            bytes(row["sealed"]),
+            context_of(TenantId(row["tenant_id"]), ConnectionId(row["connection_id"])),
+        )
+        for row in rows
+    ]
+    sealed, batch = keyring.reseal_all(stored, most)
     await tx.execute(SQL["put_resealed"], list(sealed), list(sealed.values()))
-    more = len(rows) == most
-    return Resealed(len(sealed), len(rows) - len(sealed), TenantId(rows[-1]["tenant_id"]) if more else None)
+    return batch
 
 
 def target_of(row: Record) -> Target:

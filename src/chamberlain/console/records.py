@@ -2,13 +2,12 @@
 """Rotate the keys of stored tokens, and remove sessions that ended."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from chamberlain.console.models import IDLE_LIFE, context_of
 from chamberlain.database.transactions import Transaction
 from chamberlain.queries import load_queries
-from chamberlain.secrets.keyring import Keyring, KeysUnusable
+from chamberlain.secrets.keyring import Keyring, Resealed
 
 SQL = load_queries(__name__)
 
@@ -29,33 +28,13 @@ async def count(tx: Transaction) -> Mapping[str, int]:
     return {row["key_id"]: row["number"] for row in await tx.fetch(SQL["count"])}
 
 
-@dataclass(frozen=True, slots=True)
-class Resealed:
-    """The result of one batch: the numbers of re-encrypted and undecryptable sessions.
-
-    `next` is the cursor of the next batch, None at the end.
-    """
-
-    done: int
-    left: int
-    next: bytes | None
-
-
-async def reseal(tx: Transaction, keyring: Keyring, after: bytes, most: int) -> Resealed:
+async def reseal(tx: Transaction, keyring: Keyring, after: bytes, most: int) -> Resealed[bytes]:
     """Re-encrypt the tokens of up to `most` sessions after a cursor.
 
     It uses the first key. Tokens that cannot be decrypted stay unchanged.
     """
-    name = keyring.first.encode()
-    rows = await tx.fetch(SQL["take"], after, bytes([len(name)]) + name, most)
-    sealed: dict[bytes, bytes] = {}
-    for row in rows:
-        digest = bytes(row["digest"])
-        context = context_of(digest)
-        try:
-            sealed[digest] = keyring.seal(keyring.open(bytes(row["sealed"]), context), context)
-        except KeysUnusable:
-            continue
+    rows = await tx.fetch(SQL["take"], after, keyring.first_header, most)
+    stored = [(bytes(row["digest"]), bytes(row["sealed"]), context_of(bytes(row["digest"]))) for row in rows]
+    sealed, batch = keyring.reseal_all(stored, most)
     await tx.execute(SQL["put_resealed"], list(sealed), list(sealed.values()))
-    more = len(rows) == most
-    return Resealed(len(sealed), len(rows) - len(sealed), bytes(rows[-1]["digest"]) if more else None)
+    return batch

@@ -12,15 +12,18 @@ import logging
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEY_BYTES = 32
+
+Cursor = TypeVar("Cursor")
 
 logger = logging.getLogger(__name__)
 
@@ -211,10 +214,22 @@ def _read_line(line: str, place: str) -> tuple[str, bytes]:
     return name, key
 
 
-__all__ = ["Keyring", "KeysUnusable", "load_keyring"]
+__all__ = ["Keyring", "KeysUnusable", "Resealed", "load_keyring"]
 
 # NIST SP 800-38D, 8.2 recommends nonces of 96 bits.
 NONCE_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Resealed(Generic[Cursor]):
+    """The result of one batch: the numbers of re-encrypted and undecryptable secrets.
+
+    `next` is the cursor of the next batch, None at the end.
+    """
+
+    done: int
+    left: int
+    next: Cursor | None
 
 
 class Keyring:
@@ -240,8 +255,28 @@ class Keyring:
         """
         self._follow()
         nonce = secrets.token_bytes(NONCE_BYTES)
+        return self.first_header + nonce + AESGCM(self.keys[self.first]).encrypt(nonce, plain, context.encode())
+
+    @property
+    def first_header(self) -> bytes:
+        """Return the beginning of all secrets that the first key has encrypted."""
         name = self.first.encode()
-        return bytes([len(name)]) + name + nonce + AESGCM(self.keys[self.first]).encrypt(nonce, plain, context.encode())
+        return bytes([len(name)]) + name
+
+    def reseal_all(
+        self, stored: Sequence[tuple[Cursor, bytes, str]], most: int
+    ) -> tuple[Mapping[Cursor, bytes], Resealed[Cursor]]:
+        """Re-encrypt a batch of up to `most` secrets with the first key.
+
+        Each has a place, the encrypted secret and its context. Returns the new ones by place. A secret that cannot be
+        decrypted is left out.
+        """
+        sealed: dict[Cursor, bytes] = {}
+        for place, secret, context in stored:
+            with suppress(KeysUnusable):
+                sealed[place] = self.seal(self.open(secret, context), context)
+        following = stored[-1][0] if len(stored) == most else None
+        return sealed, Resealed(len(sealed), len(stored) - len(sealed), following)
 
     def open(self, sealed: bytes, context: str) -> bytes:
         """Decrypt a secret of this place. Raises KeysUnusable."""

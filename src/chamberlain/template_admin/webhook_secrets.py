@@ -12,7 +12,7 @@ from datetime import datetime
 from chamberlain.core.ids import TemplateId, TenantId
 from chamberlain.database.transactions import Transaction
 from chamberlain.queries import load_queries
-from chamberlain.secrets.keyring import Keyring, KeysUnusable
+from chamberlain.secrets.keyring import Keyring, KeysUnusable, Resealed
 from chamberlain.template_admin.models import (
     RotatedSecret,
     SecretFate,
@@ -125,18 +125,6 @@ def _openable(keyring: Keyring, sealed: Iterable[bytes | None], key: WebhookKey)
                 yield keyring.open(bytes(each), context_of(*key)).decode("ascii")
 
 
-@dataclass(frozen=True, slots=True)
-class Resealed:
-    """The result of one batch: the numbers of re-encrypted and undecryptable secrets.
-
-    `next` is the cursor of the next batch, None at the end.
-    """
-
-    done: int
-    left: int
-    next: WebhookKey | None
-
-
 async def hold(tx: Transaction) -> None:
     """Block writes of secrets until this transaction ends."""
     await tx.execute(SQL["hold"])
@@ -147,14 +135,12 @@ async def count(tx: Transaction) -> Mapping[str, int]:
     return {row["key_id"]: row["number"] for row in await tx.fetch(SQL["count"])}
 
 
-async def reseal(tx: Transaction, keyring: Keyring, after: WebhookKey, most: int) -> Resealed:
+async def reseal(tx: Transaction, keyring: Keyring, after: WebhookKey, most: int) -> Resealed[WebhookKey]:
     """Re-encrypt up to `most` rows after a cursor with the first key.
 
     A secret that cannot be decrypted stays unchanged.
     """
-    name = keyring.first.encode()
-    begins = bytes([len(name)]) + name
-    rows = await tx.fetch(SQL["take"], *after, begins, most)
+    rows = await tx.fetch(SQL["take"], *after, keyring.first_header, most)
     keys = [(TenantId(row["tenant_id"]), TemplateId(row["template_id"])) for row in rows]
     places = list(zip(rows, (context_of(*key) for key in keys), strict=True))
     newest = [_resealed(keyring, row["sealed"], context) for row, context in places]

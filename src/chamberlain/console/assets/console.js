@@ -246,7 +246,7 @@ for (const picker of document.querySelectorAll("[data-picker]")) {
       if (!answer.headers.get("content-type")?.startsWith("application/json")) return;
       const found = await answer.json();
       if (answer.ok) known.set(text, found.people);
-      tell(answer.ok && !found.people.length ? picker.dataset.nobody : found.message);
+      tell(answer.ok && !found.people.length ? picker.dataset.unknown : found.message);
       show(found.people);
     } catch (error) {
       if (error.name !== "AbortError") close();
