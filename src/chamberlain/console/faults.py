@@ -134,7 +134,7 @@ def _custom_field(fault: Fault) -> Message:
 def _user(fault: Fault) -> Message:
     match fault.pointer:
         case "":
-            return N_("You are not in the directory of your organization, so you cannot request this.")
+            return N_("You are not in the directory of your organisation, so you cannot request this.")
         case "/templateId":
             return N_(
                 "The template names a person who is no longer in the directory. Ask an administrator to correct it."
@@ -145,12 +145,12 @@ def _user(fault: Fault) -> Message:
 
 def _domain(fault: Fault) -> Message:
     if fault.pointer == "/templateId":
-        return N_("The domain %(domain)s of the template does not belong to your organization. Choose another domain.")
+        return N_("The domain %(domain)s of the template does not belong to your organisation. Choose another domain.")
     if "choices" not in fault.values:
-        return N_("The domain %(domain)s does not belong to your organization. Choose another one.")
+        return N_("The domain %(domain)s does not belong to your organisation. Choose another one.")
     if "more" in fault.values:
-        return N_("The domain %(domain)s does not belong to your organization. Some of its domains are %(choices)s.")
-    return N_("The domain %(domain)s does not belong to your organization. Choose %(choices)s.")
+        return N_("The domain %(domain)s does not belong to your organisation. Some of its domains are %(choices)s.")
+    return N_("The domain %(domain)s does not belong to your organisation. Choose %(choices)s.")
 
 
 def _rule(fault: Fault) -> Message:
@@ -211,7 +211,7 @@ def _member_ship(fault: Fault) -> Message:
 def _not_held(fault: Fault) -> Message:
     if "template" in fault.values:
         return _TEMPLATE_BROKEN
-    return N_("The directory of your organization cannot store this. Leave it empty.")
+    return N_("The directory of your organisation cannot store this. Leave it empty.")
 
 
 def _kind(fault: Fault) -> Message:
@@ -268,10 +268,10 @@ TEXTS: Final[Mapping[str, Message | _Choose]] = {
     "propertyNotApplicable": _LEAVE_EMPTY,
     "propertyNotHeld": _not_held,
     "labelsNotSupported": _not_held,
-    "teamsNotSupported": N_("The directory of your organization has no teams. Choose a template for groups."),
-    "sitesNotSupported": N_("The directory of your organization has no sites. Choose the group of the site."),
+    "teamsNotSupported": N_("The directory of your organisation has no teams. Choose a template for groups."),
+    "sitesNotSupported": N_("The directory of your organisation has no sites. Choose the group of the site."),
     "guestDomainsNotSupported": _not_held,
-    "quotaExceeded": N_("Your organization has reached its limit of requests. Try again later."),
+    "quotaExceeded": N_("Your organisation has reached its limit of requests. Try again later."),
     "ruleInvalid": _rule,
     "inUse": N_("This is still in use and cannot be removed or changed."),
     # Of replies by e-mail.
@@ -286,7 +286,7 @@ TEXTS: Final[Mapping[str, Message | _Choose]] = {
     "nothingToAdopt": N_("Nothing matches this filter. Change the filter."),
     "tooManyToAdopt": N_("%(actual)s objects match this filter, and at most %(max)s are allowed. Narrow the filter."),
     "operatorSetting": N_("Only the operator of the service can change this. Leave it as it is."),
-    "otherTenant": N_("This belongs to another organization. Leave it out."),
+    "otherTenant": N_("This belongs to another organisation. Leave it out."),
     "adapterNotInstalled": N_("There is no such type of directory here. Choose %(installed)s."),
     "addressInvalid": N_("Enter an address such as postgresql://role@host:5432/database, without a password."),
     "hostNotPermitted": N_("Connections to this host are not permitted. Ask the operator of the service."),

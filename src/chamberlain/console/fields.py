@@ -158,7 +158,7 @@ LABELS_OF_KINDS: Final[Mapping[tuple[str, str], str]] = {
 
 MEMBER_SHIP_TYPES: Final = (
     Option("0", N_("Private"), N_("Only owners add members.")),
-    Option("1", N_("Public"), N_("Everyone in the organization can join.")),
+    Option("1", N_("Public"), N_("Everyone in the organisation can join.")),
     Option("2", N_("Members by rule"), N_("The template decides who is a member.")),
 )
 PERMISSION_LEVELS: Final = (

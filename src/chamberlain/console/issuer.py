@@ -331,5 +331,5 @@ def _segment(token: str, place: int) -> bytes:
 
 def _unavailable() -> Unavailable:
     return Unavailable(
-        "issuerUnavailable", "The sign-in server of your organization does not answer at present. Try again later."
+        "issuerUnavailable", "The sign-in server of your organisation does not answer at present. Try again later."
     )

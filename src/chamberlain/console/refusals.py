@@ -56,9 +56,9 @@ REFUSALS: Final[Mapping[str, Explained]] = {
     "tokenExpired": _SIGN_IN,
     "audienceUnknown": _SIGN_IN,
     # 403
-    "insufficientScope": Explained(_NO_ACCESS, N_("Ask an administrator of your organization for access.")),
+    "insufficientScope": Explained(_NO_ACCESS, N_("Ask an administrator of your organisation for access.")),
     "applicationNotSupported": Explained(_NO_ACCESS, N_("Only people can do this. Sign in as a person.")),
-    "notAdministrator": Explained(_NO_ACCESS, N_("Only administrators of your organization can do this.")),
+    "notAdministrator": Explained(_NO_ACCESS, N_("Only administrators of your organisation can do this.")),
     "notApprover": Explained(N_("You cannot decide on this request"), N_("You are not one of its approvers.")),
     "selfApproval": Explained(
         N_("You cannot decide on this request"),
@@ -102,7 +102,7 @@ REFUSALS: Final[Mapping[str, Explained]] = {
         N_("Open your requests to see it. To request something else, open a new form."),
     ),
     # 429, 431
-    "quotaExceeded": Explained(_TOO_MUCH, N_("Your organization has reached its limit of requests. Try again later.")),
+    "quotaExceeded": Explained(_TOO_MUCH, N_("Your organisation has reached its limit of requests. Try again later.")),
     "rateExceeded": Explained(
         _TOO_MUCH,
         NN_(

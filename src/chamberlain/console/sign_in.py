@@ -38,8 +38,8 @@ from chamberlain.secrets.keyring import KeysUnusable
 PENDING_LIFE: Final = timedelta(minutes=15)
 _LONGEST_ADDRESS = 320
 
-NO_TENANT: Final = N_("No organization here has this address. Check the part after the @.")
-NO_ISSUER: Final = N_("Sign-in is not set up for your organization. Ask the operator of the service.")
+NO_TENANT: Final = N_("No organisation here has this address. Check the part after the @.")
+NO_ISSUER: Final = N_("Sign-in is not set up for your organisation. Ask the operator of the service.")
 NOT_DONE: Final = N_("The sign-in was not completed. Try again.")
 
 

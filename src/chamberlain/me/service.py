@@ -57,6 +57,6 @@ class MeService:
         try:
             answer = await self.people.look_up(PeopleQuestion(caller.tenant_id, users=frozenset((user,))))
         except TryAgain as error:
-            detail = "The directory cannot be asked who you are. Send the request again."
+            detail = "The directory is unavailable, so your name cannot be read. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
         return answer.people.get(user)

@@ -25,12 +25,12 @@ def require_end(naming: Naming, *, now: datetime) -> None:
 def require_possible(user: UserId, naming: Naming, answer: PeopleAnswer) -> None:
     """Raise NotPossible for the user, for guests and for unknown users."""
     if naming.substitute_id == user:
-        sentence = "You are no substitute of your own. Name another user."
+        sentence = "You cannot be your own substitute. Name another user."
         raise NotPossible([Fault.build("/userId", "ruleInvalid", sentence)])
     if faults := tuple(unknown_people([("/userId", naming.substitute_id)], (), answer)):
         raise NotPossible(faults)
     if answer.people[naming.substitute_id].is_guest:
-        sentence = "A guest decides for no member of the organization. Name a member."
+        sentence = "A guest cannot be a substitute. Name a member of the organisation."
         raise NotPossible([Fault.build("/userId", "ruleInvalid", sentence)])
 
 
