@@ -34,6 +34,8 @@ VENV = ROOT / ".venv"
 CLIENTS_VENV = ROOT / ".venv-clients"
 DOCS_VENV = ROOT / ".venv-docs"
 ORDINARY_WAY_VENV = ROOT / ".venv-ordinary"
+SUITE_VENV = ROOT / ".venv-suite"
+SYNAPSE_VENV = ROOT / ".venv-synapse"
 TYPESCRIPT = ROOT / "tests" / "clients" / "typescript"
 
 # The parts of an environment, in the order of installation: locks, and the tree itself.
@@ -44,6 +46,9 @@ TRACES = ("requirements-traces.lock",)
 CLIENTS = ("requirements-clients.lock",)
 DOCS = ("requirements-docs.lock",)
 ORDINARY_WAY = ("requirements-ordinary.lock",)
+# The service with the extra "opensuite", and its tests. Synapse (AGPL) is a program of an environment of its own.
+SUITE = ("requirements.lock", "requirements-test.lock", "requirements-suite.lock", TREE)
+SYNAPSE = ("requirements-synapse.lock",)
 
 # The parts of `test --all` with their minutes on two quiet cores, and the options of pytest. A file stays together,
 # because its tests may share a running service. Files keep their order: sorted by the number of tests, the long ones
@@ -52,14 +57,24 @@ LOADFILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 TESTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "check": (1, ()),
     # The check has run the pure ones.
-    "ordinary": (7, ("-n", "3", *LOADFILE, "-m", "not heavy and not pure")),
-    "heavy": (36, ("-n", "2", *LOADFILE, "-m", "heavy and not alone")),
+    "ordinary": (7, ("-n", "3", *LOADFILE, "-m", "not heavy and not pure and not suite")),
+    "heavy": (36, ("-n", "2", *LOADFILE, "-m", "heavy and not alone and not suite")),
     # These measure how soon the service answers, or how much they get done in a given time.
-    "alone": (11, ("-m", "heavy and alone")),
+    "alone": (11, ("-m", "heavy and alone and not suite")),
+    # One suite for all of them.
+    "suite": (12, ("-m", "suite")),
 }
 
 # Of 13,000 tests, hundreds with processes of their own, few fail by load alone. More failures have another cause.
 MOST_UNSTABLE = 10
+
+# The packages of an open suite, and what building python-ldap needs.
+SUITE_PACKAGES = (
+    "slapd", "ldap-utils", "dovecot-imapd", "dovecot-lmtpd", "dovecot-sieve", "dovecot-managesieved", "dovecot-ldap",
+    "postfix", "postfix-ldap", "sogo", "memcached", "postgresql-15", "gcc", "libldap2-dev", "libsasl2-dev",
+    "python3-dev",
+)  # fmt: skip
+SUITE_PROGRAMS = ("slapd", "ldapsearch", "dovecot", "postfix", "sogod", "memcached", "gcc")
 
 # Parts of the machine that heavy tests name by the marker `needs`: is it there, and how does one get it?
 PARTS: dict[str, tuple[Callable[[], object], str]] = {
@@ -86,6 +101,10 @@ PARTS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: shutil.which("mkfs.ext4") and subprocess.call(["losetup", "--find"], stdout=subprocess.DEVNULL) == 0,
         "apt-get install e2fsprogs, as root on a machine with loop devices",
     ),
+    "suite": (
+        lambda: os.geteuid() == 0 and all(map(shutil.which, SUITE_PROGRAMS)) and Path("/usr/include/ldap.h").exists(),
+        f"apt-get install {' '.join(SUITE_PACKAGES)}, as root",
+    ),
 }
 
 # The question that makes each lock, asked of uv; test packages must agree with those of the service.
@@ -96,6 +115,11 @@ LOCKS = {
     "requirements-clients.lock": ("--group", "clients"),
     "requirements-docs.lock": ("--group", "docs"),
     "requirements-ordinary.lock": ("--group", "ordinary"),
+    "requirements-suite.lock": (
+        *(TREE, "--extra", "opensuite", "--group", "suite"),
+        *("--constraints", "requirements.lock", "--constraints", "requirements-test.lock"),
+    ),
+    "requirements-synapse.lock": ("--group", "synapse"),
 }
 
 
@@ -125,10 +149,27 @@ def setup(arguments: list[str]) -> int:
 
 
 def run(arguments: list[str]) -> int:
-    """Set up and start the service; what follows goes to `chamberlain serve`."""
-    command = prepare(VENV, TO_RUN) / "chamberlain"
+    """Set up and start the service; what follows goes to `chamberlain serve`. --suite gives it an open suite."""
+    if "--suite" in arguments:
+        if suite(["start"]):
+            stop("The service is not started, because its suite is not.")
+        arguments.remove("--suite")
+        command = [str(prepare(SUITE_VENV, SUITE) / "python"), "-m", "deploy.suite.example", *arguments]
+    else:
+        command = [str(prepare(VENV, TO_RUN) / "chamberlain"), "serve", *arguments]
     sys.stdout.flush()
-    os.execv(command, [str(command), "serve", *arguments])  # noqa: S606  The service takes our place: signals and exit code are its own.
+    os.execv(command[0], command)  # noqa: S606  The service takes our place: signals and exit code are its own.
+
+
+def suite(arguments: list[str]) -> int:
+    """Run an open suite on free ports: start, stop, show; prove runs its tests with the remaining arguments."""
+    word, *rest = arguments or ["--help"]
+    if word == "prove":
+        return test_part("suite", (), rest)
+    python = prepare(VENV, TO_RUN) / "python"
+    # Synapse is installed for the first start only.
+    synapse = prepare(SYNAPSE_VENV, SYNAPSE) if word == "start" else SYNAPSE_VENV / "bin"
+    return subprocess.call([str(python), "-m", "deploy.suite", word, *rest, "--synapse", str(synapse / "python")])
 
 
 def test(arguments: list[str]) -> int:
@@ -148,11 +189,14 @@ def test_everything(arguments: list[str]) -> int:
     missing = {part: cure for part, (is_there, cure) in PARTS.items() if not is_there()}
     if "npm" not in missing:
         prepare_typescript()
+    if "suite" not in missing:
+        prepare(SYNAPSE_VENV, SYNAPSE)
+        prepare(SUITE_VENV, SUITE)
     prepare(VENV, TO_TEST)
     announce(list(TESTS), is_selection=bool(arguments))
     with tempfile.TemporaryDirectory() as reports:
         failed = check([])
-        for name in ("ordinary", "heavy", "alone"):
+        for name in ("ordinary", "heavy", "alone", "suite"):
             failed |= prove_part(name, Path(reports), (f"--missing={','.join(missing)}",), arguments)
         for part, cure in missing.items():
             print(f"Not run for want of {part}, counted as skipped. To have it: {cure}")
@@ -180,8 +224,8 @@ def test_part(name: str, options: tuple[str, ...], arguments: list[str]) -> int:
         # The table has the duration of all tests, not of those that arguments choose.
         estimate = ("-p", "tests.remaining_time", *(() if arguments else (f"--expected-minutes={TESTS[name][0]}",)))
     # A selection may name pure tests alone.
-    selected = ("-m", "not heavy") if arguments and name == "ordinary" else ()
-    return pytest(*TESTS[name][1], *selected, *options, *estimate, *arguments)
+    selected = ("-m", "not heavy and not suite") if arguments and name == "ordinary" else ()
+    return pytest(*TESTS[name][1], *selected, *options, *estimate, *arguments, environment=environment_for(name))
 
 
 def prove_part(name: str, reports: Path, options: tuple[str, ...], arguments: list[str]) -> int:
@@ -195,7 +239,16 @@ def prove_part(name: str, reports: Path, options: tuple[str, ...], arguments: li
     if code != 1 or not 0 < failures(report) <= MOST_UNSTABLE:
         return code
     print("Running the failed tests once more, one at a time.", flush=True)
-    return pytest("--last-failed", f"--junit-xml={again}", *options, *arguments)
+    environment = environment_for(name)
+    return pytest("--last-failed", f"--junit-xml={again}", *options, *arguments, environment=environment)
+
+
+def environment_for(name: str) -> tuple[Path, tuple[str, ...]]:
+    """Return the environment that a part of the tests runs in, with its parts."""
+    if name == "suite" and PARTS["suite"][0]():
+        return SUITE_VENV, SUITE
+    # Tests without their part are skipped, which needs no library of theirs.
+    return VENV, TO_TEST
 
 
 def check(_: list[str]) -> int:
@@ -250,7 +303,11 @@ def prove(arguments: list[str]) -> int:
     if name not in names:
         print("python3 dev.py prove NAME [OPTION ...]\n\n" + "\n".join(f"  {each}" for each in names))
         return 2 if name else 0
-    python = prepare(VENV, TO_TEST) / "python"
+    # Those of an open suite need its libraries and Synapse.
+    is_of_suite = name.startswith("suite")
+    if is_of_suite:
+        prepare(SYNAPSE_VENV, SYNAPSE)
+    python = prepare(*((SUITE_VENV, SUITE) if is_of_suite else (VENV, TO_TEST))) / "python"
     result = Path("bench/proofs/results") / f"{name}.txt"
     # The result of the last run that ended stays until this one ends.
     partial = result.with_suffix(".partial")
@@ -371,6 +428,7 @@ WORDS = {
     "docs": docs,
     "pictures": pictures,
     "prose": prose,
+    "suite": suite,
 }
 
 
@@ -518,7 +576,9 @@ def install(folder: Path, part: str, step: Step) -> None:
         tree = ("--no-deps", "--no-build-isolation", "--no-index", "--editable", str(ROOT))
         pip(folder, "install", *tree, step=step)
     else:
-        exactly = ("--require-hashes", "--no-deps", "--only-binary=:all:", "-r", str(ROOT / part))
+        # python-ldap is a source package. The build tool that it needs is in the lock before.
+        built = ("--no-binary=python-ldap", "--no-build-isolation") if part == "requirements-suite.lock" else ()
+        exactly = ("--require-hashes", "--no-deps", "--only-binary=:all:", *built, "-r", str(ROOT / part))
         pip(folder, "install", *exactly, step=step)
 
 
@@ -597,11 +657,11 @@ def report(name: str, command: list[str]) -> bool:
     return done.returncode == 0
 
 
-def pytest(*arguments: str) -> int:
-    """Run pytest in the test environment, with its output on the terminal."""
+def pytest(*arguments: str, environment: tuple[Path, tuple[str, ...]] = (VENV, TO_TEST)) -> int:
+    """Run pytest in a test environment, with its output on the terminal."""
     # Tests start hundreds of processes of ours: what the first one compiles is kept for the others, in any environment.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return subprocess.call([prepare(VENV, TO_TEST) / "python", "-m", "pytest", *arguments], env=environment)
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return subprocess.call([prepare(*environment) / "python", "-m", "pytest", *arguments], env=variables)
 
 
 def total(reports: list[Path]) -> str:
