@@ -20,6 +20,7 @@ from chamberlain.connections.rules import (
     is_permitted,
     keeps_secret,
     parse_address,
+    parse_server,
 )
 from chamberlain.core.health import HealthState
 from chamberlain.core.ids import ConnectionId, TenantId
@@ -35,7 +36,7 @@ def test_it_works() -> None:
     assert (
         address.with_password("a/b@c") == "postgresql://reader:a%2Fb%40c@directory.example:5432/people?sslmode=require"
     )
-    assert is_permitted(address, HOSTS)
+    assert is_permitted(address.places, HOSTS)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_hosts_that_the_operator_permits(text: str, permitted: bool) -> None:  #
     address = parse_address(text)
 
     assert address is not None
-    assert is_permitted(address, HOSTS) is permitted
+    assert is_permitted(address.places, HOSTS) is permitted
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,11 @@ def test_a_stored_credential_stays_with_its_host(
         (Adapter.EMBEDDED, "postgresql://r@192.0.2.1/d", True, ["hostNotPermitted"]),
         (Adapter.EMBEDDED, "nonsense", False, ["addressInvalid", "credentialMissing"]),
         (Adapter.MICROSOFT365, None, True, ["adapterNotInstalled"]),
-        (Adapter.OPENSUITE, "postgresql://r@10.0.0.7/d", True, ["adapterNotInstalled"]),
+        (Adapter.OPENSUITE, "ldaps://10.0.0.7", True, []),
+        (Adapter.OPENSUITE, "ldaps://10.0.0.7", False, ["credentialMissing"]),
+        (Adapter.OPENSUITE, "ldaps://192.0.2.1", True, ["hostNotPermitted"]),
+        (Adapter.OPENSUITE, "postgresql://r@10.0.0.7/d", True, ["addressInvalid"]),
+        (Adapter.OPENSUITE, None, True, ["addressInvalid"]),
     ],
 )
 def test_faults_of_a_connection(
@@ -163,3 +168,42 @@ def test_faults_of_a_connection(
     faults = connection_faults(adapter, address, has_credential=has_credential, hosts=HOSTS)
 
     assert [each.code for each in faults] == codes
+
+
+def test_a_suite_has_its_secrets_in_files() -> None:
+    faults = connection_faults(Adapter.OPENSUITE, "ldaps://10.0.0.7", has_credential=True, has_secret=True, hosts=HOSTS)
+
+    assert [each.code for each in faults] == ["credentialMissing"]
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("ldaps://ldap.example", "ldaps://ldap.example:636"),
+        ("ldap://LDAP.example:1389/", "ldap://ldap.example:1389"),
+        ("ldaps://[2001:db8::1]:637", "ldaps://[2001:db8::1]:637"),
+    ],
+)
+def test_addresses_of_ldap_servers(address: str, url: str) -> None:
+    parsed = parse_server(address)
+
+    assert parsed is not None
+    assert parsed.url == url
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ldap.example",
+        "ldapi:///run/slapd",
+        "ldap://",
+        "ldap://cn=admin@ldap.example",
+        "ldap://ldap.example/dc=example",
+        "ldap://one.example,two.example",
+        "ldap://ldap.example:0",
+        "ldap://ldap.example?base",
+        "ldap://[::1",
+    ],
+)
+def test_invalid_addresses_of_ldap_servers(address: str) -> None:
+    assert parse_server(address) is None

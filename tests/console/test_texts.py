@@ -56,8 +56,8 @@ SOURCE = ROOT / "src" / "chamberlain"
 EMBEDDED = "embedded"
 # A dry run lists a limit that is reached among its conflicts. Errors of a body have those of parameters beside them.
 COPIED = {"quotaExceeded", "invalidParameter", "unknownParameter"}
-# Rejections of reads, mails and actions of policies.
-OF_NO_REQUEST = {"addressRefused", "cursorUnknown", "mailRefused", "notAGuest"}
+# Rejections of reads, mails, adoptions and actions of policies.
+OF_NO_REQUEST = {"addressRefused", "cursorUnknown", "gone", "mailRefused", "notAGuest"}
 EXAMPLES: Mapping[str, Word] = {
     "choices": ("red", "green"),
     "characters": ("<", ">"),
@@ -163,10 +163,9 @@ def test_every_reason_has_a_text(language: str) -> None:
         reason = shown_reason(None, Cause(code, examples(frozenset(re.findall(r"\{(\w+)\}", sentence)))))
         assert reason is not None
         assert is_written(language, reason_text(language, reason)), code
-        # The words of a directory stay.
-        assert (
-            ("<problem>" in reason_text(language, reason)) or "{problem}" not in sentence or code == "connectionBroken"
-        )
+        # The words of a directory stay. Only an administrator can use those of a broken connection.
+        is_broken = REASONS[code] == REASONS["connectionBroken"]
+        assert "<problem>" in reason_text(language, reason) or "{problem}" not in sentence or is_broken, code
 
 
 def test_a_reason_of_another_version_keeps_its_sentence() -> None:

@@ -4,10 +4,11 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -17,7 +18,7 @@ from chamberlain.app.processes import running
 from chamberlain.auth.models import SERVICE, Editor
 from chamberlain.connections import records
 from chamberlain.connections.models import Adapter, ConnectionState, Described, Target, context_of
-from chamberlain.connections.rules import is_permitted, parse_address
+from chamberlain.connections.rules import is_permitted, parse_address, parse_server
 from chamberlain.connections.states import ConnectionStates
 from chamberlain.core.errors import ConnectionBroken, Unavailable
 from chamberlain.core.ids import ConnectionId, TenantId
@@ -29,6 +30,13 @@ from chamberlain.database.transactions import Database
 from chamberlain.directory.budgets import Budget, Budgets
 from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.embedded.remote import remote_adapters
+from chamberlain.directory.opensuite.connection import (
+    Suite,
+    SuiteSettingsInvalid,
+    open_suite,
+    read_suite,
+    settings_version,
+)
 from chamberlain.directory.routed import Adapters, Limit, Route
 from chamberlain.observability.logs import new_trace_id
 from chamberlain.queue.models import USING_DIRECTORY, Claim, JobKind
@@ -49,10 +57,18 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open directory, and the pool to close after its last use."""
+    """An open directory.
+
+    `pool` is that of an embedded directory, and `suite` is an open suite. `close` ends connections after their running
+    calls, `terminate` at once. A directory with another `version` of its settings has to be opened again.
+    """
 
     adapters: Adapters
-    pool: WatchfulPool
+    pool: WatchfulPool | None
+    close: Callable[[], Awaitable[None]]
+    terminate: Callable[[], Awaitable[None]]
+    suite: Suite | None = None
+    version: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +90,46 @@ class Opener:
         It connects at the first call. Raises ConnectionBroken.
         """
         connection = target.connection
+        if connection.adapter is Adapter.OPENSUITE:
+            return await self._open_suite(target)
         address = parse_address(connection.address or "")
         if address is None or connection.adapter is not Adapter.EMBEDDED:
             raise _broken("databaseUnknown")
-        if not is_permitted(address, self.hosts):
+        if not is_permitted(address.places, self.hosts):
             raise _broken("hostNotPermitted")
         pool = await open_remote_pool(
             lambda: address.with_password(self._credential(target)), name=f"chamberlain directory {connection.id}"
         )
-        return Opened(remote_adapters(pool), pool)
+        return Opened(remote_adapters(pool), pool, pool.close, partial(_terminate, pool))
+
+    async def version_of(self, target: Target) -> object:
+        """Return the version of the settings of a directory.
+
+        A changed file of a suite has another one.
+        """
+        folder = self._folder(target)
+        if target.connection.adapter is not Adapter.OPENSUITE or folder is None:
+            return None
+        return await asyncio.to_thread(settings_version, folder)
+
+    async def _open_suite(self, target: Target) -> Opened:
+        """Open an open suite with the settings in its file. Raises ConnectionBroken."""
+        connection, folder = target.connection, self._folder(target)
+        address = parse_server(connection.address or "")
+        if address is None or connection.credential_file is None or folder is None:
+            raise _broken("credentialUnreadable")
+        if not is_permitted(address.places, self.hosts):
+            raise _broken("hostNotPermitted")
+        version = await self.version_of(target)
+        try:
+            settings = await asyncio.to_thread(read_suite, address.url, folder, connection.credential_file)
+        except SuiteSettingsInvalid as error:
+            raise ConnectionBroken(_BROKEN_FOR, Reason.build("suiteSettingsUnusable", problem=str(error))) from error
+        suite = open_suite(settings)
+        return Opened(suite.adapters, None, suite.close, suite.close, suite, version)
+
+    def _folder(self, target: Target) -> Path | None:
+        return None if self.files is None else self.files / str(target.connection.tenant_id)
 
     def _credential(self, target: Target) -> str:
         """Read the credential. Raises ConnectionBroken."""
@@ -91,9 +138,10 @@ class Opener:
             if target.sealed is not None:
                 context = context_of(connection.tenant_id, connection.id)
                 return self.keyring.open(target.sealed, context).decode()
-            if connection.credential_file is None or self.files is None:
+            folder = self._folder(target)
+            if connection.credential_file is None or folder is None:
                 raise _broken("credentialUnreadable")
-            with (self.files / str(connection.tenant_id) / connection.credential_file).open("rb") as file:
+            with (folder / connection.credential_file).open("rb") as file:
                 return file.read(_MOST_BYTES).decode().strip()
         except (OSError, UnicodeDecodeError, KeysUnusable) as error:
             raise _broken("credentialUnreadable") from error
@@ -101,7 +149,7 @@ class Opener:
     def budget_of(self, target: Target) -> Budget | None:
         """Return the budget of the database of a connection.
 
-        Tenants with directories in one database share it.
+        Tenants with directories in one database share it. Suites have no budget: each limits its own concurrency.
         """
         address = parse_address(target.connection.address or "")
         if address is None or self.calls_per_second is None:
@@ -123,7 +171,7 @@ class Opener:
             await opened.adapters.check(tenant_id)
             return described(await opened.adapters.directory.capabilities(tenant_id))
         finally:
-            opened.pool.terminate()
+            await opened.terminate()
 
 
 def make_opener(settings: Settings, keyring: Keyring) -> Opener:
@@ -174,12 +222,22 @@ class Connections:
     def pool_of(self, tenant_id: TenantId) -> WatchfulPool | None:
         """Return the pool of a tenant's directory.
 
-        None if it cannot be used now.
+        None if it has none, or cannot be used now.
         """
         target = self._targets.get(tenant_id)
         opened = None if target is None else self._opened.get(target.key)
         broken = self._elsewhere[tenant_id].broken if opened is not None else None
         return None if opened is None or broken is not None else opened.pool
+
+    @property
+    def suites(self) -> Mapping[TenantId, Suite]:
+        """Return the open suites that can be used now, by tenant."""
+        opened = {tenant_id: self._opened.get(target.key) for tenant_id, target in self._targets.items()}
+        return {
+            tenant_id: each.suite
+            for tenant_id, each in opened.items()
+            if each is not None and each.suite is not None and self._elsewhere[tenant_id].broken is None
+        }
 
     def broken(self, tenant_id: TenantId) -> Reason | None:
         """Return the reason while the connection of a tenant is broken."""
@@ -249,7 +307,7 @@ class Connections:
         """Close all directories."""
         self._elsewhere = MappingProxyType({})
         for each in self._opened.values():
-            each.pool.terminate()
+            await each.terminate()
         self._opened.clear()
         for task in self._closing:
             task.cancel()
@@ -257,6 +315,9 @@ class Connections:
 
     async def _route(self, target: Target) -> Route:
         broken = _stored_break(target)
+        present = self._opened.get(target.key)
+        if present is not None and present.version != await self._opener.version_of(target):
+            self._close(self._opened.pop(target.key))
         try:
             if target.key not in self._opened:
                 self._opened[target.key] = await self._opener.open(target)
@@ -291,13 +352,17 @@ def confirmed(
 
 
 async def _close_soon(opened: Opened) -> None:
-    """Close a pool after its running calls."""
+    """Close a directory after its running calls."""
     try:
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSED_WITHIN):
-                await opened.pool.close()
+                await opened.close()
     finally:
-        opened.pool.terminate()
+        await opened.terminate()
+
+
+async def _terminate(pool: WatchfulPool) -> None:
+    pool.terminate()
 
 
 def _stored_break(target: Target) -> ConnectionBroken | None:

@@ -116,9 +116,15 @@ def _faults(
     wanted: ConnectionSettings | None, before: Connection | None, *, hosts: Collection[str], manages: bool
 ) -> Iterator[Fault]:
     if wanted is not None:
-        has_credential = keeps_secret(before, wanted) or wanted.credential_file is not None
-        found = connection_faults(wanted.adapter, wanted.address, has_credential=has_credential, hosts=hosts)
-        yield from (_in_file(each) for each in found)
+        has_secret = keeps_secret(before, wanted)
+        found = connection_faults(
+            wanted.adapter,
+            wanted.address,
+            has_credential=has_secret or wanted.credential_file is not None,
+            has_secret=has_secret,
+            hosts=hosts,
+        )
+        yield from (_in_file(each, wanted.adapter) for each in found)
     if manages and moves(None if before is None else before.settings, wanted):
         sentence = (
             "The tenant has managed mailboxes, groups or assignments in its present directory, so a file cannot "
@@ -127,12 +133,12 @@ def _faults(
         yield Fault.build("/connection", "inUse", sentence)
 
 
-def _in_file(fault: Fault) -> Fault:
+def _in_file(fault: Fault, adapter: Adapter) -> Fault:
     """Convert a fault of the API, whose body may have a credential."""
     if fault.pointer != "/credential":
         return replace(fault, pointer=f"/connection{fault.pointer}")
     pointer = "/connection/credentialFile"
-    if fault.code != "credentialMissing":
+    if fault.code != "credentialMissing" or adapter is not Adapter.EMBEDDED:
         return replace(fault, pointer=pointer)
     sentence = (
         "A connection with an address needs a credential. Name a file in credentialFile, or store a credential with "

@@ -19,7 +19,7 @@ class Adapter(StrEnum):
 
 
 # Adapters of this version.
-INSTALLED = frozenset({Adapter.EMBEDDED})
+INSTALLED = frozenset({Adapter.EMBEDDED, Adapter.OPENSUITE})
 
 
 class ConnectionState(StrEnum):

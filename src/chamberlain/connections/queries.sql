@@ -85,8 +85,8 @@ SELECT {columns}, sealed FROM chamberlain.connection
 WHERE state = 'broken' AND check_at <= now() ORDER BY check_at LIMIT $1
 
 -- name: is_upgraded
--- Find the migration that runs once no older process is left. An older process does not know connections.
-SELECT FROM migration.applied WHERE file_name = '0068_reasons_of_directories.post.sql'
+-- Find a migration that runs once no older process is left.
+SELECT FROM migration.applied WHERE file_name = $1
 
 -- name: manages
 -- Return whether a tenant has a managed object, or a request that makes one.

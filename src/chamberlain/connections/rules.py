@@ -2,7 +2,7 @@
 """Rules of connections: addresses, permitted hosts, audit entries and events."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -26,6 +26,8 @@ from chamberlain.core.ids import EventId
 _SSL_MODES: Final = frozenset({"disable", "allow", "prefer", "require", "verify-ca", "verify-full"})
 _HOST: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 _DEFAULT_PORT: Final = 5432
+# RFC 4516, and the registration of ldaps at IANA.
+_LDAP_PORTS: Final[Mapping[str, int]] = {"ldap": 389, "ldaps": 636}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,52 @@ class DatabaseAddress:
             return f"postgresql://{role}@/{database}?{query}"
         hosts = ",".join(f"{host}:{port}" for host, port in self.places)
         return f"postgresql://{role}@{hosts}/{database}{'?' if ssl else ''}{''.join(ssl)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """A parsed address of an LDAP server.
+
+    Everything else of a suite is in the settings of its connection.
+    """
+
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """Return the host with its port."""
+        return ((self.host, self.port),)
+
+    @property
+    def url(self) -> str:
+        """Build the address for the client, from the validated parts only."""
+        return f"{self.scheme}://{self.host}:{self.port}"
+
+
+def parse_server(address: str) -> ServerAddress | None:
+    """Parse an address such as ldaps://host:636, without a path or a user.
+
+    Returns None if it is invalid.
+    """
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    if parts.scheme not in _LDAP_PORTS or parts.path.strip("/") or parts.query or parts.fragment:
+        return None
+    places = _places(parts.netloc, _LDAP_PORTS[parts.scheme]) if "," not in parts.netloc else None
+    return None if places is None else ServerAddress(parts.scheme, *places[0])
+
+
+def parse_places(adapter: Adapter, address: str) -> tuple[tuple[str, int], ...] | None:
+    """Parse hosts and ports of an address, or a local socket.
+
+    Returns None if the address is invalid.
+    """
+    parsed = parse_server(address) if adapter is Adapter.OPENSUITE else parse_address(address)
+    return None if parsed is None else parsed.places
 
 
 def parse_address(address: str) -> DatabaseAddress | None:
@@ -95,12 +143,12 @@ def _socket(options: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
     return ((folder, int(port)),)
 
 
-def _places(hosts: str) -> tuple[tuple[str, int], ...] | None:
+def _places(hosts: str, default_port: int = _DEFAULT_PORT) -> tuple[tuple[str, int], ...] | None:
     found = []
     for each in hosts.split(","):
         host, _, port = each.partition("]:") if each.startswith("[") else each.partition(":")
         host = f"{host.rstrip(']')}]" if each.startswith("[") else host.lower()
-        port = port or str(_DEFAULT_PORT)
+        port = port or str(default_port)
         if _HOST.fullmatch(host) is None or not _is_port(port):
             return None
         found.append((host, int(port)))
@@ -111,44 +159,57 @@ def _is_port(port: str) -> bool:
     return re.fullmatch(r"[0-9]{1,5}", port) is not None and 1 <= int(port) <= 65535
 
 
-def is_permitted(address: DatabaseAddress, hosts: Collection[str]) -> bool:
+def is_permitted(places: Iterable[tuple[str, int]], hosts: Collection[str]) -> bool:
     """Return whether the operator permits all hosts of an address.
 
     `hosts` has hosts, hosts with a port, and folders of local sockets.
     """
-    return all(host in hosts or f"{host}:{port}" in hosts for host, port in address.places)
+    return all(host in hosts or f"{host}:{port}" in hosts for host, port in places)
 
 
 def connection_faults(
-    adapter: Adapter, address: str | None, *, has_credential: bool, hosts: Collection[str]
+    adapter: Adapter, address: str | None, *, has_credential: bool, hosts: Collection[str], has_secret: bool = False
 ) -> Iterator[Fault]:
-    """Validate a connection as it is going to be."""
+    """Validate a connection as it is going to be.
+
+    A credential is a secret or a file.
+    """
     if adapter not in INSTALLED:
         sentence = "The adapter {adapter} is not installed in this version. Installed are: {installed}."
         installed = tuple(sorted(INSTALLED))
         yield Fault.build("/adapter", "adapterNotInstalled", sentence, adapter=str(adapter), installed=installed)
         return
-    if address is None:
+    if address is None and adapter is Adapter.EMBEDDED:
         if has_credential:
             sentence = "The directory in the database of the service needs no credential. Leave it out."
             yield Fault.build("/credential", "credentialNotNeeded", sentence)
         return
-    parsed = parse_address(address)
-    if parsed is None:
-        sentence = (
-            "The address must be like postgresql://role@host:5432/database, without a password. Its only option is "
-            "sslmode."
-        )
-        yield Fault.build("/address", "addressInvalid", sentence)
-    elif not is_permitted(parsed, hosts):
+    places = parse_places(adapter, address or "")
+    if places is None:
+        yield Fault.build("/address", "addressInvalid", _ADDRESSES[adapter])
+    elif not is_permitted(places, hosts):
         sentence = "The operator does not permit connections to this host. Ask the operator to add it to {setting}."
         yield Fault.build("/address", "hostNotPermitted", sentence, setting="CHAMBERLAIN_CONNECTION_HOSTS")
-    if not has_credential:
+    if adapter is Adapter.OPENSUITE and (has_secret or not has_credential):
+        sentence = (
+            "A connection to an open suite needs credentialFile, the name of a file with its settings. The secrets are "
+            "in files beside it."
+        )
+        yield Fault.build("/credential", "credentialMissing", sentence)
+    elif not has_credential:
         sentence = (
             "A connection with an address needs a credential: credential or credentialFile. A stored credential is not "
             "sent to another host."
         )
         yield Fault.build("/credential", "credentialMissing", sentence)
+
+
+_ADDRESSES: Final[Mapping[Adapter, str]] = {
+    Adapter.EMBEDDED: (
+        "The address must be like postgresql://role@host:5432/database, without a password. Its only option is sslmode."
+    ),
+    Adapter.OPENSUITE: "The address must be that of an LDAP server, like ldaps://host:636, without a user or a path.",
+}
 
 
 def moves(before: ConnectionSettings | None, after: ConnectionSettings | None) -> bool:
@@ -172,12 +233,11 @@ def keeps_secret(before: Connection | None, after: ConnectionSettings) -> bool:
     """
     if before is None or not before.has_secret or after.credential_file is not None:
         return False
-    return _servers(before.address) == _servers(after.address) is not None
+    return before.adapter is after.adapter and _servers(before.settings) == _servers(after) is not None
 
 
-def _servers(address: str | None) -> tuple[tuple[str, int], ...] | None:
-    parsed = None if address is None else parse_address(address)
-    return None if parsed is None else parsed.places
+def _servers(settings: ConnectionSettings) -> tuple[tuple[str, int], ...] | None:
+    return None if settings.address is None else parse_places(settings.adapter, settings.address)
 
 
 def objects_managed(action: str) -> Conflict:
@@ -203,8 +263,8 @@ def check_connections(found: Sequence[Connection], hosts: Collection[str]) -> Se
 
 def _check_connection(connection: Connection, hosts: Collection[str]) -> HealthCheck | None:
     label = f"The connection of tenant {connection.tenant_id} ({connection.adapter})"
-    address = None if connection.address is None else parse_address(connection.address)
-    if address is not None and not is_permitted(address, hosts):
+    places = None if connection.address is None else parse_places(connection.adapter, connection.address)
+    if places is not None and not is_permitted(places, hosts):
         cure = "Add the host to CHAMBERLAIN_CONNECTION_HOSTS, or delete the connection."
         return fault("connections", f"{label} has a host that may not be called.", cure)
     if connection.state is ConnectionState.BROKEN and connection.reason is not None:

@@ -87,7 +87,7 @@ class ConnectionService:
         wanted = _new_connection(tenant_id, connection_id, order, self.now())
         self._require_valid(wanted)
         async with self.database.transaction(tenant_id) as tx:
-            await _require_upgraded(tx)
+            await _require_upgraded(tx, wanted.adapter)
             if wanted.address is not None:
                 await _require_unmanaged(tx, tenant_id, "add a connection to another directory", force=force)
             if not await store.insert(tx, wanted, await self._stored(tx, wanted, order.credential, None)):
@@ -114,6 +114,8 @@ class ConnectionService:
             require_match(before.etag, edit, "connection")
             wanted = _changed(before, order)
             self._require_valid(wanted)
+            if wanted.adapter is not before.adapter:
+                await _require_upgraded(tx, wanted.adapter)
             if moves(before.settings, wanted.settings):
                 await _require_unmanaged(tx, tenant_id, "change its directory", force=force)
             if wanted == before and order.credential is None:
@@ -188,7 +190,11 @@ class ConnectionService:
 
     def _require_valid(self, wanted: Connection) -> None:
         faults = connection_faults(
-            wanted.adapter, wanted.address, has_credential=wanted.has_credential, hosts=self.hosts
+            wanted.adapter,
+            wanted.address,
+            has_credential=wanted.has_credential,
+            has_secret=wanted.has_secret,
+            hosts=self.hosts,
         )
         if found := tuple(faults):
             raise NotPossible(found)
@@ -245,8 +251,9 @@ class ConnectionWriter:
     async def _put(
         self, tx: Transaction, tenant_id: TenantId, wanted: ConnectionSettings, before: Connection | None
     ) -> None:
+        if before is None or before.adapter is not wanted.adapter:
+            await _require_upgraded(tx, wanted.adapter)
         if before is None:
-            await _require_upgraded(tx)
             credential = None if wanted.credential_file is None else Credential(file=wanted.credential_file)
             order = ConnectionOrder(wanted.adapter, wanted.address, credential)
             new = _new_connection(tenant_id, ConnectionId(self.new_id()), order, self.now())
@@ -325,12 +332,12 @@ def _exists() -> Conflict:
     return Conflict("stateDoesNotAllow", detail)
 
 
-async def _require_upgraded(tx: Transaction) -> None:
-    """Require that no older process is left.
+async def _require_upgraded(tx: Transaction, adapter: Adapter) -> None:
+    """Require that all processes know connections of an adapter.
 
-    It does not know connections, and would use the directory of the service.
+    It would use the directory of the service, or set the connection broken.
     """
-    if not await store.is_upgraded(tx):
+    if not await store.is_upgraded(tx, adapter):
         detail = (
             "Processes of an earlier version may still run. They would use the directory of the service for this "
             "tenant. Ask the operator to stop them and to run `chamberlain migrate`."

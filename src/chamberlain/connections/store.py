@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """SQL of connections: writes, checks and states."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
 
-from chamberlain.connections.models import Connection, ConnectionState, Described, StateReason, Target
+from chamberlain.connections.models import Adapter, Connection, ConnectionState, Described, StateReason, Target
 from chamberlain.connections.records import connection_of, target_of
 from chamberlain.core.ids import TenantId
 from chamberlain.database.notify import CONNECTIONS_CHANNEL
@@ -19,6 +19,12 @@ SQL = load_queries(__name__)
 # Pauses between two checks of a broken connection: an administrator who repairs it checks it at once.
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=1)
+
+# The last migration after the upgrade to a version with the adapter.
+_KNOWN_SINCE: Mapping[Adapter, str] = {
+    Adapter.EMBEDDED: "0068_reasons_of_directories.post.sql",
+    Adapter.OPENSUITE: "0078_reasons_of_open_suites.post.sql",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +102,12 @@ async def find_due(tx: Transaction, most: int) -> Sequence[Target]:
     return [target_of(row) for row in await tx.fetch(SQL["due"], most)]
 
 
-async def is_upgraded(tx: Transaction) -> bool:
-    """Return whether no older process is left.
+async def is_upgraded(tx: Transaction, adapter: Adapter) -> bool:
+    """Return whether all processes know connections of an adapter.
 
     The migrations after an upgrade have run then.
     """
-    return await tx.fetch_row(SQL["is_upgraded"]) is not None
+    return await tx.fetch_row(SQL["is_upgraded"], _KNOWN_SINCE[adapter]) is not None
 
 
 async def notify(tx: Transaction) -> None:

@@ -45,6 +45,11 @@ REASONS: Final[Mapping[str, Message]] = {
     "privilegeMissing": _BROKEN,
     "credentialUnreadable": _BROKEN,
     "hostNotPermitted": _BROKEN,
+    "suiteExtraMissing": _BROKEN,
+    "suiteSettingsUnusable": _BROKEN,
+    "serverRefusesCredential": _BROKEN,
+    "serverRefusesAccess": _BROKEN,
+    "serverSettingsMissing": _BROKEN,
     # Parts left undone.
     "labelNeedsDelegate": N_("The directory could not set the sensitivity label. An administrator can set it there."),
     "guestDomainsNotEnforced": N_(
@@ -104,6 +109,9 @@ ERRORS: Final[Mapping[str, Message]] = {
     "directoryNotReady": N_("The directory was not ready in time. Retry the request later."),
     "userUnknown": N_("A person in this request is no longer in the directory."),
     "labelUnknown": N_("The sensitivity label no longer exists."),
+    "labelsNotSupported": N_("The directory of your organisation has no sensitivity labels."),
+    "teamsNotSupported": N_("The directory of your organisation has no teams. Choose a template for groups."),
+    "sitesNotSupported": N_("The directory of your organisation has no sites. Choose the group of the site."),
     "addressTaken": N_("Another object in the directory has this address now. Send a new request with another name."),
     "ruleInvalid": N_(
         "The directory does not accept the rule for members. Ask an administrator to correct the template."
@@ -115,6 +123,7 @@ ERRORS: Final[Mapping[str, Message]] = {
     "templateNotAllowed": N_("You may not use this template."),
     # Of repairs of differences.
     "notManaged": N_("The object is no longer managed."),
+    "alreadyManaged": N_("Another request or installation manages the object. Ask an administrator to check it."),
     "notRepairable": N_("The directory cannot change this value."),
     "repairReplaced": N_("A later request makes this change instead."),
 }

@@ -60,6 +60,24 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
             "The operator does not permit connections to the host of this directory. Ask the operator to add it to "
             "CHAMBERLAIN_CONNECTION_HOSTS, and check the connection."
         ),
+        "suiteExtraMissing": (
+            "The service was installed without the extra opensuite. Ask the operator to install "
+            "chamberlain[opensuite], and check the connection."
+        ),
+        "suiteSettingsUnusable": (
+            "The settings of the open suite cannot be used: {problem} Correct the file, and check the connection."
+        ),
+        "serverRefusesCredential": (
+            "{server} refuses the account of the connection or its secret. Change it in the folder of the tenant, and "
+            "check the connection."
+        ),
+        "serverRefusesAccess": (
+            "{server} does not permit the account of the connection to do this: {problem} Grant it, and check the "
+            "connection."
+        ),
+        "serverSettingsMissing": (
+            "Servers of the open suite lack settings: {problems} Add them, and check the connection."
+        ),
         # Shortfalls of completed steps.
         "labelNeedsDelegate": (
             "The directory sets labels only for a user. Name a user for that in the connection, or set the label there."
