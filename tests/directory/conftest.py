@@ -4,13 +4,14 @@
 To add an adapter, add a function such as `embedded_adapter` to ADAPTERS.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from chamberlain.core.errors import OutsideFault
 from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.directory.capabilities import Ability, Capabilities
 from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions, FaultyAdoptions
@@ -20,8 +21,9 @@ from chamberlain.directory.embedded.lifecycle import EmbeddedLifecycle, FaultyLi
 from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.mailboxes import ObservedMailbox
-from chamberlain.directory.port import Adoptions, Directory, Guests, GuestWork, Lifecycle, People, Work
+from chamberlain.directory.port import Adoptions, Directory, Guests, GuestWork, Lifecycle, LifecycleWork, People, Work
 from chamberlain.directory.properties import DriftProperty
+from chamberlain.directory.routed import RoutedAdoptions, RoutedDirectory, RoutedGuests, RoutedPeople
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import (
     ObservedRules,
@@ -47,6 +49,7 @@ from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
 from tests.databases import Databases, filled_database
+from tests.directory import suite_stage
 from tests.directory.guest_work import OBSERVED_HANDBOOK, assign
 from tests.directory.retries import (
     Clock,
@@ -205,6 +208,49 @@ async def restricted_adapter(databases: Databases) -> AsyncIterator[Adapter]:
         )
 
 
+class NoLifecycle(Lifecycle):
+    """The lifecycle of a directory that states none of its abilities."""
+
+    async def ensure(self, works: Sequence[LifecycleWork]) -> Sequence[OutsideFault | None]:
+        raise AssertionError(f"Nobody may call this: {works}")
+
+
+@asynccontextmanager
+async def open_suite_adapter(suites: Mapping[TenantId, suite_stage.SampleSuite]) -> AsyncIterator[Adapter]:
+    """Open the suites of both tenants as the service does, twice."""
+    for each in suites.values():
+        each.reset()
+    first, second = suite_stage.opened(suites), suite_stage.opened(suites)
+    routes, others = suite_stage.SuiteRoutes(first), suite_stage.SuiteRoutes(second)
+    own = first[TENANT].adapters
+
+    async def remove_group(tenant_id: TenantId, group_id: GroupId) -> None:
+        suite_stage.remove_group(suites, tenant_id, group_id)
+
+    async def accounts() -> Mapping[UserId, bool]:
+        return suite_stage.accounts(suites)
+
+    async def record_activity(user_id: UserId) -> datetime:
+        return suite_stage.record_activity(suites, user_id)
+
+    try:
+        yield Adapter(
+            people=RoutedPeople(own.people, routes),
+            directory=RoutedDirectory(own.directory, routes),
+            second_directory=RoutedDirectory(own.directory, others),
+            guests=RoutedGuests(own.guests, routes),
+            second_guests=RoutedGuests(own.guests, others),
+            adoptions=RoutedAdoptions(own.adoptions, routes),
+            lifecycle=NoLifecycle(),
+            remove_group=remove_group,
+            accounts=accounts,
+            record_activity=record_activity,
+        )
+    finally:
+        for opened in (*first.values(), *second.values()):
+            await opened.close()
+
+
 def faulty_directory(databases: Databases, injection: Injection) -> FaultyDirectory:
     pool = databases.worker.pool
     return FaultyDirectory(
@@ -259,16 +305,25 @@ async def load_sample_directory(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
 
 
-@pytest.fixture(params=ADAPTERS, ids=["embedded", "difficult", "restricted"])
+@pytest.fixture(scope="session")
+def sample_suites() -> Iterator[Mapping[TenantId, suite_stage.SampleSuite]]:
+    """Run the open suites of both tenants."""
+    with suite_stage.started_suites() as suites:
+        yield suites
+
+
+@pytest.fixture(params=[*ADAPTERS, open_suite_adapter], ids=["embedded", "difficult", "restricted", "opensuite"])
 async def adapter(request: pytest.FixtureRequest, filled: Databases) -> AsyncIterator[Adapter]:
-    async with request.param(filled) as found:
+    source = request.getfixturevalue("sample_suites") if request.param is open_suite_adapter else filled
+    async with request.param(source) as found:
         yield replace(found, capabilities=await found.directory.capabilities(TENANT))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the other adapters with the heavy tests, but for those tests of the restricted one that an ability decides.
 
-    All other tests differ from those of the embedded directory by the faults of the adapter alone.
+    All other tests differ from those of the embedded directory by the faults of the adapter alone. Those of an open
+    suite run with the tests of suites; it states no ability of the lifecycle.
     """
     for item in items:
         spec = getattr(item, "callspec", None)
@@ -276,3 +331,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         by_ability = adapter is restricted_adapter and item.get_closest_marker("abilities") is not None
         if adapter in (faulty_adapter, restricted_adapter) and not by_ability:
             item.add_marker(pytest.mark.heavy)
+        if adapter is open_suite_adapter:
+            for mark in (pytest.mark.suite, pytest.mark.needs("suite"), pytest.mark.timeout(300)):
+                item.add_marker(mark)
+            if item.path.name == "test_lifecycle.py":
+                item.add_marker(pytest.mark.skip("An open suite neither removes nor renames objects."))

@@ -135,7 +135,7 @@ async def test_it_includes_changes_during_a_scan(adapter: Adapter) -> None:
     assert not first.is_complete
     passed, *_, seen_last = [subject.id for subject in first.subjects]
 
-    await adapter.guests.ensure([assign(passed, FORBID)])
+    await adapter.guests.ensure([adapter.assign(passed, FORBID)])
     new = await make(adapter, 1)
     await adapter.remove_group(TENANT, seen_last)
     rest, removed, cursor = await follow(adapter.guests, first.cursor)
