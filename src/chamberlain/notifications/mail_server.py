@@ -117,6 +117,24 @@ class MailServer:
             client.close()
         return outcomes
 
+    async def send_encoded(self, sender: str, recipients: Sequence[str], content: bytes) -> OutsideFault | None:
+        """Send an encoded message to all recipients at once.
+
+        The outcome is that of the first recipient, as of `send`. The others are copies: they are refused without
+        notice. Raises TryAgain if the server cannot be used at all.
+        """
+        client = self._client()
+        try:
+            async with asyncio.timeout(TOTAL_TIMEOUT.total_seconds()):
+                await _connect(client)
+                outcome = await _send_to_all(client, sender, recipients, content)
+                await _quit(client)
+                return outcome
+        except TimeoutError:
+            return TryAgain(_RETRY, "The mail server takes too long.")
+        finally:
+            client.close()
+
     def _client(self) -> SMTP:
         address = self.address
         return SMTP(
@@ -151,6 +169,24 @@ class MailServer:
         except (SMTPException, OSError) as error:
             return TryAgain(_RETRY, f"The connection to the mail server broke off ({type(error).__name__}).")
         return None
+
+
+async def _send_to_all(client: SMTP, sender: str, recipients: Sequence[str], content: bytes) -> OutsideFault | None:
+    try:
+        refused, _ = await client.sendmail(sender, list(recipients), content)
+    except SMTPRecipientsRefused as error:
+        return _refusal(error.recipients[0])
+    except SMTPSenderRefused as error:
+        return TryAgain(_RETRY, _describe("refuses the sender address", error))
+    except SMTPResponseException as error:
+        return _refusal(error)
+    except (SMTPNotSupported, ValueError) as error:
+        return Rejected("addressRefused", f"The mail server does not support this address ({type(error).__name__}).")
+    except (SMTPException, OSError) as error:
+        return TryAgain(_RETRY, f"The connection to the mail server broke off ({type(error).__name__}).")
+    if (answer := refused.get(recipients[0])) is not None:
+        return _refusal(SMTPResponseException(answer.code, answer.message))
+    return None
 
 
 def encode_message(mail: Mail, sender: Sender) -> bytes:
