@@ -138,7 +138,7 @@ def parse_reply(raw: bytes) -> Reply:
     if len(tokens) != 1:
         sentence = "The mail has no reply code, or several. Reply to the approval mail, and keep the quoted message."
         raise _refused(Fault.build(_POINTER, "replyWithoutToken", sentence))
-    action, reason = _decision(texts[0] if texts else "")
+    action, reason = parse_decision(texts[0] if texts else "")
     return Reply(sender, tokens.pop(), action, reason)
 
 
@@ -260,10 +260,10 @@ def _behind(html: str, end: str, place: int) -> int:
     return len(html) if found < 0 else found + len(end)
 
 
-def _decision(text: str) -> tuple[Action, str | None]:
+def parse_decision(text: str) -> tuple[Action, str | None]:
     """Read the decision from the first line that is not empty.
 
-    The reason of a rejection ends at the first empty or quoted line.
+    The reason of a rejection ends at the first empty or quoted line. Raises NotPossible if there is no decision.
     """
     lines = [line.strip().strip("\u200b\ufeff\u00a0") for line in text.splitlines()]
     first = next((place for place, line in enumerate(lines) if line), None)

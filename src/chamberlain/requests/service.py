@@ -6,24 +6,24 @@ Other requests do not exist for a caller.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.auth.models import Actor, ActorType, Caller
+from chamberlain.auth.models import Actor, Caller
 from chamberlain.auth.permissions import Extent, Operation
-from chamberlain.changes.models import Change, Event, Subject
+from chamberlain.changes.models import Change, Subject
 from chamberlain.changes.records import record_change
-from chamberlain.core.errors import Forbidden, Malformed, NotPossible, TryAgain, Unavailable
+from chamberlain.core.errors import Forbidden, Malformed, NotPossible, Unavailable
 from chamberlain.core.idempotency import Act, KeptAnswer
-from chamberlain.core.ids import ClientId, EventId, RequestId, TenantId, TraceId, UserId
+from chamberlain.core.ids import ClientId, EventId, RequestId, TenantId, TraceId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.core.reasons import Reason
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import PLANNING, Database, Transaction
-from chamberlain.directory.models import NamedPerson, PeopleAnswer, PeopleQuestion, Person
+from chamberlain.directory.models import NamedPerson
 from chamberlain.directory.port import People
 from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
@@ -32,38 +32,29 @@ from chamberlain.requests import store as request_store
 from chamberlain.requests.actions import Carry, Done, cancel, perform
 from chamberlain.requests.approvals import (
     current_level,
-    decide,
     name_approvers,
-    represented_by,
-    waited_for,
     was_asked,
 )
+from chamberlain.requests.decisions import Decisions, WantedDecision, look_up
 from chamberlain.requests.events import (
     approval_required,
-    request_approved,
-    request_rejected,
     request_retried,
     summary_of,
 )
 from chamberlain.requests.fields import TemplateFields
 from chamberlain.requests.models import (
     NO_APPROVER,
-    Decision,
     RequestFilter,
     RequestRecord,
-    RequestState,
     ShownField,
     job_kind_of,
 )
 from chamberlain.requests.replies import ReplyTokens, parse_reply, require_sender
 from chamberlain.requests.rules import (
-    OUTCOMES,
     Action,
     Deed,
     Naming,
     RequestView,
-    decided_level,
-    has_left,
     is_only_approver,
     moved_on,
     naming_faults,
@@ -72,12 +63,8 @@ from chamberlain.requests.rules import (
     parked,
     present,
     require_approver,
-    require_asked,
     require_blocked,
-    require_level,
     require_others,
-    require_represented,
-    require_turn,
     viewed,
     viewed_by,
 )
@@ -85,7 +72,6 @@ from chamberlain.requests.steps import Happenings
 from chamberlain.requests.store import RequestLooks
 from chamberlain.requests.timeline import Timelines, follow, follow_while_concerned
 from chamberlain.requests.visibility import concerns, require_requester, require_visible
-from chamberlain.substitutes import records as substitute_records
 
 
 @dataclass(slots=True)
@@ -110,6 +96,10 @@ class RequestService:
     reply_tokens: ReplyTokens
     broken: Callable[[TenantId], Reason | None] = lambda _: None
     fields: TemplateFields = field(default_factory=TemplateFields)
+
+    @property
+    def _decisions(self) -> Decisions:
+        return Decisions(self.people, self.new_id, self.now)
 
     async def list(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestView]:
         """List the visible requests that match the filter, newest first."""
@@ -260,7 +250,7 @@ class RequestService:
         seen = present(await self._find(caller, request_id))
         require_others(seen, naming.users)
         detail = "The directory cannot be asked whether these users are in it. Send the request again."
-        answer = await self._look_up(caller, frozenset(naming.users), detail)
+        answer = await look_up(self.people, caller.tenant_id, frozenset(naming.users), detail)
         if faults := naming_faults(naming.users, answer):
             raise NotPossible(faults)
         named = [NamedPerson(user, answer.people[user].display_name) for user in dict.fromkeys(naming.users)]
@@ -322,19 +312,11 @@ class RequestService:
         # A hostile mail can take a second.
         reply = await asyncio.to_thread(parse_reply, mail)
         asking = self.reply_tokens.read(reply.token, caller.tenant_id)
-        seen, user = present(await self._find(caller, asking.request_id)), asking.user
-        require_asked(seen, user)
-        people, gone = await self._approvers_gone(caller, seen, user)
-        require_sender(reply, people[user].mail)
-        actor = Actor(ActorType.USER, user, people[user].display_name)
-        deed = Deed(reply.action, caller.client_id, actor, replace(act, comment=reply.reason), asking.request_id)
-        decision = self._decision(deed, user, gone)
-
-        async def carry(tx: Transaction, before: RequestRecord, actor: Actor) -> Done:
-            require_level(before, asking.level)
-            done = await decision(tx, before, actor)
-            return replace(done, told={**done.told, "channel": "mail"})
-
+        seen = present(await self._find(caller, asking.request_id))
+        wanted = WantedDecision(asking, reply.action, reply.reason, "mail")
+        prepared = await self._decisions.prepare(seen, wanted, act, caller.client_id)
+        require_sender(reply, prepared.person.mail)
+        deed, carry = prepared.deed, prepared.carry
         answer = await self._perform(caller, deed, carry, lambda after: render(reply.action, after))
         self.workers.flag()
         return answer
@@ -344,7 +326,7 @@ class RequestService:
     ) -> KeptAnswer:
         seen = await self._find_to_decide(caller, request_id)
         user = require_approver(seen, caller)
-        _, gone = await self._approvers_gone(caller, seen, user)
+        _, gone = await self._decisions.approvers_gone(seen, user)
         actor = await self.authorization.actor(caller)
         deed = Deed(action, caller.client_id, actor, act, request_id)
         may_end = await self._may_end(caller)
@@ -352,32 +334,11 @@ class RequestService:
         answer = await self._perform(
             caller,
             deed,
-            self._decision(deed, user, gone),
+            self._decisions.decision(deed, user, gone),
             lambda after: render(replace(viewed_by(caller, after, may_end=may_end), fields=fields)),
         )
         self.workers.flag()
         return answer
-
-    def _decision(self, deed: Deed, user: UserId, gone: Collection[UserId]) -> Carry:
-        """Return the decision of an approver or a substitute."""
-
-        async def carry(tx: Transaction, before: RequestRecord, actor: Actor) -> Done:
-            await request_store.require_served(tx)
-            require_asked(before, user)
-            # Read under the lock: the deadline may have passed during the wait for it.
-            at = self.now()
-            require_turn(before, user, deed.action, now=at)
-            approver = represented_by(before.approvals, user)
-            if approver is not None:
-                current = await substitute_records.hold_represented(tx, user, at)
-                approver = represented_by(before.approvals, user, among=current.difference(gone)) or approver
-                require_represented(before, approver, current, gone)
-            decision = Decision(actor, OUTCOMES[deed.action], deed.act.comment, at, approver)
-            after = moved_on(before, decide(before.approvals, decision, gone=gone), at=at)
-            await request_store.move(tx, before, after, deed.act.trace_id)
-            return Done(after, self._decided(after, actor, at), decided_level(before, approver))
-
-        return carry
 
     async def _find_to_decide(self, caller: Caller, request_id: RequestId) -> RequestRecord:
         """Find the request. Former approvers may learn that their level is closed."""
@@ -386,28 +347,6 @@ class RequestService:
         if found is not None and (concerns(found, caller) or was_asked(found.approvals, caller.user_id)):
             return found
         return await require_visible(self.authorization, caller, Operation.READ_REQUESTS, found)
-
-    async def _approvers_gone(
-        self, caller: Caller, seen: RequestRecord, user: UserId
-    ) -> tuple[Mapping[UserId, Person], frozenset[UserId]]:
-        """Look up user and approvers of the current level.
-
-        Returns the known ones, and the ids of those who have left the directory. Raises Forbidden if the user has.
-        """
-        asked = waited_for(seen.approvals) | {user}
-        detail = "The directory cannot be asked whether you are still in it. Send the request again."
-        answer = await self._look_up(caller, asked, detail)
-        if user not in answer.people:
-            raise has_left()
-        return answer.people, asked - answer.people.keys()
-
-    def _decided(self, after: RequestRecord, actor: Actor, at: datetime) -> Event | None:
-        """Return the event of a decision that ends the approval."""
-        if after.state is RequestState.REJECTED:
-            return request_rejected(EventId(self.new_id()), summary_of(after), now=at)
-        if after.state is RequestState.QUEUED:
-            return request_approved(EventId(self.new_id()), summary_of(after), changed_by=actor, now=at)
-        return None
 
     async def _name(
         self, tx: Transaction, before: RequestRecord, level: int, named: Sequence[NamedPerson], trace_id: TraceId
@@ -493,10 +432,3 @@ class RequestService:
         """Find a request without authorization."""
         async with self.database.transaction(caller.tenant_id) as tx:
             return await records.find(tx, request_id)
-
-    async def _look_up(self, caller: Caller, users: frozenset[UserId], detail: str) -> PeopleAnswer:
-        """Look up users. Raises Unavailable with the detail."""
-        try:
-            return await self.people.look_up(PeopleQuestion(caller.tenant_id, users=users))
-        except TryAgain as error:
-            raise Unavailable("overloaded", detail, after=error.after) from error
