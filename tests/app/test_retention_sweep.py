@@ -499,3 +499,28 @@ async def test_substitutions_go_when_they_end(estate: Estate) -> None:
 
     assert [user for (user,) in before] == [ADA, BEN]
     assert [user for (user,) in await estate.rows("SELECT user_id FROM chamberlain.substitute")] == [BEN]
+
+
+async def test_answers_of_resources_and_questions_go_after_400_days(estate: Estate) -> None:
+    await estate.rows(
+        "INSERT INTO chamberlain.booking_answer "
+        "(tenant_id, resource_id, uid, recurrence, sequence, stamp, method, organizer, state) "
+        "VALUES ($1, $1, 'x', '', 0, now(), 'REQUEST', 'vera@outside.example', 'done') RETURNING 1",
+        ESTATE,
+    )
+    await estate.rows(
+        "INSERT INTO chamberlain.question (tenant_id, request_id, level, user_id, state, asked_at, seen) "
+        "VALUES ($1, $1, 1, $2, 'unreachable', now(), now()) RETURNING 1",
+        ESTATE,
+        ADA,
+    )
+
+    left = []
+    for days in (399, 401):
+        await sweep(estate, days=days)
+        rows = await estate.rows(
+            "SELECT uid FROM chamberlain.booking_answer UNION ALL SELECT state FROM chamberlain.question"
+        )
+        left.append(len(rows))
+
+    assert left == [2, 0]

@@ -417,3 +417,17 @@ async def test_substitutions_of_both_sides_are_removed(estate: Estate, user: Use
     await erase(estate, user)
 
     assert [approver for (approver,) in await estate.rows("SELECT user_id FROM chamberlain.substitute")] == [ADA]
+
+
+async def test_questions_to_the_user_are_removed(estate: Estate) -> None:
+    for user in (ADA, BEN):
+        await estate.rows(
+            "INSERT INTO chamberlain.question (tenant_id, request_id, level, user_id, state, asked_at, seen) "
+            "VALUES ($1, $1, 1, $2, 'unreachable', now(), now()) RETURNING 1",
+            ESTATE,
+            user,
+        )
+
+    await erase(estate, BEN)
+
+    assert [user for (user,) in await estate.rows("SELECT user_id FROM chamberlain.question")] == [ADA]

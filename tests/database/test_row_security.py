@@ -112,6 +112,20 @@ BUDGET = "SELECT chamberlain.take_from_budget('calls', $1, 1, 1, 1, 0, NULL)"
 PEOPLE_SEARCH = """
 INSERT INTO chamberlain.people_search (tenant_id, user_id, started_at, number) VALUES ($1, gen_random_uuid(), now(), 1)
 """
+BOOKING_ANSWER = """
+INSERT INTO chamberlain.booking_answer (
+    tenant_id, resource_id, uid, recurrence, sequence, stamp, method, organizer, state
+) VALUES ($1, gen_random_uuid(), 'x', '', 0, now(), 'REQUEST', 'vera@outside.example', 'done')
+"""
+BOOKING_LEASE = """
+INSERT INTO chamberlain.booking_lease (tenant_id, resource_id, lease_id, lease_until)
+VALUES ($1, gen_random_uuid(), gen_random_uuid(), now())
+"""
+QUESTION = """
+INSERT INTO chamberlain.question (tenant_id, request_id, level, user_id, state, asked_at, seen)
+VALUES ($1, gen_random_uuid(), 1, gen_random_uuid(), 'unreachable', now(), now())
+"""
+POSITION = "INSERT INTO chamberlain.conversation_position (tenant_id, position) VALUES ($1, '1')"
 READY_HOUR = """
 INSERT INTO chamberlain.ready_hour (tenant_id, hour, template_id, since, buckets, numbers)
 VALUES ($1, now(), gen_random_uuid(), 'approval', '{1}', '{1}')
@@ -148,6 +162,10 @@ async def filled(databases: Databases) -> Estate:
         await tx.execute(CONSOLE_SESSION, ESTATE)
         await tx.execute(PEOPLE_SEARCH, ESTATE)
         await tx.execute(SUBSTITUTE, ESTATE)
+        await tx.execute(BOOKING_ANSWER, ESTATE)
+        await tx.execute(BOOKING_LEASE, ESTATE)
+        await tx.execute(QUESTION, ESTATE)
+        await tx.execute(POSITION, ESTATE)
         await tx.execute(BUDGET, ESTATE)
         await tx.execute(RELEASE, ESTATE)
         await tx.execute(CONNECTION, ESTATE)

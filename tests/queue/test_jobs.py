@@ -76,6 +76,10 @@ def test_rows_of_older_versions_have_these_kinds() -> None:
         "auditSealBegin",
         "noticeSend",
         "webhookDeliver",
+        "bookingSweep",
+        "bookingAnswer",
+        "conversationSweep",
+        "conversationRun",
     ]
     assert NOBODY.int == 0
 

@@ -13,8 +13,10 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from chamberlain.auth.models import SERVICE
+from chamberlain.bookings import store as booking_store
 from chamberlain.changes.records import record_change
 from chamberlain.console import records as console_records
+from chamberlain.conversations import store as conversation_store
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.database import clock
@@ -272,6 +274,8 @@ class RetentionJobs:
             "release": lambda tx, at: remove_releases(tx, at.releases, BATCH),
             "console_session": lambda tx, at: console_records.remove_ended(tx, at.now, BATCH),
             "substitute": lambda tx, at: substitute_records.remove_ended(tx, at.now, BATCH),
+            "booking_answer": lambda tx, at: booking_store.remove_old(tx, at.now - booking_store.KEPT_FOR, BATCH),
+            "question": lambda tx, at: conversation_store.remove_old(tx, at.now - conversation_store.KEPT_FOR, BATCH),
             "people_search": lambda tx, at: people_store.remove(tx, at.now - WINDOW, BATCH),
             "webhook_secret": lambda tx, at: webhook_secrets.sweep(tx, before=at.now, most=BATCH),
         }

@@ -16,10 +16,13 @@ from chamberlain.app.clock_and_ids import new_id, new_webhook_secret, now
 from chamberlain.app.connections import confirmed
 from chamberlain.app.databases import Databases
 from chamberlain.app.dependencies import WorkerDependencies, webhook_sender, worker_dependencies
+from chamberlain.app.open_suites import make_booking_jobs, make_conversation_jobs
 from chamberlain.app.processes import running
 from chamberlain.app.tracing.traces import Traces
 from chamberlain.audit import jobs as audit_jobs
+from chamberlain.bookings import jobs as booking_jobs
 from chamberlain.connections import jobs as connection_jobs
+from chamberlain.conversations import jobs as conversation_jobs
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.database.clock import decision_time
 from chamberlain.database.notify import JOBS_CHANNEL, REQUESTS_CHANNEL, Notifier, listen
@@ -71,6 +74,8 @@ BACKGROUND_JOBS: tuple[JobTable[Any], ...] = (
     release_jobs.JOBS,
     audit_jobs.JOBS,
     finding_jobs.JOBS,
+    booking_jobs.JOBS,
+    conversation_jobs.JOBS,
 )
 # Jobs whose duration depends on a receiver. Each receiver has a lane, so a slow one delays only itself.
 LANE_JOBS: tuple[JobTable[Any], ...] = (webhook_jobs.JOBS, notice_jobs.JOBS)
@@ -227,6 +232,8 @@ async def _background_jobs(shared: WorkerDependencies) -> Sequence[object]:
         subject_jobs.SubjectJobs(database, guests, adoptions, new_id, now, shared.changed),
         policy_jobs.PolicyJobs(database, guests, new_id, decision_time),
         drift_jobs.DriftJobs(database, directory, guests, people, shared.revisions, new_id, now),
+        make_booking_jobs(shared),
+        make_conversation_jobs(shared, review_link_maker(shared.settings)),
     )
     for each in recurring:
         await each.begin(new_trace_id())

@@ -263,7 +263,8 @@ async def erase(tx: Transaction, tenant_id: TenantId, user_id: UserId, trace_id:
         + await _number(tx, EMPTY_ANSWERS, *values)
         + await _number(tx, SQL["remove_keys"], *values)
         + await _number(tx, SQL["remove_uses"], *values)
-        + await _number(tx, SQL["remove_substitutes"], *values),
+        + await _number(tx, SQL["remove_substitutes"], *values)
+        + await _number(tx, SQL["remove_questions"], *values),
     )
 
 

@@ -161,6 +161,13 @@ WITH gone AS (
 )
 SELECT count(*) AS number FROM gone
 
+-- name: remove_questions
+-- Remove the questions to a user in a chat, with the id there.
+WITH gone AS (
+    DELETE FROM chamberlain.question WHERE tenant_id = $1 AND user_id = $2::text::uuid RETURNING user_id
+)
+SELECT count(*) AS number FROM gone
+
 -- name: remove_uses
 -- Remove the counts of permissions that a user used.
 WITH gone AS (

@@ -35,6 +35,10 @@ class JobKind(StrEnum):
     AUDIT_SEAL_BEGIN = "auditSealBegin"
     NOTICE_SEND = "noticeSend"
     WEBHOOK_DELIVER = "webhookDeliver"
+    BOOKING_SWEEP = "bookingSweep"
+    BOOKING_ANSWER = "bookingAnswer"
+    CONVERSATION_SWEEP = "conversationSweep"
+    CONVERSATION_RUN = "conversationRun"
 
 
 # Jobs that carry out a request in the directory.
@@ -51,6 +55,8 @@ USING_DIRECTORY = PROVISIONING | {
     JobKind.DRIFT_WATCH,
     JobKind.ADOPTION_RUN,
     JobKind.RELEASE_RUN,
+    JobKind.BOOKING_ANSWER,
+    JobKind.CONVERSATION_RUN,
 }
 
 # Jobs whose subject is a request.
