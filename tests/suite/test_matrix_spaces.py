@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spaces and rooms of teams in a real homeserver: created once, completed and repaired."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from uuid import uuid4
+
+import httpx2
+import pytest
+
+from chamberlain.directory.opensuite.matrix import Homeserver, Matrix, StateEvent
+from chamberlain.directory.opensuite.room_state import RoomAccess
+from chamberlain.directory.opensuite.rooms import Rooms, WantedTeam
+from deploy.suite.folder import DOMAIN, Suite
+from tests.suite.matrix_client import MatrixClient
+
+CHANNELS = ("General", "Planning", "Archive")
+
+
+@asynccontextmanager
+async def connected(suite: Suite, version: str = "11") -> AsyncIterator[Matrix]:
+    """Connect as the service does."""
+    server = Homeserver(suite.url("MATRIX"), DOMAIN, suite.values["APPSERVICE_TOKEN"], room_version=version)
+    async with httpx2.AsyncClient(timeout=60) as client:
+        yield Matrix(client, server)
+
+
+@pytest.fixture
+async def matrix(suite: Suite) -> AsyncIterator[Matrix]:
+    """The homeserver, as the service calls it."""
+    async with connected(suite) as found:
+        yield found
+
+
+@pytest.fixture
+def team() -> WantedTeam:
+    """A new team of Ada, its owner, and Ben."""
+    return WantedTeam(
+        key=str(uuid4()),
+        name="Harbour",
+        description="Ships",
+        is_public=False,
+        people=("ada", "ben"),
+        owners=frozenset({"ada"}),
+    )
+
+
+async def soon(_: float) -> None:
+    """Wait shorter than the service does."""
+    await asyncio.sleep(0.01)
+
+
+async def ensure(rooms: Rooms, team: WantedTeam) -> str:
+    space_id = await rooms.ensure_space(team)
+    await rooms.ensure_channels(replace(team, space_id=space_id), space_id, CHANNELS)
+    return space_id
+
+
+async def content(matrix: Matrix, room_id: str, event_type: str) -> dict[str, object]:
+    state = await matrix.state(room_id)
+    assert state is not None
+    return next((each.content for each in state if each.type == event_type and not each.state_key), {})
+
+
+async def members(matrix: Matrix, room_id: str) -> set[str]:
+    state = await matrix.state(room_id)
+    assert state is not None
+    joined = [each for each in state if each.type == "m.room.member" and each.content.get("membership") == "join"]
+    return {each.state_key.partition(":")[0] for each in joined}
+
+
+@pytest.mark.parametrize("version", ["11", "12"])
+async def test_it_works(suite: Suite, team: WantedTeam, version: str) -> None:
+    async with connected(suite, version) as matrix:
+        rooms = Rooms(matrix)
+
+        space_id = await ensure(rooms, team)
+
+        assert await rooms.channels(space_id) == CHANNELS
+        found = await matrix.hierarchy(space_id)
+        assert found is not None
+        for room in found:
+            assert await members(matrix, room.room_id) == {"@chamberlain", "@ada", "@ben"}
+        ben = MatrixClient.sign_in(suite, "ben")
+        assert {room.room_id for room in found} <= ben.rooms()
+        assert ben.power(space_id, "ada") == 100
+
+
+async def test_it_is_idempotent(matrix: Matrix, team: WantedTeam) -> None:
+    first = await ensure(Rooms(matrix), team)
+    before = await matrix.hierarchy(first)
+
+    again = await ensure(Rooms(matrix), team)
+    known = await ensure(Rooms(matrix), replace(team, space_id=first))
+
+    assert (again, known) == (first, first)
+    assert await matrix.hierarchy(first) == before
+
+
+async def test_concurrent_calls_create_one_space(matrix: Matrix, team: WantedTeam) -> None:
+    found = await asyncio.gather(*[ensure(Rooms(matrix), team) for _ in range(4)])
+
+    assert len(set(found)) == 1
+    assert await Rooms(matrix).channels(found[0]) == CHANNELS
+
+
+async def test_a_room_without_the_bot_is_replaced(suite: Suite, matrix: Matrix, team: WantedTeam) -> None:
+    """A homeserver that dies during a creation leaves such a room with the alias."""
+    await matrix.register("helper")
+    lost = await create_as(suite, "helper", f"chamberlain-{team.key}")
+
+    space_id = await ensure(Rooms(matrix, soon), team)
+
+    assert space_id != lost
+    assert await matrix.find_alias(f"#chamberlain-{team.key}:{DOMAIN}") == space_id
+    assert await Rooms(matrix).channels(space_id) == CHANNELS
+
+
+async def create_as(suite: Suite, name: str, alias: str) -> str:
+    """Create a room as another user, which the service is not in."""
+    async with httpx2.AsyncClient(timeout=60) as client:
+        answer = await client.post(
+            f"{suite.url('MATRIX')}/_matrix/client/v3/createRoom",
+            params={"user_id": f"@{name}:{DOMAIN}"},
+            headers={"Authorization": f"Bearer {suite.values['APPSERVICE_TOKEN']}"},
+            json={"room_alias_name": alias},
+        )
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["room_id"])
+
+
+async def test_changed_state_is_set_again(matrix: Matrix, team: WantedTeam) -> None:
+    rooms = Rooms(matrix)
+    space_id = await ensure(rooms, team)
+    found = await matrix.hierarchy(space_id)
+    assert found is not None
+    channel = found[1].room_id
+    await matrix.put_state(channel, StateEvent("m.room.join_rules", "", {"join_rule": "invite"}))
+    await matrix.put_state(space_id, StateEvent("m.space.child", channel, {}))
+    await matrix.kick(channel, f"@ben:{DOMAIN}", "test")
+
+    await ensure(rooms, team)
+
+    assert await rooms.channels(space_id) == CHANNELS
+    assert (await content(matrix, channel, "m.room.join_rules"))["join_rule"] == "restricted"
+    assert "@ben" in await members(matrix, channel)
+
+
+async def test_only_a_description_renames_a_present_space(matrix: Matrix, team: WantedTeam) -> None:
+    rooms = Rooms(matrix)
+    space_id = await ensure(rooms, team)
+    renamed = replace(team, name="Port", description=None, is_public=True)
+
+    await ensure(rooms, renamed)
+    left = await content(matrix, space_id, "m.room.name")
+    await rooms.describe(renamed, space_id)
+
+    assert left == {"name": "Harbour"}
+    assert await content(matrix, space_id, "m.room.name") == {"name": "Port"}
+    assert (await content(matrix, space_id, "m.room.join_rules"))["join_rule"] == "public"
+
+
+@pytest.mark.parametrize(("invite", "statuses"), [(0, (200, 200)), (100, (200, 403)), (101, (403, 403))])
+async def test_access_decides_who_invites(
+    suite: Suite, matrix: Matrix, team: WantedTeam, invite: int, statuses: tuple[int, int]
+) -> None:
+    """The statuses are those of an owner and of a member."""
+    rooms = Rooms(matrix)
+    space_id = await ensure(rooms, team)
+    ada, ben = MatrixClient.sign_in(suite, "ada"), MatrixClient.sign_in(suite, "ben")
+
+    await rooms.set_access(space_id, RoomAccess(invite))
+
+    for room in await matrix.hierarchy(space_id) or ():
+        # Synapse permits 5 invitations of one user, and counts attempts that another limit refuses.
+        invitees = [f"new-{uuid4().hex[:8]}" for _ in range(2)]
+        for each in invitees:
+            await matrix.register(each)
+        invited = ada.invite(room.room_id, invitees[0]), ben.invite(room.room_id, invitees[1])
+        assert tuple(each.status_code for each in invited) == statuses
+        levels = {**await content(matrix, room.room_id, "m.room.power_levels"), "invite": 0}
+        path = f"/v3/rooms/{room.room_id}/state/m.room.power_levels/"
+        assert (ada.call("PUT", path, levels).status_code == 403) is (invite == 101)
+
+
+async def test_a_removed_user_is_in_no_room(suite: Suite, matrix: Matrix, team: WantedTeam) -> None:
+    rooms = Rooms(matrix)
+    owned = replace(team, owners=frozenset({"ada", "ben"}))
+    space_id = await ensure(rooms, owned)
+
+    await rooms.remove(space_id, ["ben"])
+    await rooms.remove(space_id, ["ben"])
+
+    found = await matrix.hierarchy(space_id)
+    assert found is not None
+    for room in found:
+        assert await members(matrix, room.room_id) == {"@chamberlain", "@ada"}
+        assert f"@ben:{DOMAIN}" not in str(await content(matrix, room.room_id, "m.room.power_levels"))
+    ben = MatrixClient.sign_in(suite, "ben")
+    assert ben.rooms().isdisjoint(room.room_id for room in found)
+
+
+async def test_servers_are_restricted_and_released(matrix: Matrix, team: WantedTeam) -> None:
+    rooms = Rooms(matrix)
+    space_id = await ensure(rooms, team)
+
+    await rooms.set_access(space_id, RoomAccess(101, allowed_servers=()))
+    restricted = await content(matrix, space_id, "m.room.server_acl")
+    await rooms.set_access(space_id, RoomAccess(100))
+
+    assert restricted["allow"] == [DOMAIN]
+    assert (await content(matrix, space_id, "m.room.server_acl"))["allow"] == ["*"]
+
+
+async def test_an_unknown_space_has_no_channels(matrix: Matrix) -> None:
+    rooms = Rooms(matrix)
+
+    assert await rooms.channels(f"!absent:{DOMAIN}") is None
+    assert await rooms.channels("no id") is None
+    await rooms.set_access("no id", RoomAccess(0))
+    await rooms.remove("no id", ["ben"])
+
+
+async def test_a_user_has_an_account_after_entering(matrix: Matrix, team: WantedTeam) -> None:
+    name = f"new-{uuid4().hex[:8]}"
+    before = await matrix.has_account(name)
+
+    await ensure(Rooms(matrix), replace(team, people=("ada", name)))
+
+    assert (before, await matrix.has_account(name)) == (False, True)
+    # Without an administrator's token, an account stays.
+    assert await matrix.deactivate(name) is False
+    assert await matrix.deactivate(f"no-{name}") is True
+
+
+async def test_a_banned_user_stays_out(matrix: Matrix, team: WantedTeam) -> None:
+    rooms = Rooms(matrix)
+    space_id = await ensure(rooms, team)
+    member = f"@ben:{DOMAIN}"
+    await matrix.put_state(space_id, StateEvent("m.room.member", member, {"membership": "ban"}))
+
+    await rooms.ensure_space(team)
+
+    assert await members(matrix, space_id) == {"@chamberlain", "@ada"}
