@@ -3,7 +3,7 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -125,6 +125,39 @@ async def test_concurrent_changes_lose_nothing(suite: Suite, entries: Entries) -
     after = await entries.read(dn)
     assert after is not None
     assert after.number("chamberlainCapacity") == 5
+
+
+async def test_it_changes_unique_addresses(suite: Suite, entries: Entries) -> None:
+    name, alias, other = unique("named"), unique("alias"), unique("other")
+    dn, addresses = mailbox_dn(suite, name), [f"{each}@estate.example" for each in (name, alias)]
+    await entries.add(dn, mailbox(name))
+    await entries.add(mailbox_dn(suite, other), mailbox(other))
+
+    changed = await entries.set(dn, {"chamberlainAddress": addresses, "chamberlainCapacity": ["1"]})
+    repeated = await entries.set(dn, {"chamberlainAddress": addresses})
+    with pytest.raises(Refused) as refused:
+        await entries.set(dn, {"chamberlainAddress": [*addresses, f"{other}@estate.example"]})
+
+    assert (changed, repeated) == (True, False)
+    assert refused.value.result == Result.CONSTRAINT_VIOLATION
+    after = await entries.read(dn)
+    assert after is not None
+    assert set(after.all("chamberlainAddress")) == set(addresses)
+
+
+async def test_concurrent_changes_of_unique_addresses_lose_nothing(suite: Suite, entries: Entries) -> None:
+    name = unique("named")
+    dn, aliases = mailbox_dn(suite, name), [f"{unique('alias')}@estate.example" for _ in range(5)]
+    await entries.add(dn, mailbox(name))
+
+    def more(alias: str) -> Callable[[Entry], Values]:
+        return lambda entry: {"chamberlainAddress": [*entry.all("chamberlainAddress"), alias]}
+
+    await asyncio.gather(*[entries.update(dn, more(alias)) for alias in aliases])
+
+    after = await entries.read(dn)
+    assert after is not None
+    assert set(after.all("chamberlainAddress")) == {f"{name}@estate.example", *aliases}
 
 
 async def test_present_values_count_as_added(suite: Suite, entries: Entries) -> None:

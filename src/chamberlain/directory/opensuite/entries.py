@@ -14,7 +14,7 @@ from uuid import UUID
 from chamberlain.core.errors import Cause, TryAgain
 from chamberlain.core.reasons import Reason
 from chamberlain.directory.opensuite.entry import Entry, Values, comparable, differences, normalized_dn
-from chamberlain.directory.opensuite.filters import all_of, any_value, equal
+from chamberlain.directory.opensuite.filters import all_of, any_of, any_value, equal, none_of
 from chamberlain.directory.opensuite.ldap import (
     RETRY_BUSY,
     Client,
@@ -232,8 +232,11 @@ class Entries:
 
     async def _replace(self, entry: Entry, wanted: Values) -> bool:
         changes = [(Operation.REPLACE, name, encoded_all(values)) for name, values in wanted.items()]
+        # The overlay `unique` searches with the controls of the change. So slapd tests the assertion on the base of
+        # that search, too.
+        unchanged = any_of(equal("entryCSN", entry.version), none_of(equal("entryDN", entry.dn)))
         try:
-            await self._client.modify(entry.dn, changes, controls=[self._assertion(equal("entryCSN", entry.version))])
+            await self._client.modify(entry.dn, changes, controls=[self._assertion(unchanged)])
         except Refused as fault:
             if fault.result in _CONFLICTS:
                 return False
