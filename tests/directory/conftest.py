@@ -319,20 +319,26 @@ async def adapter(request: pytest.FixtureRequest, filled: Databases) -> AsyncIte
         yield replace(found, capabilities=await found.directory.capabilities(TENANT))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run the other adapters with the heavy tests, but for those tests of the restricted one that an ability decides.
 
     All other tests differ from those of the embedded directory by the faults of the adapter alone. Those of an open
-    suite run with the tests of suites; it states no ability of the lifecycle.
+    suite run with the tests of suites. Tests that need abilities run with the adapters that state them.
     """
+    impossible = []
     for item in items:
         spec = getattr(item, "callspec", None)
         adapter = spec.params.get("adapter") if spec else None
-        by_ability = adapter is restricted_adapter and item.get_closest_marker("abilities") is not None
+        marker = item.get_closest_marker("abilities")
+        needed = frozenset(marker.args) if marker else frozenset()
+        by_ability = adapter is restricted_adapter and marker is not None and not needed
         if adapter in (faulty_adapter, restricted_adapter) and not by_ability:
             item.add_marker(pytest.mark.heavy)
         if adapter is open_suite_adapter:
             for mark in (pytest.mark.suite, pytest.mark.needs("suite"), pytest.mark.timeout(300)):
                 item.add_marker(mark)
-            if item.path.name == "test_lifecycle.py":
-                item.add_marker(pytest.mark.skip("An open suite neither removes nor renames objects."))
+            if not needed <= suite_stage.ABILITIES:
+                impossible.append(item)
+    if impossible:
+        config.hook.pytest_deselected(items=impossible)
+        items[:] = [item for item in items if item not in impossible]

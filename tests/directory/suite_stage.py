@@ -21,6 +21,7 @@ from uuid import UUID
 from chamberlain.core.errors import ConnectionBroken
 from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.directory.opensuite.attributes import PERSON_ATTRIBUTES
+from chamberlain.directory.opensuite.capabilities import suite_capabilities
 from chamberlain.directory.opensuite.connection import Suite, open_suite
 from chamberlain.directory.opensuite.rules import member_url
 from chamberlain.directory.opensuite.settings import SuiteSettings, read_suite
@@ -37,6 +38,8 @@ _PARTS: Mapping[TenantId, tuple[str, ...]] = {
     TENANT: ("slapd", "dovecot", "postgresql", "synapse"),
     OTHER_TENANT: ("slapd", "dovecot"),
 }
+# The abilities of both suites.
+ABILITIES = suite_capabilities(has_teams=False, forgets_addresses=False).abilities
 _PYTHON = Path(__file__).parents[2] / ".venv-synapse" / "bin" / "python"
 # Groups first: the server would remove each deleted member from them.
 _BRANCHES = ("groups", "mailboxes", "guests", "people")

@@ -8,6 +8,7 @@ import pytest
 
 from chamberlain.core.errors import OutsideFault, Rejected
 from chamberlain.core.ids import RequestId
+from chamberlain.directory.capabilities import Ability
 from chamberlain.directory.embedded.lifecycle import EmbeddedLifecycle
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
@@ -19,6 +20,8 @@ from tests.directory.conftest import Adapter
 from tests.directory.mailbox_work import Make, each_type, plain, shared
 from tests.directory.marking_work import GROUP_EXTENSION, MAILBOX_EXTENSION
 from tests.directory.sample_directory import OTHER_TENANT, TENANT
+
+pytestmark = pytest.mark.abilities(Ability.SOFT_DELETE, Ability.RESTORE, Ability.RENAME, Ability.CHANGE_ADDRESS)
 
 
 async def make_mailbox(adapter: Adapter, make: Make = plain) -> tuple[ManagedObject, ObservedMailbox]:
