@@ -170,21 +170,87 @@ async def test_a_cancellation_frees_the_resource(answering: Answering) -> None:
     assert answering.fake.objects == {}
 
 
-async def test_another_organizer_cannot_cancel(answering: Answering) -> None:
+@pytest.mark.parametrize(
+    ("organizer", "sender"),
+    [
+        ("eve@other.example", "eve@other.example"),
+        ("vera@outside.example", "eve@other.example"),
+        ("eve@other.example", "vera@outside.example"),
+    ],
+)
+@pytest.mark.parametrize("method", ["CANCEL", "REQUEST"])
+async def test_another_person_cannot_cancel_or_move(
+    answering: Answering, method: str, organizer: str, sender: str
+) -> None:
     forged = changed(
-        GMAIL, ("METHOD:REQUEST", "METHOD:CANCEL"), ("ORGANIZER;CN=Vera Outside:mailto:vera@", "ORGANIZER:mailto:eve@")
+        GMAIL,
+        ("METHOD:REQUEST", f"METHOD:{method}"),
+        ("T090000Z", "T130000Z"),
+        ("T100000Z", "T140000Z"),
+        ("SEQUENCE:0", "SEQUENCE:9"),
+        ("ORGANIZER;CN=Vera Outside:mailto:vera@outside.example", f"ORGANIZER:mailto:{organizer}"),
     )
     answering.fake.deliver(gmail_mail(GMAIL))
-    answering.fake.deliver(gmail_mail(forged))
+    await answering.run()
+    before = dict(answering.fake.objects)
+
+    answering.fake.deliver(
+        gmail_mail(forged).replace(b"From: Vera Outside <vera@outside.example>", f"From: {sender}".encode())
+    )
+    await answering.run()
+
+    assert answering.fake.objects == before
+    assert len(answering.fake.sent) == 1
+
+
+async def test_the_booking_of_an_occurrence_cannot_be_taken_by_its_uid(answering: Answering) -> None:
+    single = changed(GMAIL, added=["RECURRENCE-ID:20261201T090000Z"])
+    taking = changed(
+        GMAIL,
+        ("ORGANIZER;CN=Vera Outside:mailto:vera@outside.example", "ORGANIZER:mailto:eve@other.example"),
+        ("T090000Z", "T130000Z"),
+        ("T100000Z", "T140000Z"),
+        ("UID:3k1p9q2r7s8t@google.com", "UID:3k1p9q2r7s8t@google.com_occurrence_20261201T090000Z"),
+    )
+    answering.fake.deliver(gmail_mail(single))
+    await answering.run()
+    before = dict(answering.fake.objects)
+
+    answering.fake.deliver(
+        gmail_mail(taking).replace(b"From: Vera Outside <vera@outside.example>", b"From: eve@other.example")
+    )
+    await answering.run()
+
+    assert answering.fake.objects == before
+    assert [each.split(":")[0] for each in answering.fake.subjects()] == ["Accepted", "Declined"]
+
+
+@pytest.mark.parametrize(
+    ("envelope", "is_answered"),
+    [
+        (None, False),
+        ("eve@other.example", False),
+        ("ben@outside.example", False),
+        ("vera@outside.example", True),
+        ("vera.alias@outside.example", True),
+    ],
+)
+async def test_a_person_here_invites_from_the_own_account(
+    answering: Answering, envelope: str | None, *, is_answered: bool
+) -> None:
+    logins = {"vera@outside.example": "vera", "vera.alias@outside.example": "vera", "ben@outside.example": "ben"}
+    answering.fake.people.update(logins)
+    answering.fake.deliver(thunderbird_mail(THUNDERBIRD, [] if envelope is None else [f"Return-Path: <{envelope}>"]))
 
     await answering.run()
 
-    assert len(answering.fake.objects) == 1
+    assert len(answering.fake.sent) == is_answered
+    assert answering.fake.handled == {1}
 
 
 async def test_an_internal_organizer_has_the_booking(answering: Answering) -> None:
     answering.fake.people["vera@outside.example"] = "vera"
-    answering.fake.deliver(thunderbird_mail(THUNDERBIRD))
+    answering.fake.deliver(thunderbird_mail(THUNDERBIRD, ["Return-Path: <vera@outside.example>"]))
 
     await answering.run()
 
@@ -207,7 +273,7 @@ async def test_a_role_that_the_server_does_not_book_is_booked(answering: Answeri
     answering.fake.people["vera@outside.example"] = "vera"
     text = OUTLOOK.replace("METHOD:REQUEST\n", "").replace("NEEDS-ACTION", "ACCEPTED")
     answering.fake.objects["/vera/x.ics"] = Stored("/vera/x.ics", "1", text)
-    answering.fake.deliver(outlook_mail(OUTLOOK))
+    answering.fake.deliver(outlook_mail(OUTLOOK, ["Return-Path: <vera@outside.example>"]))
 
     await answering.run()
 

@@ -63,7 +63,9 @@ def test_it_works(client: str) -> None:
         (thunderbird_mail(THUNDERBIRD, ["Auto-Submitted: auto-replied; owner-email=x"]), Ignored.AUTOMATIC),
         (thunderbird_mail(THUNDERBIRD, ["Return-Path: <>"]), Ignored.AUTOMATIC),
         (b"Content-Type: multipart/report; boundary=x\r\n\r\n--x\r\n\r\n--x--\r\n", Ignored.AUTOMATIC),
-        (b"X: " + b"a" * 20_000 + b"\r\n\r\n", Ignored.UNREADABLE),
+        (b"Content-Type: text/calendar; x=" + b"a" * 20_000 + b"\r\n\r\n", Ignored.UNREADABLE),
+        (b"a: b\r\n" * 50_000 + b"\r\n", Ignored.UNREADABLE),
+        (b"Content-Type: multipart/mixed; boundary=x\r\n\r\n" + b"--x\r\n\r\n" * 50_000, Ignored.UNREADABLE),
         (b"", Ignored.NO_CALENDAR),
     ],
 )

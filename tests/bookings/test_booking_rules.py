@@ -20,7 +20,6 @@ from chamberlain.bookings.models import (
     Method,
     Period,
     Refusal,
-    Stored,
     StoredAnswer,
     Version,
 )
@@ -59,8 +58,8 @@ def invitation(*periods: Period, is_supported: bool = True, recurrence: str = WH
     return Invitation("uid", Method.REQUEST, VERA, "birch@estate.example", "Planning", (each,), periods)
 
 
-def booked(*periods: Period, uid: str = "other") -> Booked:
-    return Booked(uid, periods, Stored(f"/{uid}.ics", '"1"', ""))
+def booked(*periods: Period, uid: str = "other", organizer: str | None = None) -> Booked:
+    return Booked(uid, organizer, periods)
 
 
 CANCEL = Method.CANCEL
@@ -206,5 +205,17 @@ def test_an_occurrence_without_its_series_has_a_booking_of_its_own() -> None:
 
     assert booking_uid(single, has_series=True) == "uid"
     assert booking_uid(single, has_series=False) == f"uid_occurrence_{OCCURRENCE}"
-    assert is_own(booking_uid(single, has_series=False), "uid")
-    assert not is_own("uid2", "uid")
+
+
+@pytest.mark.parametrize(
+    ("uid", "organizer", "expected"),
+    [
+        ("uid", VERA, True),
+        ("uid", None, True),
+        (f"uid_occurrence_{OCCURRENCE}", VERA, True),
+        ("uid2", VERA, False),
+        ("uid", "eve@other.example", False),
+    ],
+)
+def test_own_bookings(uid: str, organizer: str | None, *, expected: bool) -> None:
+    assert is_own(booked(uid=uid, organizer=organizer), invitation(hours(9, 10))) is expected

@@ -19,6 +19,7 @@ from chamberlain.bookings.components import (
     parsed,
     recurrence_of,
     to_utc,
+    unfolded,
     zone_of,
 )
 from chamberlain.bookings.models import (
@@ -67,9 +68,10 @@ def read_booked(stored: Stored, resource: Resource, window: Period) -> Booked | 
         taken = [each for each in events if not _has_declined(each, resource)]
         if not taken:
             return None
-        free = [recurrence_of(each, zone_of(resource)) for each in events if each not in taken]
+        taken_ids = {id(each) for each in taken}
+        free = [recurrence_of(each, zone_of(resource)) for each in events if id(each) not in taken_ids]
         periods = all_periods(taken, zone_of(resource), window, free)
-        return Booked(str(taken[0].get("UID", "")), tuple(sorted(periods)), stored)
+        return Booked(str(taken[0].get("UID", "")), organizer_of(stored), tuple(sorted(periods)))
 
 
 def version_of(stored: Stored, recurrence: str, resource: Resource) -> Version | None:
@@ -89,14 +91,14 @@ def organizer_of(stored: Stored) -> str | None:
 
     None for one of the calendar server or of a user. The text is not parsed, which takes longer.
     """
-    found = _ORGANIZER.search(_unfolded(stored.text))
+    found = _ORGANIZER.search(unfolded(stored.text))
     return None if found is None else found[1].strip().lower()
 
 
 def has_uid(stored: Stored, uid: str) -> bool:
     """Return whether an object is the appointment with this uid."""
     wanted = {uid, uid.replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,")}
-    return any(each.strip() in wanted for each in _UID.findall(_unfolded(stored.text)))
+    return any(each.strip() in wanted for each in _UID.findall(unfolded(stored.text)))
 
 
 def is_booked_by_server(stored: Stored, resource: Resource) -> bool:
@@ -118,10 +120,13 @@ def _invitation(calendar: Component, resource: Resource, window: Period) -> Invi
     if not named:
         return Ignored.NOT_INVITED
     uids = {str(each.get("UID", "")) for each in events}
-    organizer = next((found for each in events if (found := address_of(each.get("ORGANIZER"))) is not None), None)
-    if len(uids) != 1 or not 0 < len(uid := uids.pop()) <= LONGEST_UID or not uid.isprintable():
+    recurrences = {recurrence_of(each, zone) for each in events}
+    organizers = {address_of(each.get("ORGANIZER")) for each in events if "ORGANIZER" in each}
+    if len(recurrences) < len(events) or len(uids) != 1:
         return Ignored.UNREADABLE
-    if organizer is None:
+    if not 0 < len(uid := uids.pop()) <= LONGEST_UID or not uid.isprintable():
+        return Ignored.UNREADABLE
+    if len(organizers) != 1 or (organizer := organizers.pop()) is None:
         return Ignored.NO_ORGANIZER
     if organizer in resource.addresses:
         return Ignored.FROM_RESOURCE
@@ -132,7 +137,8 @@ def _invitation(calendar: Component, resource: Resource, window: Period) -> Invi
     # A series that begins later has the same horizon.
     starts = [to_utc(moment_of(each.get("DTSTART")), zone) for each, _ in asked]
     window = Period(window.start, max([window.end, *(each + HORIZON for each in starts)]))
-    free = [recurrence_of(each, zone) for each in events if each not in [event for event, _ in asked]]
+    asked_ids = {id(event) for event, _ in asked}
+    free = [recurrence_of(each, zone) for each in events if id(each) not in asked_ids]
     is_supported, periods = _supported([each for each, _ in asked], zone, window, free)
     return Invitation(
         uid=uid,
@@ -150,6 +156,8 @@ def _invitation(calendar: Component, resource: Resource, window: Period) -> Invi
 
 def _supported(events: list[Component], zone: tzinfo, window: Period, free: list[str]) -> tuple[bool, Iterable[Period]]:
     """Return whether the occurrences can be computed, and them."""
+    if any("RECURRENCE-ID" in each and ("RRULE" in each or "RDATE" in each) for each in events):
+        return False, ()
     if any(parameter_of(each.get("RECURRENCE-ID"), "RANGE") for each in events):
         return False, ()
     try:
@@ -171,8 +179,3 @@ def _version(event: Component) -> Version:
     stamp = event.get("DTSTAMP") or event.get("LAST-MODIFIED")
     at = datetime.fromtimestamp(0, UTC) if stamp is None else to_utc(moment_of(stamp), UTC)
     return Version(min(max(int(str(event.get("SEQUENCE", 0))), 0), _LARGEST_SEQUENCE), at)
-
-
-def _unfolded(text: str) -> str:
-    """Join folded lines (RFC 5545, 3.1)."""
-    return re.sub(r"\n[ \t]", "", text.replace("\r\n", "\n"))

@@ -5,6 +5,7 @@ The library belongs to the extra `opensuite`, and is imported at the first use. 
 here, so that type checks pass without it. Nothing here does I/O.
 """
 
+import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +20,18 @@ from chamberlain.bookings.models import WHOLE, Resource
 
 # The library caches time zones by name, and different calendars may give one name to different zones.
 _ALONE: Final = threading.Lock()
+# Limits of a calendar. An invitation has some hundred lines, and a time zone with its history some rules.
+_MOST_LINES: Final = 20_000
+_MOST_COMPONENTS: Final = 1_000
+_MOST_ZONE_RULES: Final = 16
+_MOST_ZONE_PARTS: Final = 300
+# Rules of time zones as clients write them: on one day of one month. The library expands a rule from its start until
+# 2038, and one of each second for hours.
+_ZONE_PART: Final = (
+    r"(?:(?:FREQ|INTERVAL|BYMONTH|BYMONTHDAY|UNTIL|COUNT|WKST)=[^,;]+|BYDAY=[^,;]+(?:;BYMONTHDAY=[^;]+)?)"
+)
+_ZONE_RULE: Final = re.compile(rf"(?=.*FREQ=YEARLY)(?=.*BYMONTH=\d+(?:;|$)){_ZONE_PART}(?:;{_ZONE_PART})*")
+_OBSERVANCES: Final = frozenset({"STANDARD", "DAYLIGHT"})
 # The library raises these for some malformed texts.
 _MALFORMED: Final = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
 
@@ -85,10 +98,45 @@ def parsed(text: str) -> Iterator[Component]:
         # The library warns of guessed time zones.
         warnings.simplefilter("ignore")
         try:
+            require_bounds(text)
             library().use_zoneinfo()
             yield library().Calendar.from_ical(text)
         except _MALFORMED as error:
             raise CalendarUnreadable from error
+
+
+def require_bounds(text: str) -> None:
+    """Raise CalendarUnreadable for a text that takes too long to parse."""
+    lines = unfolded(text).upper().split("\n")
+    inside: list[str] = []
+    components = 0
+    zone_lines: list[tuple[str, str]] = []
+    for line in lines:
+        name, _, value = (part.strip() for part in line.partition(":"))
+        if "VTIMEZONE" in inside:
+            zone_lines.append((name.partition(";")[0], value))
+        if name == "BEGIN":
+            components += 1
+            inside.append(value)
+        elif name == "END" and (not inside or inside.pop() != value):
+            raise CalendarUnreadable
+    if len(lines) > _MOST_LINES or components > _MOST_COMPONENTS or not _are_short_zones(zone_lines):
+        raise CalendarUnreadable
+
+
+def _are_short_zones(lines: Iterable[tuple[str, str]]) -> bool:
+    """Return whether the time zones with these properties have few transitions."""
+    rules = [value for name, value in lines if name == "RRULE"]
+    parts = [value for name, value in lines if name == "BEGIN"]
+    dates = sum(value.count(",") + 1 for name, value in lines if name == "RDATE")
+    if len(rules) > _MOST_ZONE_RULES or len(parts) + dates > _MOST_ZONE_PARTS:
+        return False
+    return _OBSERVANCES.issuperset(parts) and all(_ZONE_RULE.fullmatch(each) for each in rules)
+
+
+def unfolded(text: str) -> str:
+    """Join folded lines (RFC 5545, 3.1)."""
+    return re.sub(r"\n[ \t]", "", text.replace("\r\n", "\n"))
 
 
 def find_attendee(event: Component, resource: Resource) -> Property | None:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from email import message_from_bytes
 from email.header import Header
 from email.message import EmailMessage, Message
 from email.policy import SMTP as SMTP_POLICY
@@ -20,14 +19,11 @@ from zoneinfo import ZoneInfo
 from chamberlain.bookings.models import SENTENCES, Answer, Appointment, Decision, Ignored, Invitation, Resource
 from chamberlain.bookings.rules import MOST_LISTED
 from chamberlain.core.ids import TenantId
+from chamberlain.core.mails import MALFORMED, parse_mail, parts_of, sender_of
 from chamberlain.core.text import clean_lines, one_line
 
 # Bytes of a mail. Invitations with pictures have some hundred thousand.
 LONGEST_MAIL: Final = 5_242_880
-_MOST_PARTS: Final = 50
-# The library needs time that grows with the square of the length of a header.
-_LONGEST_HEADER: Final = 10_000
-_LONG_HEADER = re.compile(rb"(?:\A|\n)[^\s:]+:[^\r\n]*+(?:(?:\r\n|\n)[ \t][^\r\n]*+)*+")
 # Answers of machines, and notices of mail servers (RFC 3834, 5). Google marks its invitations as auto-generated, so
 # that value is none of them.
 _AUTOMATIC: Final = frozenset({"auto-replied", "auto-notified"})
@@ -46,10 +42,13 @@ _PLAIN_TEXT = re.compile(r"[\x20-\x7e]+")
 class Incoming:
     """A mail with a calendar.
 
-    `message_id` is None if the mail has none that is valid.
+    `sender` is the address of From, in lower case, and `envelope_sender` that of the mail transfer. Either is None if
+    the mail has none or several. `message_id` is None if the mail has none that is valid.
     """
 
     calendar: str
+    sender: str | None
+    envelope_sender: str | None
     message_id: str | None
 
 
@@ -70,21 +69,18 @@ def read_mail(raw: bytes | None) -> Incoming | Ignored:
     """Read the calendar in a raw mail (RFC 5322)."""
     if raw is None or len(raw) > LONGEST_MAIL:
         return Ignored.TOO_LONG
-    head = raw[: _end_of_head(raw)]
-    if any(len(header[0]) > _LONGEST_HEADER for header in _LONG_HEADER.finditer(head)):
-        return Ignored.UNREADABLE
     try:
-        mail = message_from_bytes(raw)
+        mail = parse_mail(raw)
         if _is_automatic(mail):
             return Ignored.AUTOMATIC
         calendar = next(_calendars(mail), None)
-    except (RecursionError, ValueError, LookupError, TypeError, AssertionError):
-        # The parser of the library raises these for some malformed mails.
+        message_id = str(mail.get("Message-ID", "")).strip()
+        sender, envelope_sender = sender_of(mail), sender_of(mail, "Return-Path")
+    except MALFORMED:
         return Ignored.UNREADABLE
     if calendar is None:
         return Ignored.NO_CALENDAR
-    message_id = str(mail.get("Message-ID", "")).strip()
-    return Incoming(calendar, message_id if _MESSAGE_ID.fullmatch(message_id) else None)
+    return Incoming(calendar, sender, envelope_sender, message_id if _MESSAGE_ID.fullmatch(message_id) else None)
 
 
 def reply_id(tenant_id: TenantId, resource: Resource, invitation: Invitation) -> str:
@@ -167,11 +163,6 @@ def _ordered(invitation: Invitation) -> Iterator[Appointment]:
     yield from sorted(invitation.appointments, key=lambda each: each.recurrence)
 
 
-def _end_of_head(raw: bytes) -> int:
-    ends = [place for place in (raw.find(b"\r\n\r\n"), raw.find(b"\n\n")) if place >= 0]
-    return min(ends, default=len(raw))
-
-
 def _is_automatic(mail: Message) -> bool:
     submitted = str(mail.get("Auto-Submitted", "no")).split(";")[0].strip().lower()
     is_notice = str(mail.get("Return-Path", "")).strip() == "<>" or mail.get_content_type() == "multipart/report"
@@ -183,35 +174,21 @@ def _calendars(mail: Message) -> Iterator[str]:
 
     Google and Outlook send the same calendar in both ways.
     """
-    parts = [each for each in _parts(mail) if each.get_content_type() in _CALENDAR_TYPES]
+    parts = [each for each in parts_of(mail) if each.get_content_type() in _CALENDAR_TYPES]
     for part in sorted(parts, key=lambda each: each.get_content_disposition() == "attachment"):
         payload = part.get_payload(decode=True)
         if isinstance(payload, bytes):
             yield _decoded(payload, part.get_content_charset() or "utf-8")
 
 
-def _parts(mail: Message) -> list[Message]:
-    """Return the first parts of a mail, without those of attached mails."""
-    found: list[Message] = []
-    waiting = [mail]
-    while waiting and len(found) < _MOST_PARTS:
-        part = waiting.pop()
-        found.append(part)
-        if part.get_content_maintype() == "multipart":
-            payload = part.get_payload()
-            inner = payload if isinstance(payload, list) else []
-            waiting.extend([each for each in reversed(inner) if isinstance(each, Message)])
-    return found
-
-
 def _decoded(payload: bytes, charset: str) -> str:
-    """Decode a calendar.
+    """Decode a calendar without control characters, which other programs may read as line breaks.
 
     It is in UTF-8 unless the part says otherwise (RFC 5545, 6).
     """
     is_usual = charset.lower() in {"utf-8", "us-ascii", "iso-8859-1", "iso-8859-15", "windows-1252"}
     text = payload.decode(charset if is_usual else "utf-8", errors="replace")
-    return text.removeprefix("\ufeff")
+    return clean_lines(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _encoded(text: str, plain: re.Pattern[str]) -> str:

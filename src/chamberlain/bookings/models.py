@@ -126,6 +126,7 @@ class Ignored(StrEnum):
     NOT_INVITED = "notInvited"
     FROM_RESOURCE = "fromResource"
     NO_ORGANIZER = "noOrganizer"
+    SENDER_DIFFERS = "senderDiffers"
 
 
 class InvitationStatus(StrEnum):
@@ -211,11 +212,14 @@ class Put(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Booked:
-    """A booking of a resource, with its occurrences in a window."""
+    """A booking of a resource, with its occurrences in a window.
+
+    `organizer` is None for a booking of the calendar server or of a user.
+    """
 
     uid: str
+    organizer: str | None
     periods: tuple[Period, ...]
-    stored: Stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,17 @@ from chamberlain.bookings.models import Period
 
 # Occurrences of one series, from its first one on: fifty years of days.
 MOST_OCCURRENCES: Final = 20_000
-_FREQUENCIES: Final = frozenset({"DAILY", "WEEKLY", "MONTHLY", "YEARLY"})
-# Rules with several of these repeat more often than daily, and can take minutes to expand.
+# Rules with several of these repeat more often than daily.
 _TIMES_OF_DAY: Final = frozenset({"BYHOUR", "BYMINUTE", "BYSECOND"})
+# Other parts are rare, as are days of the month in a daily rule, and some rules with them take minutes to expand.
+_OF_DAYS: Final = _TIMES_OF_DAY | {"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", "BYMONTH"}
+_PARTS: Final = {
+    "DAILY": _OF_DAYS,
+    "WEEKLY": _OF_DAYS,
+    "MONTHLY": _OF_DAYS | {"BYMONTHDAY", "BYSETPOS"},
+    "YEARLY": _OF_DAYS | {"BYMONTHDAY", "BYSETPOS"},
+}
+_MONTHS: Final = 12
 _FIRST_YEAR: Final = 1970
 _LAST_YEAR: Final = 9_000
 
@@ -60,9 +68,15 @@ def all_periods(events: list[Component], zone: tzinfo, window: Period, free: Ite
 def _occurrences(event: Component, zone: tzinfo, window: Period) -> Mapping[str, Period]:
     """Return the occurrences of an event until the end of the window."""
     start = moment_of(event.get("DTSTART"))
-    found = {key_of(start, zone): period_of(event, start, zone)}
-    for rule in values_of(event.get("RRULE")):
-        for moment in _expand(cast("Component", rule), start, zone, window):
+    first = period_of(event, start, zone)
+    found = {key_of(start, zone): first}
+    rules = values_of(event.get("RRULE"))
+    if len(rules) > 1:
+        raise RuleUnsupported
+    for rule in rules:
+        # Conversions from other time zones take long. A day is longer than the difference of two zones.
+        since = window.start - (first.end - first.start) - timedelta(days=2)
+        for moment in _expand(cast("Component", rule), start, zone, Period(since, window.end)):
             found[key_of(moment, zone)] = period_of(event, moment, zone)
     for each in dates_of(event, "RDATE"):
         if isinstance(each, tuple):
@@ -78,13 +92,13 @@ def _occurrences(event: Component, zone: tzinfo, window: Period) -> Mapping[str,
 
 
 def _expand(rule: Component, start: Moment, zone: tzinfo, window: Period) -> Iterator[Moment]:
-    """Yield the occurrences of a rule, in its local time.
+    """Yield the occurrences of a rule that begin in a window, in its local time.
 
     A daily meeting stays at its hour when summer time begins.
     """
     own = start.tzinfo if isinstance(start, datetime) else None
     parts = dict(part.split("=", 1) for part in rule.to_ical().decode().split(";") if "=" in part)
-    if parts.get("FREQ") not in _FREQUENCIES or any("," in parts.get(each, "") for each in _TIMES_OF_DAY):
+    if not _is_supported(parts):
         raise RuleUnsupported
     if not _FIRST_YEAR <= start.year < _LAST_YEAR:
         raise RuleUnsupported
@@ -94,15 +108,26 @@ def _expand(rule: Component, start: Moment, zone: tzinfo, window: Period) -> Ite
         ends = cast("list[Moment]", values_of(rule.get("UNTIL")))[0]
         last = min(last, _last_moment(ends, own or zone))
     parts["UNTIL"] = f"{last:%Y%m%dT%H%M%S}"
-    first = _wall(start, own or zone)
+    first, since = _wall(start, own or zone), window.start.replace(tzinfo=None)
     text = ";".join(f"{name}={value}" for name, value in parts.items())
     try:
         for number, each in enumerate(_rules().rrulestr(text, dtstart=first, ignoretz=True)):
             if number >= min(count, MOST_OCCURRENCES):
                 return
+            if each < since:
+                continue
             yield each.replace(tzinfo=own) if isinstance(start, datetime) else each.date()
     except (ValueError, TypeError) as error:
         raise RuleUnsupported from error
+
+
+def _is_supported(parts: Mapping[str, str]) -> bool:
+    """Return whether a rule can be expanded in a short time."""
+    if not parts.keys() <= _PARTS.get(parts.get("FREQ", ""), frozenset()) or parts.get("INTERVAL") == "0":
+        return False
+    if any("," in parts.get(each, "") for each in _TIMES_OF_DAY):
+        return False
+    return all(month.isdecimal() and 1 <= int(month) <= _MONTHS for month in parts.get("BYMONTH", "1").split(","))
 
 
 def _wall(moment: Moment, zone: tzinfo) -> datetime:

@@ -67,12 +67,13 @@ def _ends(known: StoredAnswer, appointment: Appointment) -> bool:
     return is_of_series and known.method is Method.CANCEL and known.version.stamp >= appointment.version.stamp
 
 
-def is_own(uid: str, of: str) -> bool:
-    """Return whether a booking belongs to the appointment with the uid `of`.
+def is_own(booked: Booked, invitation: Invitation) -> bool:
+    """Return whether a booking belongs to the appointment of an invitation.
 
     The bookings of single occurrences have the uid of their series and a suffix.
     """
-    return uid == of or uid.startswith(f"{of}{OCCURRENCE_MARK}")
+    is_of_uid = booked.uid == invitation.uid or booked.uid.startswith(f"{invitation.uid}{OCCURRENCE_MARK}")
+    return is_of_uid and booked.organizer in {None, invitation.organizer}
 
 
 # Between the uid of a series and an occurrence, in the uid of the booking of a single occurrence.
@@ -105,7 +106,7 @@ def decide(invitation: Invitation, booked: Iterable[Booked], most_bookings: int,
     wanted = [each for each in invitation.periods if each.end > now]
     if not wanted:
         return Decision(Answer.DECLINED, Refusal.PAST)
-    others = [period for each in booked if not is_own(each.uid, invitation.uid) for period in each.periods]
+    others = [period for each in booked if not is_own(each, invitation) for period in each.periods]
     found = tuple(conflicts(wanted, others, most_bookings))
     if found:
         return Decision(Answer.DECLINED, Refusal.OCCUPIED, found)

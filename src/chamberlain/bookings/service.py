@@ -59,10 +59,14 @@ class LeaseLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """An invitation whose answer is not finished, with its saved progress."""
+    """An invitation whose answer is not finished, with its saved progress.
+
+    `owner` is the login of an organizer with an account here.
+    """
 
     invitation: Invitation
     mail: Incoming
+    owner: str | None
     known: Sequence[StoredAnswer]
     is_continued: bool
 
@@ -99,15 +103,32 @@ class BookingService:
             return self._ignore(place, invitation)
         if not is_address(invitation.organizer):
             return self._ignore(place, Ignored.NO_ORGANIZER)
-        answering = await self._claim(place, invitation, mail)
+        owner = await place.servers.resources.login_of(invitation.organizer)
+        if not await self._is_sent_by_organizer(place, mail, invitation.organizer, owner):
+            return self._ignore(place, Ignored.SENDER_DIFFERS)
+        answering = await self._claim(place, invitation, mail, owner)
         return True if answering is None else await self._continue(place, answering)
+
+    async def _is_sent_by_organizer(self, place: Place, mail: Incoming, organizer: str, owner: str | None) -> bool:
+        """Return whether the organizer has sent a mail, as far as it shows.
+
+        The mail server permits a person with an account to send as the own addresses only, which it compares with the
+        sender of the envelope.
+        """
+        if mail.sender != organizer:
+            return False
+        if owner is None or mail.envelope_sender == organizer:
+            return True
+        return mail.envelope_sender is not None and owner == await place.servers.resources.login_of(
+            mail.envelope_sender
+        )
 
     def _ignore(self, place: Place, reason: Ignored) -> bool:
         extra = {"tenantId": str(place.tenant_id), "resourceId": str(place.resource.id), "reason": reason}
         logger.info("A mail to a resource is no invitation to answer.", extra=extra)
         return True
 
-    async def _claim(self, place: Place, invitation: Invitation, mail: Incoming) -> Answering | None:
+    async def _claim(self, place: Place, invitation: Invitation, mail: Incoming, owner: str | None) -> Answering | None:
         """Save that the answer begins.
 
         Returns None if there is nothing to answer.
@@ -125,7 +146,7 @@ class BookingService:
             is_continued = InvitationStatus.NEW not in statuses
             if not is_continued:
                 await store.claim(tx, resource.id, invitation)
-        return Answering(invitation, mail, known, is_continued)
+        return Answering(invitation, mail, owner, known, is_continued)
 
     async def _continue(self, place: Place, answering: Answering) -> bool:
         own = answering.own if answering.is_continued else None
@@ -153,7 +174,7 @@ class BookingService:
         if not answering.is_continued and await writer.is_foreign(invitation):
             await self._finish(place, invitation, AnswerState.CLAIMED)
             return None
-        decision, calendar = await writer.book(invitation, answering.mail.calendar, answering.known)
+        decision, calendar = await writer.book(invitation, answering.mail.calendar, answering.owner, answering.known)
         async with self.database.transaction(place.tenant_id) as tx:
             is_held = await store.hold(tx, place.resource.id, place.lease_id)
             if not is_held or not await store.decide(

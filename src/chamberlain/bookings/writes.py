@@ -64,9 +64,9 @@ class BookingWriter:
         return await asyncio.to_thread(self._is_booked, stored, invitation)
 
     async def book(
-        self, invitation: Invitation, text: str, known: Sequence[StoredAnswer]
+        self, invitation: Invitation, text: str, owner: str | None, known: Sequence[StoredAnswer]
     ) -> tuple[Decision, str | None]:
-        """Decide and book.
+        """Decide and book. `owner` is the login of an organizer with an account here.
 
         Returns the login of the calendar with the booking as well. A declined change releases the former booking,
         because the appointment has moved away from it.
@@ -76,7 +76,6 @@ class BookingWriter:
             if decision.answer is Answer.DECLINED:
                 await self.release(invitation, known)
                 return decision, None
-            owner = await self.servers.resources.login_of(invitation.organizer)
             outcome = await self._try_put(invitation, text, owner, known)
             match outcome:
                 case Put.STORED:
@@ -176,7 +175,7 @@ class BookingWriter:
         uid = booking_uid(invitation, has_series=has_series)
         is_single = uid != invitation.uid
         stored = await calendars.find(login, uid, None) if is_single else series
-        if stored is not None and organizer_of(stored) is None:
+        if stored is not None and not _is_of(stored, invitation.organizer):
             return Put.REFUSED
         new = await asyncio.to_thread(copy, text, self.resource, uid, None if is_single else stored)
         outcome = await calendars.put(login, uid, new, stored)

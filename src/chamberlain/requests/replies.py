@@ -11,7 +11,6 @@ import codecs
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from email import message_from_bytes
 from email.message import Message
 from html import unescape
 from typing import Final
@@ -19,6 +18,7 @@ from uuid import UUID
 
 from chamberlain.core.errors import Fault, NotPossible
 from chamberlain.core.ids import RequestId, TenantId, UserId
+from chamberlain.core.mails import MALFORMED, parse_mail, parts_of, sender_of
 from chamberlain.core.text import one_line
 from chamberlain.requests.rules import Action
 
@@ -26,15 +26,6 @@ from chamberlain.requests.rules import Action
 LONGEST_MAIL = 262_144
 # Longest comment of a decision, as of the API.
 LONGEST_REASON = 1_024
-# Most parts that are read. The text of a reply comes before its attachments.
-_MOST_PARTS = 50
-# Longest header of a part that is parsed, in bytes. A line has at most 998 characters (RFC 5322, 2.1.1). The library
-# needs time that grows with the square of the length.
-_LONGEST_HEADER = 2_000
-_PARSED_HEADER = re.compile(
-    rb"(?:\A|[\r\n])content-(?:type|disposition|transfer-encoding):[^\r\n]*+(?:(?:\r\n|\r|\n)[ \t][^\r\n]*+)*+",
-    re.IGNORECASE,
-)
 # Encodings of Python that are no charsets of mails. Some of them need time that grows with the square of the length.
 _NO_CHARSETS = frozenset({"punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape"})
 # Half of the signature. RFC 2104, 5 recommends no less than half, and a token fits into a line of a mail.
@@ -45,12 +36,6 @@ _IDS: Final = 16
 _LENGTH: Final = 2 * _IDS + 1 + _SIGNATURE_BYTES
 _TOKEN = re.compile(r"CR1\.[A-Za-z0-9_-]{66}(?![A-Za-z0-9_-])")
 _POINTER: Final = "/mail"
-# A sender with or without a name. Stricter than RFC 5322: without groups, routes and lists, which a mail server may
-# read in another way, and then it has verified another address.
-_ADDRESS: Final = r"(?P<{0}>[^\s@<>()\[\]\\,;:\"]+@[^\s@<>()\[\]\\,;:\"]+)"
-_SENDER = re.compile(
-    rf'(?:(?:"(?:[^"\\]|\\.)*+"|[^"<>,;:@\\]*+)\s*<{_ADDRESS.format("named")}>|{_ADDRESS.format("alone")})', re.DOTALL
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +105,19 @@ def parse_reply(raw: bytes) -> Reply:
     Only the first `LONGEST_MAIL` bytes are read. Raises NotPossible with the reason why it decides nothing.
     """
     raw = raw[:LONGEST_MAIL]
-    if any(len(header[0]) > _LONGEST_HEADER for header in _PARSED_HEADER.finditer(raw)):
-        raise _unreadable()
     try:
-        mail = message_from_bytes(raw)
+        mail = parse_mail(raw)
         texts = list(_texts(mail))
-    except (RecursionError, ValueError, LookupError, TypeError, AssertionError) as error:
-        # The parser of the library raises these for some malformed mails.
+    except MALFORMED as error:
         raise _unreadable() from error
     automatic = str(mail.get("Auto-Submitted", "no")).split(";")[0].strip().lower()
     if automatic != "no":
         raise _refused(
             Fault.build(_POINTER, "replyAutomatic", "This mail was sent automatically. Only a person decides.")
         )
-    sender = _sender(mail)
+    sender = sender_of(mail)
+    if sender is None:
+        raise _refused(Fault.build(_POINTER, "replySenderDiffers", "A reply has one sender, in one From header."))
     tokens = {token for text in texts for token in _TOKEN.findall(text)}
     if len(tokens) != 1:
         sentence = "The mail has no reply code, or several. Reply to the approval mail, and keep the quoted message."
@@ -155,37 +139,12 @@ def require_sender(reply: Reply, address: str | None) -> None:
         )
 
 
-def _sender(mail: Message) -> str:
-    headers = [str(each).strip() for each in mail.get_all("From", ())]
-    found = _SENDER.fullmatch(headers[0]) if len(headers) == 1 else None
-    if found is None:
-        raise _refused(Fault.build(_POINTER, "replySenderDiffers", "A reply has one sender, in one From header."))
-    return (found["named"] or found["alone"]).lower()
-
-
-def _parts(mail: Message) -> list[Message]:
-    """Return the first parts of a mail, without those of attached mails.
-
-    A user may attach a mail of another sender.
-    """
-    found: list[Message] = []
-    waiting = [mail]
-    while waiting and len(found) < _MOST_PARTS:
-        part = waiting.pop()
-        found.append(part)
-        if part.get_content_maintype() == "multipart":
-            payload = part.get_payload()
-            inner = payload if isinstance(payload, list) else []
-            waiting.extend([each for each in reversed(inner) if isinstance(each, Message)])
-    return found
-
-
 def _texts(mail: Message) -> Iterator[str]:
     """Yield the texts of a mail in their order.
 
     Plain text comes before HTML with the same content (RFC 2046, 5.1.4).
     """
-    for part in _parts(mail):
+    for part in parts_of(mail):
         if not part.is_multipart() and part.get_content_disposition() != "attachment":
             match part.get_content_type():
                 case "text/plain":
