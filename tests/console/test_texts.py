@@ -57,7 +57,7 @@ EMBEDDED = "embedded"
 # A dry run lists a limit that is reached among its conflicts. Errors of a body have those of parameters beside them.
 COPIED = {"quotaExceeded", "invalidParameter", "unknownParameter"}
 # Rejections of reads, mails, adoptions and actions of policies.
-OF_NO_REQUEST = {"addressRefused", "cursorUnknown", "gone", "mailRefused", "notAGuest"}
+OF_NO_REQUEST = {"addressRefused", "cursorUnknown", "filterNotSupported", "gone", "mailRefused", "notAGuest"}
 EXAMPLES: Mapping[str, Word] = {
     "choices": ("red", "green"),
     "characters": ("<", ">"),

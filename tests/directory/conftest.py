@@ -23,7 +23,7 @@ from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.mailboxes import ObservedMailbox
 from chamberlain.directory.port import Adoptions, Directory, Guests, GuestWork, Lifecycle, LifecycleWork, People, Work
 from chamberlain.directory.properties import DriftProperty
-from chamberlain.directory.routed import RoutedAdoptions, RoutedDirectory, RoutedGuests, RoutedPeople
+from chamberlain.directory.routed import RoutedAdoptions, RoutedDirectory, RoutedGuests, RoutedLookups, RoutedPeople
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import (
     ObservedRules,
@@ -51,6 +51,7 @@ from chamberlain.embedded.directory.people import Register
 from tests.databases import Databases, filled_database
 from tests.directory import suite_stage
 from tests.directory.guest_work import OBSERVED_HANDBOOK, assign
+from tests.directory.lookup_calls import LookupCalls, port_lookups, table_lookups
 from tests.directory.retries import (
     Clock,
     RetryingAdoptions,
@@ -99,6 +100,7 @@ class Adapter:
     second_guests: Guests
     adoptions: Adoptions
     lifecycle: Lifecycle
+    lookups: LookupCalls
     remove_group: Callable[[TenantId, GroupId], Awaitable[None]]
     accounts: Callable[[], Awaitable[Mapping[UserId, bool]]]
     record_activity: Callable[[UserId], Awaitable[datetime]]
@@ -163,6 +165,7 @@ async def embedded_adapter(databases: Databases) -> AsyncIterator[Adapter]:
     others = (
         EmbeddedAdoptions(pool),
         EmbeddedLifecycle(pool),
+        table_lookups(pool),
         group_remover(databases),
         account_reader(databases),
         activity_recorder(databases),
@@ -186,6 +189,7 @@ async def faulty_adapter(databases: Databases) -> AsyncIterator[Adapter]:
     others = (
         adoptions,
         RetryingLifecycle(FaultyLifecycle(databases.worker.pool, Injection(FAULTS, clock)), clock),
+        table_lookups(databases.worker.pool),
         group_remover(databases),
         account_reader(databases),
         activity_recorder(databases),
@@ -242,6 +246,7 @@ async def open_suite_adapter(suites: Mapping[TenantId, suite_stage.SampleSuite])
             second_guests=RoutedGuests(own.guests, others),
             adoptions=RoutedAdoptions(own.adoptions, routes),
             lifecycle=NoLifecycle(),
+            lookups=port_lookups(RoutedLookups(routes)),
             remove_group=remove_group,
             accounts=accounts,
             record_activity=record_activity,

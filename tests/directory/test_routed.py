@@ -70,7 +70,7 @@ class FixedRoutes:
         self.refusals.append(tenant_id)
 
 
-def route_to(directory: port.Directory) -> Route:
+def route_to(directory: port.Directory, lookups: port.Lookups | None = None) -> Route:
     async def check(_: TenantId) -> None: ...
 
     nothing = cast("port.People", None)
@@ -81,6 +81,7 @@ def route_to(directory: port.Directory) -> Route:
         adoptions=cast("port.Adoptions", None),
         subjects=cast("port.Subjects", None),
         check=check,
+        lookups=lookups,
     )
     return Route(adapters)
 

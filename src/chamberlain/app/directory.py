@@ -14,6 +14,7 @@ from chamberlain.app.clock_and_ids import new_id, now
 from chamberlain.app.connections import Connections
 from chamberlain.app.databases import Databases
 from chamberlain.app.faults import requested_faults
+from chamberlain.app.lookups import PortReader
 from chamberlain.app.processes import running
 from chamberlain.auth.verifier import Verifier
 from chamberlain.core.errors import ConnectionBroken, Unauthenticated, Unavailable
@@ -32,7 +33,7 @@ from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.embedded.requested_faults import DirectoryWithFaults, GuestsWithFaults, PeopleWithFaults
 from chamberlain.directory.embedded.subjects import EmbeddedSubjects
 from chamberlain.directory.port import Adoptions, ChangedTenants, Directory, Guests, People
-from chamberlain.directory.routed import Routes
+from chamberlain.directory.routed import RoutedLookups, Routes
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.database import Pool
@@ -219,10 +220,13 @@ def graph_application(
 
         found = connections.pool_of(tenant_id)
         other = pool if found is None else found
+        route = connections.elsewhere[tenant_id]
+        has_port = route.adapters is not None and route.adapters.lookups is not None
         return LookupServer(
             other,
             refused=refused,
-            is_usable=found is not None,
+            is_usable=has_port or found is not None,
+            reader=PortReader(RoutedLookups(connections), tenant_id) if has_port else None,
             find_groups=find_one,
             graph_url=settings.graph_url,
             authenticate=authenticate,

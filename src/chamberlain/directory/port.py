@@ -16,6 +16,7 @@ from chamberlain.core.ids import GroupId, RequestId, TenantId, UserId
 from chamberlain.core.reasons import Reason
 from chamberlain.directory.capabilities import Capable
 from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup
+from chamberlain.directory.lookups import Found, FoundGroup, FoundUser, Related, Relation, Search, Slice
 from chamberlain.directory.mailboxes import MailboxReference, MailboxSummary, ObservedMailbox, WantedMailbox
 from chamberlain.directory.models import Label, ObjectType, PeopleAnswer, PeopleQuestion, Person
 from chamberlain.directory.steps import Step
@@ -332,6 +333,34 @@ class Subjects(Protocol):
 
         None for each that does not exist. Raises TryAgain.
         """
+        ...
+
+
+class Lookups(Protocol):
+    """Groups and users for clients of the directory.
+
+    They are sorted by id. The embedded directory answers its clients itself, from its tables.
+    """
+
+    async def groups(self, tenant_id: TenantId, search: Search) -> Found[FoundGroup]:
+        """Find groups.
+
+        Raises TryAgain, and Rejected (`filterNotSupported`) for a comparison that the directory cannot make.
+        """
+        ...
+
+    async def related(
+        self, tenant_id: TenantId, group_id: GroupId, relation: Relation, part: Slice
+    ) -> Found[Related] | None:
+        """List the owners, or direct members, of a group.
+
+        None for an unknown group. Nested groups are members. Users and groups that no longer exist are left out. Raises
+        TryAgain.
+        """
+        ...
+
+    async def users(self, tenant_id: TenantId, search: Search) -> Found[FoundUser]:
+        """Find users and mailboxes, as `groups` finds groups."""
         ...
 
 

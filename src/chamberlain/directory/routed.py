@@ -14,12 +14,13 @@ from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
 
 from chamberlain.core.errors import Cause, ConnectionBroken, OutsideFault, TryAgain, Unavailable
-from chamberlain.core.ids import TenantId
+from chamberlain.core.ids import GroupId, TenantId
 from chamberlain.core.reasons import Reason
 from chamberlain.directory import port
 from chamberlain.directory.budgets import Budget, Budgets
 from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.groups import GroupReference, ObservedGroup
+from chamberlain.directory.lookups import Found, FoundGroup, FoundUser, Related, Relation, Search, Slice
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.models import Label, PeopleAnswer, PeopleQuestion, Person
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference
@@ -34,7 +35,8 @@ Batch = Callable[[Sequence[Item]], Awaitable[Sequence[Result]]]
 class Adapters:
     """The ports of one directory.
 
-    `check` asks it once. It raises ConnectionBroken and TryAgain.
+    `check` asks it once. It raises ConnectionBroken and TryAgain. `lookups` is None for an embedded directory, which
+    answers from its tables.
     """
 
     people: port.People
@@ -43,6 +45,7 @@ class Adapters:
     adoptions: port.Adoptions
     subjects: port.Subjects
     check: Callable[[TenantId], Awaitable[None]]
+    lookups: port.Lookups | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,6 +252,35 @@ class RoutedSubjects(_Routed, port.Subjects):
         return self._call(references[0].tenant_id, other, lambda adapters: adapters.subjects.observe(references))
 
 
+class RoutedLookups(_Routed, port.Lookups):
+    """Finds groups and users in the directory of each tenant."""
+
+    def groups(self, tenant_id: TenantId, search: Search) -> Coroutine[Any, Any, Found[FoundGroup]]:
+        """Find groups."""
+        return self._look_up(tenant_id, lambda lookups: lookups.groups(tenant_id, search))
+
+    def related(
+        self, tenant_id: TenantId, group_id: GroupId, relation: Relation, part: Slice
+    ) -> Coroutine[Any, Any, Found[Related] | None]:
+        """List the owners, or direct members, of a group."""
+        return self._look_up(tenant_id, lambda lookups: lookups.related(tenant_id, group_id, relation, part))
+
+    def users(self, tenant_id: TenantId, search: Search) -> Coroutine[Any, Any, Found[FoundUser]]:
+        """Find users and mailboxes."""
+        return self._look_up(tenant_id, lambda lookups: lookups.users(tenant_id, search))
+
+    async def _look_up(self, tenant_id: TenantId, ask: Callable[[port.Lookups], Awaitable[Result]]) -> Result:
+        async def call(adapters: Adapters) -> Result:
+            if adapters.lookups is None:
+                raise _changed()
+            return await ask(adapters.lookups)
+
+        route = self._routes.elsewhere.get(tenant_id)
+        if route is None:
+            raise _changed()
+        return await self._call(tenant_id, route, call)
+
+
 class RoutedDirectory(_Routed, port.Directory):
     """Observes and provisions objects in the directory of each tenant."""
 
@@ -405,6 +437,11 @@ class RoutedAdoptions(_Routed, port.Adoptions):
         return self._spread(
             markings, lambda one: one.tenant_id, self._own.unmark, lambda adapters: adapters.adoptions.unmark, _itself
         )
+
+
+def _changed() -> TryAgain:
+    """Return the fault of a connection that has just changed."""
+    return TryAgain(timedelta(seconds=1), Reason.build("directoryNotAvailable"), Cause.AWAY)
 
 
 async def _unopened() -> Capabilities:

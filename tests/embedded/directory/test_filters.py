@@ -6,18 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chamberlain.core.directory_filters import Equals, Filter, HasAddress, HasType, Path, StartsWith
 from chamberlain.core.expressions import AllOf, AnyOf, Not
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.graph.filters import (
     GROUP_VOCABULARY,
     GROUPS,
-    Equals,
-    Filter,
-    HasAddress,
-    HasType,
     Parameters,
-    Path,
-    StartsWith,
     condition_of,
     read_filter,
 )

@@ -30,6 +30,7 @@ from chamberlain.directory.opensuite.groups import Groups
 from chamberlain.directory.opensuite.guests import SuiteGuests
 from chamberlain.directory.opensuite.layout import Layout
 from chamberlain.directory.opensuite.ldap import Client
+from chamberlain.directory.opensuite.lookups import SuiteLookups
 from chamberlain.directory.opensuite.mailboxes import Mailboxes
 from chamberlain.directory.opensuite.mailstore import Mailstore
 from chamberlain.directory.opensuite.matrix import TIMEOUT_SECONDS, Matrix
@@ -126,6 +127,7 @@ def open_suite(settings: SuiteSettings) -> Suite:
             adoptions=SuiteAdoptions(entries, layout, mailboxes, changes),
             subjects=guests,
             check=_Check(layout, entries, people, directory, mailstore, servers),
+            lookups=SuiteLookups(entries, layout),
         ),
         close=close,
         settings=settings,

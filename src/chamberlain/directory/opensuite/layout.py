@@ -59,6 +59,15 @@ def marks_of(entry: Entry, extension: str) -> Mapping[str, str]:
     return marks if request_id is None else {**marks, _REQUEST: request_id}
 
 
+def extension_of(entry: Entry) -> str | None:
+    """Return the extension attribute of the marks of an entry.
+
+    None if the entry does not name it.
+    """
+    named = [each.partition("=")[2] for each in entry.all(MARK) if each.startswith(f"{_EXTENSION}=")]
+    return named[0] if named else None
+
+
 def mark_values(marks: Mapping[str, str], extension: str) -> list[str]:
     """Return the values of the attribute for marks.
 

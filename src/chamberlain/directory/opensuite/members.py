@@ -14,7 +14,7 @@ from chamberlain.directory.opensuite.layout import Layout
 from chamberlain.directory.opensuite.ldap import Scope
 
 # Attributes of a user that the adapter needs beside its id; `pwdLastSuccess` is written by slapd with `lastbind on`.
-_LAST_SUCCESS: Final = "pwdLastSuccess"
+LAST_SUCCESS: Final = "pwdLastSuccess"
 # Local parts that every homeserver accepts (Matrix, "User Identifiers").
 _LOCAL_PART: Final = re.compile(r"[a-z0-9._=/+-]+")
 
@@ -26,7 +26,7 @@ class Members:
         self._entries = entries
         self._layout = layout
         names = layout.names
-        self._attributes = (names.name, names.display_name, "cn", names.mail, _LAST_SUCCESS)
+        self._attributes = (names.name, names.display_name, "cn", names.mail, LAST_SUCCESS)
 
     async def named(self, user_ids: Collection[UserId]) -> Mapping[UserId, Entry]:
         """Read users by id. Missing ones are left out."""
@@ -77,8 +77,13 @@ def display_name_of(entry: Entry, layout: Layout) -> str:
 
 
 def last_success_of(entry: Entry) -> datetime | None:
-    """Return the last recorded sign-in to the directory (RFC 4517, 3.3.13)."""
-    written = (entry.one(_LAST_SUCCESS) or "").partition(".")[0].rstrip("Z")
+    """Return the last recorded sign-in to the directory."""
+    return time_of(entry, LAST_SUCCESS)
+
+
+def time_of(entry: Entry, attribute: str) -> datetime | None:
+    """Return a time in UTC (RFC 4517, 3.3.13)."""
+    written = (entry.one(attribute) or "").partition(".")[0].rstrip("Z")
     try:
         return datetime.strptime(written, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:

@@ -23,7 +23,7 @@ _STATES: Final = {"Success": "Enabled", "Disabled": "Deleted"}
 
 async def read_assigned(call: Call, options: Options, rows: Sequence[Row]) -> Mapping[UUID, Shape]:
     """Read the licences and plans of these users, if they are selected."""
-    if not ASSIGNED & {*(options.select or ())}:
+    if not call.has_details or not ASSIGNED & {*(options.select or ())}:
         return {}
     ids = [row["id"] for row in rows]
     async with call.connected() as connection:

@@ -5,18 +5,29 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
-import asyncpg
 import msgspec
 
 from chamberlain.embedded.directory.database import Connection, Pool, one_tenant
 from chamberlain.embedded.directory.errors import BadQuery, CodedFault, DirectoryFault
 from chamberlain.embedded.directory.groups import FindGroups
 
-Row: TypeAlias = asyncpg.Record
 Shape: TypeAlias = dict[str, object]
+
+
+class Row(Protocol):
+    """The values of a resource by column.
+
+    A row of the database has them.
+    """
+
+    def __getitem__(self, column: str, /) -> Any:  # noqa: ANN401 - each column has its own type.
+        """Return the value of a column."""
+
+    def get(self, column: str, /) -> Any:  # noqa: ANN401 - each column has its own type.
+        """Return the value of a column that may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +125,8 @@ class Call:
 
     `body` is that of the request. `send_part` runs a part of a batch. Only a write has `write`.
 
-    With `is_strict`, an answer has the properties of Graph only (see own_properties.py).
+    With `is_strict`, an answer has the properties of Graph only (see own_properties.py). Without `has_details`, no
+    licences and own properties are read.
     """
 
     pool: Pool
@@ -129,6 +141,7 @@ class Call:
     visible_until: datetime | None = None
     known_until: datetime | None = None
     is_strict: bool = False
+    has_details: bool = True
     body: bytes = b""
     send_part: SendPart = _refuse_part
     write: Writing | None = None

@@ -18,10 +18,10 @@ null.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 from uuid import UUID
 
-from chamberlain.core.expressions import MOST_LEVELS, Expression, Not, Parser, Token
+from chamberlain.core.directory_filters import Comparison, Equals, Filter, HasAddress, HasType, Path, StartsWith
+from chamberlain.core.expressions import MOST_LEVELS, Not, Parser, Token
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.expressions import Translator
 
@@ -43,53 +43,6 @@ GROUP_VOCABULARY = Vocabulary(
     frozenset({"id", "displayName", "mailNickname", "mail"}), frozenset({"groupTypes", "proxyAddresses"})
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A property, or a member of an extension attribute.
-
-    `extension` is None for a property.
-    """
-
-    extension: str | None
-    member: str
-
-
-@dataclass(frozen=True, slots=True)
-class Equals:
-    """The value at the path is one of `values`.
-
-    None matches a missing value.
-    """
-
-    path: Path
-    values: tuple[str | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StartsWith:
-    """The value at the path starts with a text."""
-
-    path: Path
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class HasType:
-    """The group has this type."""
-
-    group_type: str
-
-
-@dataclass(frozen=True, slots=True)
-class HasAddress:
-    """The object has this proxy address, such as `smtp:ada@house.example`."""
-
-    address: str
-
-
-Comparison: TypeAlias = Equals | StartsWith | HasType | HasAddress
-Filter: TypeAlias = Expression[Comparison]
 
 # The filter of nearly all callers who wait for a group. The parser would take ten times as long.
 _COMMON = re.compile(rf"({_NAME})/({_NAME}) eq '([^']*)'")

@@ -4,14 +4,16 @@
 These are guest settings, team and channels; see relations.py for owners and members.
 """
 
+from collections.abc import Awaitable, Callable
 from uuid import uuid5
 
 import msgspec
 
+from chamberlain.core.directory_filters import Equals, Path
 from chamberlain.embedded.directory.database import Connection
 from chamberlain.embedded.directory.graph import paging
 from chamberlain.embedded.directory.graph.calls import Call, NotThere, Row, Shape, written_time
-from chamberlain.embedded.directory.graph.filters import GROUP_VOCABULARY, GROUPS, Equals, Path
+from chamberlain.embedded.directory.graph.filters import GROUP_VOCABULARY, GROUPS
 from chamberlain.embedded.directory.graph.options import Options, SortKey, check_select, context_of, read_options
 from chamberlain.embedded.directory.graph.own_properties import GUESTS, SITE, read_own_properties, with_own
 from chamberlain.embedded.directory.graph.tenant import GUEST_TEMPLATE_ID, GUEST_TEMPLATE_NAME
@@ -56,26 +58,47 @@ GROUP_LISTING = paging.Listing(
 )
 
 
-async def list_groups(call: Call) -> Shape:
+async def find_groups_page(call: Call, query: paging.Query) -> paging.Page:
+    """Fetch a page of groups."""
+    has_name = "uniqueName" in (query.options.select or ())
+    is_plain = query.order is None and call.visible_until is None and not query.counts(call) and not has_name
+    match query.filter:
+        case Equals(Path(str(extension), member), (str(value),)) if is_plain:
+            after = None if query.after is None else query.after.id
+            wanted = GroupQuery(call.tenant_id, extension, member, value, after, query.options.top + 1)
+            return paging.page_of(call, query, await call.find_groups(wanted))
+        case _:
+            return await paging.fetch_page(call, GROUP_LISTING, query)
+
+
+async def fetch_group(call: Call) -> Row:
+    """Fetch the group in the path. Raises NotThere."""
+    async with call.connected() as connection:
+        return await call.fetch_by_id(connection, _ONE_GROUP)
+
+
+ReadGroups = Callable[[Call, paging.Query], Awaitable[paging.Page]]
+ReadOne = Callable[[Call], Awaitable[Row]]
+
+
+async def list_groups(call: Call, *, read: ReadGroups = find_groups_page) -> Shape:
     """List the groups that match the filter.
 
     They are sorted by id unless the query has an order.
     """
     options = read_options(call.query_string, known=_LIST_OPTIONS)
     check_select(options, PROPERTIES, "group")
-    page = await _page(call, paging.read_query(call, GROUP_LISTING, options))
+    page = await read(call, paging.read_query(call, GROUP_LISTING, options))
     own = await read_own_properties(call, (SITE, GUESTS), options, page.rows)
     context = context_of(call.root, "groups", options)
     return paging.shape_of_page(call, page, context, lambda row: _selected(call, with_own(_shape(row), own), options))
 
 
-async def get_group(call: Call) -> Shape:
+async def get_group(call: Call, *, read: ReadOne = fetch_group) -> Shape:
     """Return one group."""
     options = read_options(call.query_string, known=_ENTITY_OPTIONS)
     check_select(options, PROPERTIES, "group")
-    async with call.connected() as connection:
-        row = await call.fetch_by_id(connection, _ONE_GROUP)
-    return await _entity(call, options, row)
+    return await _entity(call, options, await read(call))
 
 
 async def get_group_by_unique_name(call: Call) -> Shape:
@@ -102,24 +125,12 @@ def shape_group(call: Call, row: Row, options: Options) -> Shape:
     return _selected(call, _shape(row), options)
 
 
-async def _page(call: Call, query: paging.Query) -> paging.Page:
-    has_name = "uniqueName" in (query.options.select or ())
-    is_plain = query.order is None and call.visible_until is None and not query.counts(call) and not has_name
-    match query.filter:
-        case Equals(Path(str(extension), member), (str(value),)) if is_plain:
-            after = None if query.after is None else query.after.id
-            wanted = GroupQuery(call.tenant_id, extension, member, value, after, query.options.top + 1)
-            return paging.page_of(call, query, await call.find_groups(wanted))
-        case _:
-            return await paging.fetch_page(call, GROUP_LISTING, query)
-
-
 def _shape(row: Row) -> Shape:
     is_dynamic = row["membership_rule"] is not None
     return {
         "id": str(row["id"]),
         "deletedDateTime": None,
-        "createdDateTime": written_time(row["created_at"]),
+        "createdDateTime": None if row["created_at"] is None else written_time(row["created_at"]),
         "description": row["description"],
         "displayName": row["display_name"],
         "groupTypes": row["group_types"],

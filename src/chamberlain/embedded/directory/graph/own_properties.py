@@ -44,7 +44,7 @@ async def read_own_properties(
     Only a strict call that selects them gets values.
     """
     selected = [each for each in extensions if call.is_strict and each.name in (options.select or ())]
-    if not selected:
+    if not selected or not call.has_details:
         return ()
     async with call.connected() as connection:
         return [OwnProperties(each.name, await each.fetch(call, connection, rows)) for each in selected]

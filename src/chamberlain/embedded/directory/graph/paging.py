@@ -16,10 +16,10 @@ from uuid import UUID
 
 import msgspec
 
+from chamberlain.core.directory_filters import Filter
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
 from chamberlain.embedded.directory.graph.filters import (
-    Filter,
     Parameters,
     Subject,
     Vocabulary,

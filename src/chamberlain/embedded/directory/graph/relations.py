@@ -4,7 +4,7 @@
 Nested groups are members of a group, and their users are its transitive members.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid5
@@ -51,15 +51,23 @@ OWNERS = Relation(f"{_RELATED} AND m.is_owner ORDER BY m.member_id LIMIT $4", f"
 MEMBERS = Relation(f"{_RELATED} AND m.is_member ORDER BY m.member_id LIMIT $4", f"{_COUNT} AND m.is_member")
 
 
-async def list_related(call: Call, relation: Relation) -> Shape:
+async def fetch_related(call: Call, relation: Relation, query: paging.Query) -> paging.Page:
+    """Fetch a page of owners or members. Raises NotThere."""
+    after = None if query.after is None else query.after.id
+    async with _group(call) as connection:
+        rows = await connection.fetch(relation.page, call.tenant_id, call.id, after, query.options.top + 1)
+        count = await connection.fetchval(relation.count, call.tenant_id, call.id) if query.counts(call) else None
+    return paging.page_of(call, query, rows, count)
+
+
+ReadRelated = Callable[[Call, Relation, paging.Query], Awaitable[paging.Page]]
+
+
+async def list_related(call: Call, relation: Relation, *, read: ReadRelated = fetch_related) -> Shape:
     """List the owners or the direct members of the group."""
     options = read_options(call.query_string, known=_MEMBER_OPTIONS)
     query = paging.Query(options, filter=None, order=None, after=paging.read_place(call, options))
-    after = None if query.after is None else query.after.id
-    async with _group(call) as connection:
-        rows = await connection.fetch(relation.page, call.tenant_id, call.id, after, options.top + 1)
-        count = await connection.fetchval(relation.count, call.tenant_id, call.id) if query.counts(call) else None
-    page = paging.page_of(call, query, rows, count)
+    page = await read(call, relation, query)
     context = f"{call.root}/$metadata#directoryObjects"
     return paging.shape_of_page(call, page, context, lambda row: _selected(_member_shape(row), options.select))
 

@@ -3,9 +3,10 @@
 
 from uuid import UUID, uuid5
 
+from chamberlain.core.directory_filters import Equals
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
-from chamberlain.embedded.directory.graph.filters import Equals, Vocabulary, read_filter
+from chamberlain.embedded.directory.graph.filters import Vocabulary, read_filter
 from chamberlain.embedded.directory.graph.options import read_options
 from chamberlain.queries import load_queries
 

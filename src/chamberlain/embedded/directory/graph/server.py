@@ -35,7 +35,7 @@ from chamberlain.embedded.directory.graph.error_responses import (
     Header,
     describe_fault,
 )
-from chamberlain.embedded.directory.graph.routes import ID, Route, allowed_methods, find_route
+from chamberlain.embedded.directory.graph.routes import ID, Handler, Route, allowed_methods, find_route
 from chamberlain.embedded.directory.groups import FindGroups
 
 
@@ -197,7 +197,10 @@ class GraphServer:
         if self._injection is not None:
             visible_until, known_until = self._injection.visible_until(), self._injection.known_until()
             call = replace(call, visible_until=visible_until, known_until=known_until)
-        return await route.handler(call)
+        return await self._handler(route)(call)
+
+    def _handler(self, route: Route) -> Handler:
+        return route.handler
 
     def _allowed(self, path: str) -> str:
         return allowed_methods(path, is_writable=self._writer is not None)

@@ -4,7 +4,7 @@
 A mailbox is a user too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from uuid import uuid5
 
@@ -23,7 +23,7 @@ from chamberlain.embedded.directory.graph.own_properties import (
     read_own_properties,
     with_own,
 )
-from chamberlain.embedded.directory.graph.paging import Listing, fetch_page, read_query, shape_of_page
+from chamberlain.embedded.directory.graph.paging import Listing, Page, Query, fetch_page, read_query, shape_of_page
 from chamberlain.embedded.directory.graph.products import plan_id, product_id
 from chamberlain.queries import load_queries
 
@@ -70,14 +70,17 @@ USER_LISTING = Listing(
 )
 
 
-async def list_users(call: Call, listing: Listing = USER_LISTING) -> Shape:
+ReadUsers = Callable[[Call, Listing, Query], Awaitable[Page]]
+
+
+async def list_users(call: Call, listing: Listing = USER_LISTING, *, read: ReadUsers = fetch_page) -> Shape:
     """List the users of a listing that match the filter.
 
     They are sorted by id unless the query has an order.
     """
     options = read_options(call.query_string, known=_LIST_OPTIONS)
     check_select(options, PROPERTIES, "user")
-    page = await fetch_page(call, listing, read_query(call, listing, options))
+    page = await read(call, listing, read_query(call, listing, options))
     mailboxes = await read_own_properties(call, (MAILBOX,), options, page.rows)
     assigned = await read_assigned(call, options, page.rows)
     context = context_of(call.root, "users", options)
@@ -89,12 +92,17 @@ async def list_users(call: Call, listing: Listing = USER_LISTING) -> Shape:
     )
 
 
-async def get_user(call: Call) -> Shape:
+async def find_user(call: Call) -> Row:
+    """Fetch the user in the path. Raises NotThere."""
+    async with call.connected() as connection:
+        return await fetch_user(call, connection)
+
+
+async def get_user(call: Call, *, read: Callable[[Call], Awaitable[Row]] = find_user) -> Shape:
     """Return one user."""
     options = read_options(call.query_string, known=_ENTITY_OPTIONS)
     check_select(options, PROPERTIES, "user")
-    async with call.connected() as connection:
-        row = await fetch_user(call, connection)
+    row = await read(call)
     mailboxes = await read_own_properties(call, (MAILBOX,), options, [row])
     assigned = await read_assigned(call, options, [row])
     context = context_of(call.root, "users", options, "/$entity")
@@ -108,7 +116,7 @@ def shape_user(call: Call, row: Row, options: Options) -> Shape:
 
 
 async def fetch_user(call: Call, connection: Connection) -> Row:
-    """Fetch the user in the path. Raises NotThere."""
+    """Fetch the user in the path over this connection. Raises NotThere."""
     return await call.fetch_by_name(connection, by_id=ONE_USER, by_address=_BY_ADDRESS)
 
 
