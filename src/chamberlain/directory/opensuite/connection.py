@@ -4,7 +4,6 @@
 Nothing is connected before the first call. All clients belong to one event loop.
 """
 
-import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,6 +27,7 @@ from chamberlain.directory.opensuite.check import Bases, Calendar, Servers, chec
 from chamberlain.directory.opensuite.entries import Entries
 from chamberlain.directory.opensuite.groups import Groups
 from chamberlain.directory.opensuite.guests import SuiteGuests
+from chamberlain.directory.opensuite.http_client import open_http_client
 from chamberlain.directory.opensuite.layout import Layout
 from chamberlain.directory.opensuite.ldap import Client
 from chamberlain.directory.opensuite.lookups import SuiteLookups
@@ -48,8 +48,6 @@ from chamberlain.directory.routed import Adapters
 
 __all__ = ["Suite", "SuiteSettingsInvalid", "open_suite", "read_suite", "settings_version"]
 
-# Connections to Dovecot, Matrix and SOGo together. Each client limits its own calls below that.
-_MOST_CONNECTIONS: Final = 64
 _NOBODY: Final = UUID(int=0)
 _BROKEN_FOR: Final = timedelta(minutes=1)
 
@@ -100,7 +98,7 @@ class SuiteDirectory(port.Directory):
 
 def open_suite(settings: SuiteSettings) -> Suite:
     """Build the ports of a suite."""
-    ldap, http = Client(settings.ldap), _http_client()
+    ldap, http = Client(settings.ldap), open_http_client(TIMEOUT_SECONDS)
     entries, layout = Entries(ldap), settings.layout
     matrix = None if settings.homeserver is None else Matrix(http, settings.homeserver)
     rooms = None if matrix is None else Rooms(matrix)
@@ -185,19 +183,4 @@ def _servers(
         submission=settings.submission,
         calendar=calendar,
         dovecot_file=settings.dovecot_file,
-    )
-
-
-def _http_client() -> httpx2.AsyncClient:
-    """Return the HTTP client of a suite.
-
-    It trusts the authorities of the system, and ignores proxies of the environment: the servers are the operator's.
-    """
-    limits = httpx2.Limits(max_connections=_MOST_CONNECTIONS, max_keepalive_connections=_MOST_CONNECTIONS)
-    return httpx2.AsyncClient(
-        verify=ssl.create_default_context(),
-        timeout=TIMEOUT_SECONDS,
-        follow_redirects=False,
-        trust_env=False,
-        limits=limits,
     )
