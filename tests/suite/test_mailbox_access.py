@@ -2,6 +2,8 @@
 """The adapter's mailboxes against slapd and Dovecot, without the service."""
 
 import asyncio
+import os
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -33,6 +35,8 @@ from tests.suite.mail_client import MailClient
 FULL_ACCESS = PermissionLevel.FULL_ACCESS
 # A killed process may leave the lock of a mailbox's rights. Dovecot removes it after two minutes.
 UNLOCKED_WITHIN = 200.0
+# Dovecot would remove the lock of the list of shared mailboxes after a minute.
+UNLOCKED_AT_ONCE = 30.0
 
 
 @pytest.fixture
@@ -166,6 +170,49 @@ async def test_a_killed_dovecot_loses_nothing(adapters: Adapters, suite: Suite, 
     for work, outcome in zip(works, outcomes, strict=True):
         assert outcome.observed is not None
         assert remaining_of_mailbox(work.wanted, outcome.observed, work.steps) == ()
+
+
+async def test_a_mailbox_is_listed_after_dovecot_was_killed_before_it_kept_the_list(
+    adapters: Adapters, suite: Suite, mail: MailClient
+) -> None:
+    """Dovecot keeps the rights first, and then the list of shared mailboxes of each user."""
+    work = plain(permissions={BEN: FULL_ACCESS})
+    await ensure(adapters, work)
+    await asyncio.to_thread(forget_shared, suite, name_of(work))
+    # The entry records the part of Dovecot last.
+    async with ldap_work.connected(suite) as client:
+        dn = ldap_work.mailbox_dn(suite, name_of(work))
+        await Entries(client).set(dn, {"chamberlainFullAccess": [], "chamberlainAutoMapped": []})
+    folder = f"shared/{name_of(work)}"
+    assert folder not in await asyncio.to_thread(mail.folders, "ben")
+
+    outcome = await ensure(adapters, work)
+
+    assert outcome.fault is None
+    assert folder in await asyncio.to_thread(mail.folders, "ben")
+
+
+def forget_shared(suite: Suite, mailbox: str) -> None:
+    """Delete a mailbox from the list of shared mailboxes: pairs of lines, of keys and values."""
+    file = suite.folder / "mail" / "shared.db"
+    lines = file.read_text().splitlines(keepends=True)
+    kept = [pair for pair in zip(lines[::2], lines[1::2], strict=True) if not pair[0].endswith(f"/{mailbox}\n")]
+    fresh = file.with_suffix(".fresh")
+    fresh.write_text("".join(line for pair in kept for line in pair))
+    shutil.copystat(file, fresh)
+    os.chown(fresh, file.stat().st_uid, file.stat().st_gid)
+    fresh.replace(file)
+
+
+async def test_a_lock_that_a_killed_dovecot_left_delays_no_other_mailbox(adapters: Adapters, suite: Suite) -> None:
+    lock = suite.folder / "mail" / "shared.db.lock"
+    lock.touch()
+
+    async with asyncio.timeout(UNLOCKED_AT_ONCE):
+        outcome = await ensure(adapters, plain(permissions={BEN: FULL_ACCESS}))
+
+    assert outcome.fault is None
+    lock.unlink()
 
 
 async def test_concurrent_calls_create_one_mailbox(adapters: Adapters, suite: Suite) -> None:

@@ -82,6 +82,9 @@ class FakeDovecot:
                 return [{"sieve script": self.scripts[user]}]
             case "sievePut":
                 self.scripts[user] = parameters["file"]
+            case "aclRecalc":
+                # Its own list of shared mailboxes is always complete.
+                return []
             case _:
                 return self._rights(name, self._folder(user, parameters["mailbox"]), parameters)
         return []

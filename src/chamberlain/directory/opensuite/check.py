@@ -188,7 +188,7 @@ _NAMESPACE_LINES: Final = (
     "  list = children",
     "}",
     "plugin {",
-    "  acl_shared_dict = file:/srv/mail/shared.db",
+    "  acl_shared_dict = file:/srv/mail/shared.db:lock=fcntl",
     "}",
 )
 _SIEVE_LINES: Final = (

@@ -92,6 +92,14 @@ def delete_rights(mailbox: str, folder: str, user: str) -> Command:
     return Command("aclDelete", mailbox, {"mailbox": folder, "id": f"user={user}"}, _GONE)
 
 
+def list_again(mailbox: str) -> Command:
+    """List the mailbox for all users with rights.
+
+    Dovecot keeps the rights first and this list next. Setting rights that are present does not change the list.
+    """
+    return Command("aclRecalc", mailbox)
+
+
 def subscribe(user: str, folder: str) -> Command:
     """Show a folder in the mail clients of a user."""
     return Command("mailboxSubscribe", user, {"mailbox": [folder]}, frozenset({NO_USER}))

@@ -8,7 +8,7 @@ from chamberlain.core.errors import Cause, TryAgain
 from chamberlain.core.reasons import Reason
 from chamberlain.directory.mailboxes import PermissionLevel
 from chamberlain.directory.opensuite.attributes import Attributes
-from chamberlain.directory.opensuite.doveadm import NO_USER, Command, put_script, subscribe, unsubscribe
+from chamberlain.directory.opensuite.doveadm import NO_USER, Command, list_again, put_script, subscribe, unsubscribe
 from chamberlain.directory.opensuite.ldap import RETRY_BUSY
 from chamberlain.directory.opensuite.mailbox_values import (
     Change,
@@ -61,7 +61,8 @@ class MailboxAccess:
         name, script = self._name(change), self._script(change)
         if Step.SET_PERMISSIONS not in change.steps and script is None:
             return ()
-        granted, revoked, left = self._granted(change), self._revoked(change), self._subscriptions(change)
+        granted, revoked = self._granted(change), self._revoked(change)
+        left = [*self._lists(change), *self._subscriptions(change)]
         shortfalls: tuple[Shortfall, ...] = ()
         for _ in range(_MOST_ROUNDS):
             state = await self._mailstore.observe(name, has_reply=script is not None)
@@ -84,6 +85,14 @@ class MailboxAccess:
             return ()
         problem = f"{', '.join(absent)} cannot see {change.wanted.mail} automatically, without a mailbox in Dovecot."
         return (Shortfall(Step.SET_PERMISSIONS, Reason.build("partNotSet", problem=problem)),)
+
+    def _lists(self, change: Change) -> list[Command]:
+        """Return the command that lists the mailbox for its users.
+
+        It is not necessary if the entry records all of them. A crash of Dovecot may have left the rights alone.
+        """
+        recorded = {user.name for user in change.users.with_dns(change.present(self._names.full_access))}
+        return [] if recorded.issuperset(self._granted(change)) else [list_again(self._name(change))]
 
     def _subscriptions(self, change: Change) -> list[Command]:
         """Return the subscriptions that are missing, and those to end.
