@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from urllib.parse import unquote
 from uuid import uuid4
 
 import httpx2
@@ -118,17 +119,57 @@ async def test_a_room_without_the_bot_is_replaced(suite: Suite, matrix: Matrix, 
     assert await Rooms(matrix).channels(space_id) == CHANNELS
 
 
+async def test_a_replaced_room_that_is_completed_late_has_no_users(suite: Suite, team: WantedTeam) -> None:
+    alias = f"chamberlain-{team.key}"
+    async with httpx2.AsyncClient(transport=LateCreation(suite), timeout=60) as client:
+        matrix = Matrix(client, Homeserver(suite.url("MATRIX"), DOMAIN, suite.values["APPSERVICE_TOKEN"]))
+        await matrix.register("helper")
+        late = await create_as(suite, "helper", alias)
+
+        space_id = await ensure(Rooms(matrix, soon), team)
+
+        assert await members(matrix, late) == {"@helper"}
+        assert await matrix.find_alias(f"#{alias}:{DOMAIN}") == space_id
+
+
+class LateCreation(httpx2.AsyncHTTPTransport):
+    """Completes the creation of a room as soon as its alias was deleted: its creator is in it."""
+
+    def __init__(self, suite: Suite) -> None:
+        super().__init__()
+        self._suite = suite
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Answer as the homeserver does."""
+        if request.method != "DELETE":
+            return await super().handle_async_request(request)
+        async with connected(self._suite) as matrix:
+            alias = unquote(request.url.path.rpartition("/")[2])
+            room_id = await matrix.find_alias(alias)
+            assert room_id is not None
+            answer = await super().handle_async_request(request)
+            await call_as(self._suite, "helper", f"/rooms/{room_id}/invite", {"user_id": f"@chamberlain:{DOMAIN}"})
+            await matrix.join(room_id, "chamberlain")
+        return answer
+
+
 async def create_as(suite: Suite, name: str, alias: str) -> str:
     """Create a room as another user, which the service is not in."""
+    answer = await call_as(suite, name, "/createRoom", {"room_alias_name": alias})
+    return str(answer.json()["room_id"])
+
+
+async def call_as(suite: Suite, name: str, path: str, body: dict[str, str]) -> httpx2.Response:
+    """Call the homeserver on behalf of a user."""
     async with httpx2.AsyncClient(timeout=60) as client:
         answer = await client.post(
-            f"{suite.url('MATRIX')}/_matrix/client/v3/createRoom",
+            f"{suite.url('MATRIX')}/_matrix/client/v3{path}",
             params={"user_id": f"@{name}:{DOMAIN}"},
             headers={"Authorization": f"Bearer {suite.values['APPSERVICE_TOKEN']}"},
-            json={"room_alias_name": alias},
+            json=body,
         )
     assert answer.status_code == 200, answer.text
-    return str(answer.json()["room_id"])
+    return answer
 
 
 async def test_changed_state_is_set_again(matrix: Matrix, team: WantedTeam) -> None:

@@ -167,14 +167,19 @@ class Rooms:
 
     async def _find_or_create(self, wanted: WantedRoom) -> tuple[str, State]:
         alias = self._matrix.server.alias(wanted.alias)
+        replaced: list[str] = []
         for _ in range(_MOST_REPLACED):
             room_id = await self._matrix.find_alias(alias) or await self._create(wanted, alias)
             state = None if room_id is None else await self._entered(room_id)
             if room_id is not None and state is not None:
+                for each in replaced:
+                    # A slow creation may have completed it meanwhile.
+                    await self._matrix.leave(each)
                 return room_id, state
             if room_id is not None and await self._matrix.find_alias(alias) == room_id:
                 # Its creation has stopped: no user is in it, and none will be.
                 await self._matrix.delete_alias(alias)
+                replaced.append(room_id)
         raise TryAgain(_NOT_MADE_AFTER, "The Matrix server has not completed the room of a team.")
 
     async def _create(self, wanted: WantedRoom, alias: str) -> str | None:
