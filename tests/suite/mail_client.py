@@ -6,7 +6,7 @@ import imaplib
 import re
 import smtplib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email import message_from_bytes
@@ -114,23 +114,40 @@ class MailClient:
         """The folders of a mailbox, as the operator sees them."""
         return [row["mailbox"] for row in self._doveadm("mailboxList", user=mailbox)]
 
-    def rights(self, mailbox: str, folder: str) -> set[str]:
-        """The names of people with rights in a folder."""
-        return {row["id"].removeprefix("user=") for row in self._doveadm("aclGet", user=mailbox, mailbox=folder)}
+    def rights(self, mailbox: str, folder: str) -> dict[str, set[str]]:
+        """The rights of people in a folder, by name."""
+        return _rights(self._doveadm("aclGet", user=mailbox, mailbox=folder))
+
+    def access(self, mailboxes: Sequence[str]) -> Iterator[tuple[dict[str, set[str]], str]]:
+        """The rights in the inbox of each mailbox, and its active script, empty without one."""
+        for name in mailboxes:
+            script = {"user": name, "scriptname": "chamberlain"}
+            rights, scripts, text = self._doveadm_all(
+                ("aclGet", {"user": name, "mailbox": "INBOX"}), ("sieveList", {"user": name}), ("sieveGet", script)
+            )
+            is_active = any(row["script"] == "chamberlain" and row.get("active") for row in scripts)
+            # The only column of the last answer is the text.
+            yield _rights(rights), "".join(each for row in text for each in row.values()) if is_active else ""
 
     def _doveadm(self, command: str, **parameters: object) -> list[dict[str, str]]:
+        [rows] = self._doveadm_all((command, parameters))
+        return rows
+
+    def _doveadm_all(self, *commands: tuple[str, Mapping[str, object]]) -> list[list[dict[str, str]]]:
         key = base64.b64encode(self.suite.values["DOVEADM_KEY"].encode()).decode()
         answer = httpx2.post(
             f"{self.suite.url('DOVEADM')}/doveadm/v1",
-            json=[[command, parameters, "0"]],
+            json=[[command, parameters, "0"] for command, parameters in commands],
             headers={"Authorization": f"X-Dovecot-API {key}"},
             timeout=60,
         )
         assert answer.status_code == 200, answer.text
-        [[kind, rows, _]] = answer.json()
-        assert kind == "doveadmResponse", answer.text
-        found: list[dict[str, str]] = rows
-        return found
+        assert {kind for kind, _, _ in answer.json()} == {"doveadmResponse"}, answer.text
+        return [rows for _, rows, _ in answer.json()]
+
+
+def _rights(rows: Sequence[Mapping[str, str]]) -> dict[str, set[str]]:
+    return {row["id"].removeprefix("user="): set(row["rights"].split()) for row in rows}
 
 
 def _message(sender: str, recipient: str, subject: str, body: str) -> EmailMessage:

@@ -4,11 +4,11 @@
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import cast
 from uuid import uuid4
 
 import httpx2
@@ -17,151 +17,169 @@ from deploy.suite.connection import connect, environment_of
 from deploy.suite.folder import Suite
 from deploy.suite.processes import kill
 from deploy.suite.servers import Starter
-from tests.services import ADA_MAIL, BEN, CLEO, TEAM_TEMPLATE, TLS, Outside, Service, outside_database
-from tests.suite.matrix_client import MatrixClient
-from tests.suite.suite_directory import SuiteDirectory
+from tests.services import (
+    ADA_MAIL,
+    BEN,
+    CLEO,
+    COLLAB,
+    TEAM_TEMPLATE,
+    TLS,
+    Outside,
+    Process,
+    Service,
+    outside_database,
+    wait_until,
+)
+from tests.suite.suite_inspection import REPLY, Findings, Wanted, inspect, read_rooms
 from tests.suite.suite_requests import ADMINISTER, MAIL, SHARED
 
 WORKER = "worker"
-# Requests for each kill. Teams take seconds, mailboxes fractions of one.
-MAILBOXES, TEAMS = 4, 1
-CHANNELS = frozenset({"General", "Planning"})
-# Seconds until a kill, at random, so that it meets each step of a creation.
-_LATEST = 1.5
-# Retries wait a minute at most after a server was away.
+# Requests for each kill, and the latest moment of the kill after their first job has begun, in seconds. A mailbox takes
+# about 0.1 s, a team 1 to 5 s.
+_LOADS = {WORKER: (4, 1, 2.0), "slapd": (4, 0, 0.3), "dovecot": (4, 0, 0.3), "synapse": (0, 1, 3.0)}
+# Retries wait up to a minute, and a lock of Dovecot up to two.
 _DONE_WITHIN = 600.0
+_BEGUN_WITHIN = 60.0
+_FINAL = frozenset({"succeeded", "failed", "rejected", "cancelled", "expired"})
+_LEASES = """
+SELECT array_agg(DISTINCT lease_id) FROM chamberlain.job
+WHERE lease_until > now() AND kind IN ('mailboxProvision', 'groupProvision')
+"""
+_HELD = """
+SELECT count(*) FROM chamberlain.job
+WHERE held_reason IS NOT NULL AND kind IN ('mailboxProvision', 'groupProvision')
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Created objects, and ids of requests whose objects are lost, double or incomplete."""
+    """Created objects, and what is wrong with them.
 
-    kills: int
+    `amid` counts the kills while a worker had a job. `not_done` has the state of each request that has not succeeded.
+    """
+
+    kills: Mapping[str, int]
+    amid: Mapping[str, int]
     mailboxes: int
     teams: int
-    lost: list[str] = field(default_factory=list)
-    double: list[str] = field(default_factory=list)
-    incomplete: list[str] = field(default_factory=list)
+    not_done: list[str]
+    findings: Findings
 
     @property
     def is_good(self) -> bool:
-        """Return whether nothing is lost, double or incomplete."""
-        return not (self.lost or self.double or self.incomplete)
+        """Return whether each request has succeeded, and nothing is lost, double or incomplete."""
+        found = self.findings
+        return not (self.not_done or found.lost or found.double or found.incomplete)
+
+
+def kill_while_creating(
+    suite: Suite, starter: Starter, kills: Mapping[str, int], *, seed: int = 1, say: Callable[[str], None] = print
+) -> Outcome:
+    """Create objects, kill each part as often, and return what became of the objects. Reports progress by `say`."""
+    with running_suite(suite, starter, seed) as running:
+        for part, count in kills.items():
+            for _ in range(count):
+                running.kill_amid(part)
+            say(f"{count} kills of {part}, {running.amid[part]} of them while the worker had a job")
+        not_done = running.wait_for_ends()
+        teams = sum(each.is_team for each in running.wanted)
+        return Outcome(kills, running.amid, len(running.wanted) - teams, teams, not_done, running.inspect())
+
+
+@contextmanager
+def running_suite(suite: Suite, starter: Starter, seed: int = 1) -> Iterator["RunningSuite"]:
+    """A service with a worker of its own, on a suite."""
+    rooms_before = frozenset(room.id for room in read_rooms(suite))
+    with outside_database() as outside:
+        outside.environment = {**outside.environment, **environment_of(suite)}
+        service = outside.ready_service("--no-worker")
+        found = connect(suite, service.url, service.token(ADA_MAIL, ADMINISTER))
+        assert found["state"] == "ready", found
+        dice = random.Random(seed)  # noqa: S311  Not for secrets.
+        yield RunningSuite(suite, starter, outside, service, outside.start_worker(), dice, rooms_before)
 
 
 @dataclass(slots=True)
-class Killing:
+class RunningSuite:
     """A service with a worker of its own, on a suite."""
 
     suite: Suite
     starter: Starter
     outside: Outside
     service: Service
-    worker: Any
+    worker: Process
     dice: random.Random
+    rooms_before: frozenset[str]
+    wanted: list[Wanted] = field(default_factory=list)
+    amid: Counter[str] = field(default_factory=Counter)
 
-    def kill(self, part: str) -> None:
-        """Kill a part at a random moment, and start it again."""
-        threading.Event().wait(self.dice.uniform(0, _LATEST))
-        if part == WORKER:
-            self.worker.kill()
-            self.worker = self.outside.start_worker()
-        else:
-            kill(self.suite, part)
-            self.starter.one(part)
+    def kill_amid(self, part: str) -> None:
+        """Send requests, kill a part at a random moment of their creation, and start it again."""
+        mailboxes, teams, latest = _LOADS[part]
+        before = self._leases()
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            sent = beside.submit(self.send, mailboxes, teams)
+            wait_until(lambda: self._leases() - before, _BEGUN_WITHIN, self.worker.said)
+            threading.Event().wait(self.dice.uniform(0, latest))
+            self.amid[part] += bool(self._leases() - before)
+            if part == WORKER:
+                self.worker.kill()
+                self.worker = self.outside.start_worker()
+            else:
+                kill(self.suite, part)
+                self.starter.one(part)
+            sent.result()
 
+    def wait_for_ends(self) -> list[str]:
+        """Wait until each request has ended. Return those that have not succeeded, with their states."""
+        left = {each.request_id: "queued" for each in self.wanted}
 
-def kill_while_creating(
-    suite: Suite, starter: Starter, part: str, kills: int, *, seed: int = 1, say: Callable[[str], None] = print
-) -> Outcome:
-    """Create objects, kill a part as often, and return what became of the objects. Reports progress by `say`."""
-    mailboxes: list[str] = []
-    teams: list[str] = []
-    with _killing(suite, starter, seed) as killing, ThreadPoolExecutor(max_workers=1) as beside:
-        for number in range(kills):
-            # Dovecot and slapd are killed among mailboxes, Synapse among teams, the worker among both.
-            wanted_mailboxes = 0 if part == "synapse" else MAILBOXES
-            wanted_teams = TEAMS if part in {"synapse", WORKER} else 0
-            sent = beside.submit(_send, killing.service, wanted_mailboxes, wanted_teams)
-            killing.kill(part)
-            found = sent.result()
-            mailboxes += found[0]
-            teams += found[1]
-            if (number + 1) % 10 == 0:
-                say(f"{number + 1} kills of {part}, {len(mailboxes)} mailboxes, {len(teams)} teams")
-        for request_id in (*mailboxes, *teams):
-            killing.service.wait_for_end(request_id, _DONE_WITHIN)
-    return _looked_at(suite, kills, mailboxes, teams)
+        def are_ended() -> bool:
+            for request_id in [each for each, state in left.items() if state not in _FINAL]:
+                left[request_id] = str(self.service.request(request_id)["state"])
+                if left[request_id] not in _FINAL:
+                    # A held job ends by hand only.
+                    return self.outside.value(_HELD) != 0
+            return True
 
+        wait_until(are_ended, _DONE_WITHIN, self.worker.said)
+        return [f"{request_id}: {state}" for request_id, state in left.items() if state != "succeeded"]
 
-@contextmanager
-def _killing(suite: Suite, starter: Starter, seed: int) -> Iterator[Killing]:
-    with outside_database() as outside:
-        outside.environment = {**outside.environment, **environment_of(suite)}
-        service = outside.ready_service("--no-worker")
-        found = connect(suite, service.url, service.token(ADA_MAIL, ADMINISTER))
-        assert found["state"] == "ready", found
-        yield Killing(suite, starter, outside, service, outside.start_worker(), random.Random(seed))  # noqa: S311  Not for secrets.
+    def _leases(self) -> set[object]:
+        """Leases of workers that are at work, and of those that are killed."""
+        return set(cast("list[object] | None", self.outside.value(_LEASES)) or [])
 
+    def send(self, mailboxes: int, teams: int) -> None:
+        """Send requests for mailboxes and teams."""
+        for path, scope, body in [("/mail/v1/mailboxes/", MAIL, _mailbox()) for _ in range(mailboxes)] + [
+            ("/collab/v1/groups/", COLLAB, _team()) for _ in range(teams)
+        ]:
+            url, headers = f"{self.service.url}{path}", self.service.headers(ADA_MAIL, scope)
+            answer = httpx2.post(url, json=body, headers=headers, timeout=60, verify=TLS)
+            assert answer.is_success, answer.text
+            request_id, name = str(answer.json()["requestId"]), str(body["displayName"])
+            self.wanted.append(Wanted(request_id, name, is_team=scope == COLLAB))
 
-def _send(service: Service, mailboxes: int, teams: int) -> tuple[list[str], list[str]]:
-    made = [_post(service, "/mail/v1/mailboxes/", MAIL, _mailbox()) for _ in range(mailboxes)]
-    grown = [service.post_group(_team()).json()["requestId"] for _ in range(teams)]
-    return made, [str(each) for each in grown]
-
-
-def _post(service: Service, path: str, scope: str, body: dict[str, object]) -> str:
-    answer = httpx2.post(
-        f"{service.url}{path}", json=body, headers=service.headers(ADA_MAIL, scope), timeout=60, verify=TLS
-    )
-    assert answer.is_success, answer.text
-    return str(answer.json()["requestId"])
+    def inspect(self) -> Findings:
+        """Inspect all requested objects."""
+        return inspect(self.suite, self.wanted, self.rooms_before)
 
 
 def _mailbox() -> dict[str, object]:
-    name = f"Killed {uuid4().hex[:12]}"
-    permissions = {BEN: "FullAccess", CLEO: "SendAs"}
+    name = _new_name()
     return {
         "name": name,
         "displayName": name,
         "templateId": SHARED,
-        "permissions": permissions,
+        "permissions": {BEN: "FullAccess", CLEO: "SendAs"},
         "autoMapping": True,
-        "automaticReply": "Thank you.",
+        "automaticReply": REPLY,
     }
 
 
 def _team() -> dict[str, object]:
-    return {"displayName": f"Killed {uuid4().hex[:12]}", "templateId": TEAM_TEMPLATE, "members": [BEN]}
+    return {"displayName": _new_name(), "templateId": TEAM_TEMPLATE, "members": [BEN]}
 
 
-def _looked_at(suite: Suite, kills: int, mailboxes: list[str], teams: list[str]) -> Outcome:
-    outcome = Outcome(kills, len(mailboxes), len(teams))
-    ben = MatrixClient.sign_in(suite, "ben") if teams else None
-    with SuiteDirectory(suite) as directory:
-        entries = directory.find(
-            "(chamberlainRequestId=*)", "chamberlainRequestId", "chamberlainFullAccess", "chamberlainRoom"
-        )
-    by_request = {entry["chamberlainRequestId"][0]: entry for entry in entries}
-    counts = Counter(entry["chamberlainRequestId"][0] for entry in entries)
-    for request_id in (*mailboxes, *teams):
-        if not counts[request_id]:
-            outcome.lost.append(request_id)
-        elif counts[request_id] > 1:
-            outcome.double.append(request_id)
-    for request_id in mailboxes:
-        if request_id in by_request and "chamberlainFullAccess" not in by_request[request_id]:
-            outcome.incomplete.append(request_id)
-    for request_id in teams:
-        if request_id in by_request and not _is_whole(ben, by_request[request_id].get("chamberlainRoom", [""])[0]):
-            outcome.incomplete.append(request_id)
-    return outcome
-
-
-def _is_whole(member: MatrixClient | None, space: str) -> bool:
-    """Return whether a team has its space and channels, and its member is in all of them."""
-    if member is None or not space or space not in member.rooms():
-        return False
-    rooms = member.hierarchy(space)
-    channels = [name for room, name in rooms.items() if room != space]
-    return sorted(channels) == sorted(CHANNELS) and set(rooms) <= member.rooms()
+def _new_name() -> str:
+    return f"Killed {uuid4().hex[:12]}"
