@@ -196,6 +196,18 @@ async def test_a_wrong_password_breaks_the_connection(suite: Suite) -> None:
     assert "wrong" not in repr(client) + str(broken.value)
 
 
+async def test_an_entry_that_cannot_be_written_breaks_nothing(suite: Suite, entries: Entries) -> None:
+    name = unique("own")
+
+    with pytest.raises(TryAgain) as fault:
+        await entries.set(suite.base, {"description": ["ours"]})
+    group_id = await entries.add(group_dn(suite, name), group(suite, name))
+
+    assert not isinstance(fault.value, ConnectionBroken)
+    assert (fault.value.because.code, fault.value.cause) == ("serverRefusesAccess", Cause.AWAY)
+    assert list(await entries.by_ids(suite.base, [group_id])) == [group_id]
+
+
 async def test_a_missing_server_is_tried_again(suite: Suite) -> None:
     client = Client(replace(server_of(suite, url=f"ldap://127.0.0.1:{free_port()}"), timeout=timedelta(seconds=2)))
 

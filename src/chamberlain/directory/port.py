@@ -154,7 +154,8 @@ class SubjectChanges:
     """A page of a scan, or of later changes.
 
     `subjects` are summaries in the current state; the last one of an id is current. `removed` are the deleted ones,
-    which `subjects` does not contain. Callers that need more than a summary observe by id. `cursor` continues.
+    which `subjects` does not contain. Some directories report other deleted objects as well, so callers ignore unknown
+    ids. Callers that need more than a summary observe by id. `cursor` continues.
     `is_complete` is true on the last page for now; the cursor then starts at later changes.
     """
 

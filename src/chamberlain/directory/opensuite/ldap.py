@@ -104,7 +104,7 @@ class Result(IntEnum):
 _AWAY: Final = frozenset({Result.SERVER_DOWN, Result.TIMEOUT, Result.CONNECT_ERROR, Result.UNAVAILABLE, Result.OTHER})
 _BUSY: Final = frozenset({Result.BUSY, Result.TIME_LIMIT_EXCEEDED, Result.ADMIN_LIMIT_EXCEEDED})
 _CREDENTIAL: Final = frozenset({Result.INAPPROPRIATE_AUTHENTICATION, Result.INVALID_CREDENTIALS})
-_ACCESS: Final = frozenset({Result.STRONGER_AUTH_REQUIRED, Result.CONFIDENTIALITY_REQUIRED, Result.INSUFFICIENT_ACCESS})
+_ENCRYPTION: Final = frozenset({Result.STRONGER_AUTH_REQUIRED, Result.CONFIDENTIALITY_REQUIRED})
 # The name of the server in reasons.
 _NAME: Final = "The LDAP server"
 
@@ -442,8 +442,12 @@ def _fault_of(error: Exception) -> TryAgain | Refused:
         return TryAgain(RETRY_BUSY, Reason.build("directoryBusy"), Cause.BUSY)
     if code in _CREDENTIAL:
         return _broken("serverRefusesCredential", server=_NAME)
-    if code in _ACCESS:
-        return _broken("serverRefusesAccess", server=_NAME, problem=said)
+    if code in _ENCRYPTION:
+        return _broken("serverRefusesAccess", server=_NAME, problem=f"{said}.")
+    if code == Result.INSUFFICIENT_ACCESS:
+        # Access differs between entries, so other requests continue. This one waits for the administrator.
+        because = Reason.build("serverRefusesAccess", server=_NAME, problem=f"{said}.")
+        return TryAgain(RETRY_BROKEN, because, Cause.AWAY)
     return Refused(code, said)
 
 
