@@ -52,16 +52,16 @@ async def test_it_works(suite: Suite, entries: Entries) -> None:
     name = unique("group")
     dn = group_dn(suite, name)
 
-    group_id = await entries.add(dn, group(suite, name))
+    added = await entries.add(dn, group(suite, name))
     changed = await entries.set(dn, {"displayName": ["Gärtner (1*)"], "description": ["one"]})
     repeated = await entries.set(dn, {"displayName": ["Gärtner (1*)"], "description": ["one"]})
-    found = await entries.by_ids(suite.base, [group_id, uuid4()])
+    found = await entries.by_ids(suite.base, [added.id, uuid4()])
     [searched] = await entries.search(suite.base, all_of(equal("cn", name), equal("displayName", "Gärtner (1*)")))
     deleted, again = await entries.delete(dn), await entries.delete(dn)
 
     assert (changed, repeated, deleted, again) == (True, False, True, False)
-    assert list(found) == [group_id]
-    assert (searched.id, searched.one("displayName")) == (group_id, "Gärtner (1*)")
+    assert list(found) == [added.id]
+    assert (searched.id, searched.one("displayName")) == (added.id, "Gärtner (1*)")
     assert await entries.read(dn) is None
 
 
@@ -76,11 +76,11 @@ async def test_a_missing_branch_has_no_entries(suite: Suite, entries: Entries) -
 async def test_many_operations_share_a_connection(suite: Suite, entries: Entries) -> None:
     names = [unique("many") for _ in range(600)]
 
-    ids = await asyncio.gather(*[entries.add(group_dn(suite, name), group(suite, name)) for name in names])
-    found = await entries.by_ids(suite.base, ids)
+    added = await asyncio.gather(*[entries.add(group_dn(suite, name), group(suite, name)) for name in names])
+    found = await entries.by_ids(suite.base, [each.id for each in added])
     read = await entries.read_all([group_dn(suite, name).upper() for name in names[:50]])
 
-    assert len(set(ids)) == len(names) == len(found)
+    assert len(found) == len(names)
     assert {entry.one("cn") for entry in read.values()} == set(names[:50])
 
 
@@ -160,6 +160,21 @@ async def test_concurrent_changes_of_unique_addresses_lose_nothing(suite: Suite,
     assert set(after.all("chamberlainAddress")) == {f"{name}@estate.example", *aliases}
 
 
+async def test_an_added_entry_is_changed_without_reading_it(suite: Suite, entries: Entries) -> None:
+    name = unique("added")
+    dn = mailbox_dn(suite, name)
+    added = await entries.add(dn, mailbox(name))
+
+    changed = await entries.update(dn, lambda _: {"description": ["one"]}, known=added)
+    # The version is old by now, so the entry is read.
+    again = await entries.update(dn, lambda entry: {"description": [*entry.all("description"), "two"]}, known=added)
+
+    after = await entries.read(dn)
+    assert after is not None
+    assert (changed, again, set(after.all("description"))) == (True, True, {"one", "two"})
+    assert (after.id, after.one("mail")) == (added.id, added.one("mail"))
+
+
 async def test_present_values_count_as_added(suite: Suite, entries: Entries) -> None:
     name = unique("members")
     dn, reader = group_dn(suite, name), f"cn=reader,{suite.base}"
@@ -201,11 +216,11 @@ async def test_an_entry_that_cannot_be_written_breaks_nothing(suite: Suite, entr
 
     with pytest.raises(TryAgain) as fault:
         await entries.set(suite.base, {"description": ["ours"]})
-    group_id = await entries.add(group_dn(suite, name), group(suite, name))
+    added = await entries.add(group_dn(suite, name), group(suite, name))
 
     assert not isinstance(fault.value, ConnectionBroken)
     assert (fault.value.because.code, fault.value.cause) == ("serverRefusesAccess", Cause.AWAY)
-    assert list(await entries.by_ids(suite.base, [group_id])) == [group_id]
+    assert list(await entries.by_ids(suite.base, [added.id])) == [added.id]
 
 
 async def test_a_missing_server_is_tried_again(suite: Suite) -> None:

@@ -47,8 +47,8 @@ async def follow(changes: SuiteChanges, cursor: str | None = None) -> tuple[list
 async def make(suite: Suite, client: Client, count: int) -> dict[UUID, str]:
     """Add groups, and return their names by id."""
     names = [unique("changing") for _ in range(count)]
-    ids = await asyncio.gather(*[Entries(client).add(group_dn(suite, name), group(suite, name)) for name in names])
-    return dict(zip(ids, names, strict=True))
+    added = await asyncio.gather(*[Entries(client).add(group_dn(suite, name), group(suite, name)) for name in names])
+    return {each.id: name for each, name in zip(added, names, strict=True)}
 
 
 def ids_of(pages: list[SubjectChanges]) -> list[UUID]:

@@ -269,12 +269,12 @@ async def test_what_sogo_has_cached_is_deleted(adapters: Adapters, suite: Suite)
 async def test_an_existing_mailbox_is_adopted(adapters: Adapters, suite: Suite, mail: MailClient) -> None:
     name = ldap_work.unique("adopted")
     async with ldap_work.connected(suite) as client:
-        mailbox_id = await Entries(client).add(ldap_work.mailbox_dn(suite, name), ldap_work.mailbox(name))
+        added = await Entries(client).add(ldap_work.mailbox_dn(suite, name), ldap_work.mailbox(name))
     await asyncio.to_thread(mail.grant, name, "INBOX", "cleo")
     request_id = RequestId(uuid4())
-    marking = Marking(TENANT, ObjectType.MAILBOX, mailbox_id, "chamberlain_mailbox", request_id)
+    marking = Marking(TENANT, ObjectType.MAILBOX, added.id, "chamberlain_mailbox", request_id)
 
-    [before] = await adapters.adoptions.observe(TENANT, "chamberlain_mailbox", [mailbox_id])
+    [before] = await adapters.adoptions.observe(TENANT, "chamberlain_mailbox", [added.id])
     [marked] = await adapters.adoptions.mark([marking])
     [refused] = await adapters.adoptions.mark([replace(marking, request_id=RequestId(uuid4()))])
     work = Work(plain(request_id=request_id, permissions={ADA: FULL_ACCESS}).wanted, (Step.SET_PERMISSIONS,))

@@ -62,9 +62,9 @@ async def neighbours(suite: Suite, entries: Entries) -> Neighbours:
     )
     outer, inner = unique("outer"), unique("inner")
     outer_dn, inner_dn = group_dn(suite, outer), group_dn(suite, inner)
-    outer_id = await entries.add(outer_dn, {**group(suite, outer), "owner": [manager_dn], "member": [inner_dn]})
-    inner_id = await entries.add(inner_dn, {**group(suite, inner), "member": [guest_dn, outer_dn]})
-    return Neighbours(word, UserId(manager), UserId(guest), GroupId(outer_id), GroupId(inner_id))
+    outer_group = await entries.add(outer_dn, {**group(suite, outer), "owner": [manager_dn], "member": [inner_dn]})
+    inner_group = await entries.add(inner_dn, {**group(suite, inner), "member": [guest_dn, outer_dn]})
+    return Neighbours(word, UserId(manager.id), UserId(guest.id), GroupId(outer_group.id), GroupId(inner_group.id))
 
 
 async def test_it_works(people: SuitePeople, neighbours: Neighbours) -> None:

@@ -26,11 +26,10 @@ class Addresses:
     async def read(cls, entries: Entries, layout: Layout, addresses: Iterable[str]) -> "Addresses":
         """Look up the entries with one of these addresses. Raises TryAgain."""
         attributes = list(dict.fromkeys((layout.names.address, layout.names.mail, *layout.aliases)))
-        bases = dict.fromkeys(branch.base for branch in (layout.people, layout.groups, layout.mailboxes))
         searches = [
             entries.search(base, f"(|{''.join(any_value(each, batch) for each in attributes)})", attributes=attributes)
             for batch in batched(addresses)
-            for base in bases
+            for base in layout.tops
         ]
         holders: dict[str, set[UUID]] = {}
         for found in await asyncio.gather(*searches):

@@ -139,23 +139,21 @@ class Entries:
         # An entry with values of two batches is in both.
         return tuple({entry.id: entry for entries in found for entry in entries}.values())
 
-    async def add(self, dn: str, values: Values) -> UUID:
-        """Add an entry, and return its entryUUID.
+    async def add(self, dn: str, values: Values) -> Entry:
+        """Add an entry, and return it.
 
-        The server returns the id with the same response (post-read, RFC 4527). The entry has all values, or it does not
-        exist. Raises Refused with ALREADY_EXISTS for a taken name, CONSTRAINT_VIOLATION for a taken unique value.
+        The server returns id and version with the same response (post-read, RFC 4527). The entry has all values, or it
+        does not exist. Raises Refused with ALREADY_EXISTS for a taken name, CONSTRAINT_VIOLATION for a taken unique
+        value.
         """
         post_read = self._client.make_control(
-            "ldap.controls.readentry", "PostReadControl", criticality=True, attrList=["entryUUID"]
+            "ldap.controls.readentry", "PostReadControl", criticality=True, attrList=_with_ids(())
         )
         response = await self._client.add(dn, encoded(values), controls=[post_read])
-        made = _post_read_id(response)
-        if made is not None:
-            return made
-        entry = await self.read(dn, attributes=["entryUUID"])
+        entry = _added(dn, values, response) or await self.read(dn)
         if entry is None:
             raise TryAgain(RETRY_BUSY, Reason.build("directoryNotAvailable"), Cause.NOT_YET)
-        return entry.id
+        return entry
 
     async def set(self, dn: str, wanted: Values) -> bool:
         """Set differing attributes of an entry; return whether something differed.
@@ -164,16 +162,17 @@ class Entries:
         """
         return await self.update(dn, lambda _: wanted)
 
-    async def update(self, dn: str, decide: Callable[[Entry], Values | None]) -> bool:
+    async def update(self, dn: str, decide: Callable[[Entry], Values | None], *, known: Entry | None = None) -> bool:
         """Read an entry, and set values that differ (optimistic lock).
 
         `decide` is called again with the new state if another program wrote the entry meanwhile. None leaves the entry
-        as it is. Return whether something was written. Raises Refused with NO_SUCH_OBJECT for a missing entry.
+        as it is. `known` is the entry if it was just added. Return whether something was written. Raises Refused with
+        NO_SUCH_OBJECT for a missing entry.
         """
         for conflicts in range(_MOST_RETRIES):
             # Random, so that concurrent writers do not meet again.
             await asyncio.sleep(conflicts * random.uniform(0, _PAUSE_SECONDS))  # noqa: S311 - no secret.
-            entry = await self.read(dn)
+            entry = await self.read(dn) if known is None or conflicts else known
             if entry is None:
                 raise Refused(Result.NO_SUCH_OBJECT, "No such object")
             changes = differences(entry, decide(entry) or {})
@@ -319,10 +318,13 @@ def _cookie_of(page: Response) -> bytes:
     return b""
 
 
-def _post_read_id(response: Response) -> UUID | None:
+def _added(dn: str, values: Values, response: Response) -> Entry | None:
+    """Return a new entry with its id and version.
+
+    None if the server did not return them.
+    """
     for control in response.controls:
         if control.controlType == _POST_READ:
-            entry = cast("_PostRead", control).entry or {}
-            found = next((values for name, values in entry.items() if name.lower() == "entryuuid"), None)
-            return UUID(found[0].decode()) if found else None
+            read = cast("_PostRead", control).entry or {}
+            return parse_row(Row(dn, {**encoded(values), **read}, ()))
     return None

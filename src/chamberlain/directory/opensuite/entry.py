@@ -82,6 +82,8 @@ def normalized_dn(dn: str) -> str:
 
 def split_dn(dn: str) -> list[str]:
     """Split a distinguished name at its unescaped commas."""
+    if "\\" not in dn:
+        return dn.split(",")
     parts, start, at = [], 0, 0
     while at < len(dn):
         if dn[at] == "\\":

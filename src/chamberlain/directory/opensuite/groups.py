@@ -172,7 +172,7 @@ class Groups:
         taken = addresses.claim([wanted.mail], None, wanted.request_id)
         if taken is None:
             try:
-                run.made = await self._entries.add(dn, values)
+                run.made = (await self._entries.add(dn, values)).id
                 return
             except Refused as refused:
                 if refused.result not in _TAKEN:

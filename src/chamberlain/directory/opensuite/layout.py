@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Branches and filters of an LDAP directory, and marks on entries. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
 from chamberlain.core.ids import WRITTEN_ID
 from chamberlain.directory.opensuite.attributes import DEFAULT_NAMES, PERSON_ATTRIBUTES, Attributes
-from chamberlain.directory.opensuite.entry import Entry
+from chamberlain.directory.opensuite.entry import Entry, is_below
 
 REQUEST_ID: Final = "chamberlainRequestId"
 MARK: Final = "chamberlainMark"
@@ -45,6 +45,12 @@ class Layout:
     person: Mapping[str, str] = field(default_factory=lambda: PERSON_ATTRIBUTES)
     aliases: tuple[str, ...] = ()
     log: str | None = "cn=accesslog"
+
+    @property
+    def tops(self) -> Sequence[str]:
+        """Return the bases of all branches without those below another one."""
+        bases = list(dict.fromkeys(branch.base for branch in (self.people, self.groups, self.mailboxes)))
+        return [base for base in bases if not any(base != other and is_below(base, other) for other in bases)]
 
 
 def marks_of(entry: Entry, extension: str) -> Mapping[str, str]:

@@ -131,9 +131,11 @@ class Mailboxes:
         A retry ends in the same state (idempotent). Raises TryAgain.
         """
         unique = list({_key(work): work for work in works}.values())
-        found = await self._find([_reference(work.wanted) for work in unique])
+        found, users = await asyncio.gather(
+            self._find([_reference(work.wanted) for work in unique]),
+            users_by_id(self._entries, self._layout, _named_users(unique)),
+        )
         runs = [_Run(work, entry) for work, entry in zip(unique, found, strict=True)]
-        users = await users_by_id(self._entries, self._layout, _named_users(unique))
         await self._refuse(runs, users)
         await asyncio.gather(*[self._provision(run, users) for run in runs if run.fault is None])
         is_forgotten = await self._forget(runs)
@@ -203,7 +205,7 @@ class Mailboxes:
             run.complete_until(_LATE_STEPS)
             change = self._change_of(run, entry, users)
             run.shortfalls = await (self._access.create(change) if is_new else self._access.correct(change))
-            await self._record(run, entry, users)
+            await self._record(run, entry, users, known=entry if is_new else None)
         except Refused as refused:
             run.fault = rejected(refused)
         except (TryAgain, Rejected) as fault:
@@ -224,7 +226,7 @@ class Mailboxes:
         values = new_values(run.work, users, names)
         dn = f"{names.name}={escaped_name(mailbox_name(run.wanted.mail))},{self._layout.mailboxes.base}"
         try:
-            entry_id = await self._entries.add(dn, values)
+            run.entry = await self._entries.add(dn, values)
         except Refused as refused:
             if refused.result not in (Result.ALREADY_EXISTS, Result.CONSTRAINT_VIOLATION):
                 raise
@@ -232,8 +234,6 @@ class Mailboxes:
             if run.entry is None:
                 run.fault = await self._taken([run.wanted.mail, *run.wanted.aliases], None) or _not_added(run, refused)
             return False
-        lowered = {attribute.lower(): tuple(each) for attribute, each in values.items()}
-        run.entry = Entry(dn, entry_id, "", lowered)
         return True
 
     async def _change(self, run: _Run, entry: Entry, users: Users) -> Entry:
@@ -270,10 +270,14 @@ class Mailboxes:
         if len(owners) > 1 and present != owners and not differences(entry, {attribute: owners}):
             await self._entries.change(entry.dn, [(Operation.REPLACE, attribute, owners)])
 
-    async def _record(self, run: _Run, entry: Entry, users: Users) -> None:
-        """Record the part of Dovecot in the entry."""
-        if differences(entry, recorded_values(self._change_of(run, entry, users))):
-            await self._entries.update(entry.dn, lambda fresh: recorded_values(self._change_of(run, fresh, users)))
+    async def _record(self, run: _Run, entry: Entry, users: Users, *, known: Entry | None) -> None:
+        """Record the part of Dovecot in the entry. `known` is a new one."""
+
+        def decide(fresh: Entry) -> Values:
+            return recorded_values(self._change_of(run, fresh, users))
+
+        if differences(entry, decide(entry)):
+            await self._entries.update(entry.dn, decide, known=known)
 
     async def _taken(self, addresses: Sequence[str], own_id: UUID | None) -> Rejected | None:
         """Return the rejection of the address that another entry has."""

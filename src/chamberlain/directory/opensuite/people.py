@@ -27,7 +27,7 @@ from chamberlain.directory.models import (
 from chamberlain.directory.opensuite.entries import Entries, batched
 from chamberlain.directory.opensuite.entry import Entry, is_below, normalized_dn
 from chamberlain.directory.opensuite.filters import all_of, any_of, any_value, escaped, none_of
-from chamberlain.directory.opensuite.layout import Branch, Layout
+from chamberlain.directory.opensuite.layout import Layout
 from chamberlain.directory.opensuite.rules import fault_of
 from chamberlain.directory.port import REMEMBER_REMOTE, People
 
@@ -126,13 +126,12 @@ class SuitePeople(People):
         """Compare the addresses of all entries, in the spelling of the question."""
         storable = [address for address in addresses if not _UNSTORABLE.search(address)]
         attributes = tuple(dict.fromkeys((self._names.address, self._names.mail, *self._layout.aliases)))
-        bases = _tops([self._layout.people, self._layout.groups, self._layout.mailboxes])
         found = await asyncio.gather(
             *[
                 self._entries.search(
                     base, any_of(*[any_value(name, batch) for name in attributes]), attributes=attributes
                 )
-                for base in bases
+                for base in self._layout.tops
                 for batch in batched(storable)
             ]
         )
@@ -276,9 +275,3 @@ def _descend(root: str, members: Mapping[str, set[str]]) -> set[str]:
 
 def _by_name(people: Iterable[NamedPerson]) -> tuple[NamedPerson, ...]:
     return tuple(sorted(people, key=lambda each: (each.display_name, each.id)))
-
-
-def _tops(branches: Iterable[Branch]) -> list[str]:
-    """Return the bases of branches without those below another one."""
-    bases = list(dict.fromkeys(branch.base for branch in branches))
-    return [base for base in bases if not any(base != other and is_below(base, other) for other in bases)]
