@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import httpx2
@@ -9,6 +10,7 @@ from chamberlain.directory.opensuite.doveadm import (
     FULL_RIGHTS,
     INBOX,
     NO_USER,
+    Answer,
     Folder,
     delete_rights,
     get_rights,
@@ -157,6 +159,65 @@ async def test_a_server_that_is_away() -> None:
             await mailstore.call([list_folders(QUAY)])
 
     assert raised.value.cause is Cause.AWAY
+
+
+@pytest.fixture
+async def narrow(dovecot: FakeDovecot) -> AsyncIterator[Mailstore]:
+    """A mailstore with one connection."""
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        yield Mailstore(client, MailServer(dovecot.url, KEY, connections=1))
+
+
+async def test_mailboxes_that_wait_share_a_call(dovecot: FakeDovecot, narrow: Mailstore) -> None:
+    names = [f"quay-{number}@estate.example" for number in range(20)]
+    dovecot.folders |= {name: {INBOX: {}} for name in names}
+
+    await asyncio.gather(
+        *[narrow.call([set_rights(name, INBOX, "ada"), subscribe("ada", name), list_folders(name)]) for name in names]
+    )
+
+    assert all(dovecot.folders[name][INBOX] == {"user=ada": [*FULL_RIGHTS]} for name in names)
+    assert dovecot.subscriptions == {("ada", name) for name in names}
+    # Subscriptions of one user are one command, and a call has eight mailboxes at most.
+    assert (dovecot.commands.count("aclSet"), dovecot.commands.count("mailboxSubscribe")) == (20, 3)
+
+
+async def test_a_failure_is_that_of_its_mailbox_only(narrow: Mailstore) -> None:
+    answers = await asyncio.gather(
+        narrow.call([list_folders(QUAY)]),
+        narrow.call([set_rights("free@estate.example", INBOX, "ada")]),
+        narrow.call([put_script(QUAY, "keep;")]),
+        return_exceptions=True,
+    )
+
+    assert isinstance(answers[1], TryAgain)
+    assert [list(each) for each in (answers[0], answers[2]) if not isinstance(each, BaseException)] == [
+        [Answer(({"mailbox": INBOX},))],
+        [Answer()],
+    ]
+
+
+async def test_a_cancelled_caller_delays_nobody(narrow: Mailstore) -> None:
+    calls = [asyncio.create_task(narrow.call([list_folders(QUAY)])) for _ in range(3)]
+    await asyncio.sleep(0)
+    calls[1].cancel()
+
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+
+    assert [type(each) for each in answers] == [list, asyncio.CancelledError, list]
+
+
+async def test_all_callers_know_that_the_server_is_away() -> None:
+    with run_fake_dovecot() as stopped:
+        url = stopped.url
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        mailstore = Mailstore(client, MailServer(url, KEY, connections=1))
+
+        answers = await asyncio.gather(
+            *[mailstore.call([list_folders(QUAY)]) for _ in range(3)], return_exceptions=True
+        )
+
+    assert [type(each) for each in answers] == [TryAgain] * 3
 
 
 async def test_nothing_is_sent_without_commands(dovecot: FakeDovecot, mailstore: Mailstore) -> None:

@@ -3,11 +3,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, cast
 
 from chamberlain.directory.opensuite.sieve import SCRIPT_NAME
 
 INBOX: Final = "INBOX"
+_SUBSCRIBE: Final = "mailboxSubscribe"
 # Rights of full access. The right of administration (`a`) is not one of them: the service manages rights.
 FULL_RIGHTS: Final = (
     "lookup",
@@ -100,9 +101,25 @@ def list_again(mailbox: str) -> Command:
     return Command("aclRecalc", mailbox)
 
 
-def subscribe(user: str, folder: str) -> Command:
-    """Show a folder in the mail clients of a user."""
-    return Command("mailboxSubscribe", user, {"mailbox": [folder]}, frozenset({NO_USER}))
+def subscribe(user: str, *folders: str) -> Command:
+    """Show folders in the mail clients of a user."""
+    return Command(_SUBSCRIBE, user, {"mailbox": folders}, frozenset({NO_USER}))
+
+
+def join_subscriptions(commands: Sequence[Command]) -> tuple[Sequence[Command], Sequence[int]]:
+    """Join the subscriptions of each user into one command, after all others.
+
+    Dovecot reads and writes the list of a user as a whole. Also returns the place of each given command.
+    """
+    others = [each for each in commands if each.name != _SUBSCRIBE]
+    folders: dict[str, list[str]] = {}
+    for each in commands:
+        if each.name == _SUBSCRIBE:
+            folders.setdefault(each.user, []).extend(cast("Sequence[str]", each.parameters["mailbox"]))
+    last = {user: len(others) + number for number, user in enumerate(folders)}
+    before = iter(range(len(others)))
+    places = [last[each.user] if each.name == _SUBSCRIBE else next(before) for each in commands]
+    return [*others, *[subscribe(user, *listed) for user, listed in folders.items()]], places
 
 
 def unsubscribe(user: str, folder: str) -> Command:

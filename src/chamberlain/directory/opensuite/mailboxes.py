@@ -271,7 +271,10 @@ class Mailboxes:
             await self._entries.change(entry.dn, [(Operation.REPLACE, attribute, owners)])
 
     async def _record(self, run: _Run, entry: Entry, users: Users, *, known: Entry | None) -> None:
-        """Record the part of Dovecot in the entry. `known` is a new one."""
+        """Record the part of Dovecot in the entry.
+
+        `known` is a new one.
+        """
 
         def decide(fresh: Entry) -> Values:
             return recorded_values(self._change_of(run, fresh, users))

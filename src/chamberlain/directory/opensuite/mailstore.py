@@ -2,11 +2,12 @@
 """Calls of doveadm, the administration of Dovecot, over HTTP.
 
 One call has many commands, and an answer to each. All commands are idempotent. So a call is sent again if an idle
-connection was closed meanwhile.
+connection was closed meanwhile. While all connections are busy, the commands of several mailboxes wait for one call.
 """
 
 import asyncio
 from base64 import b64encode
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -26,6 +27,7 @@ from chamberlain.directory.opensuite.doveadm import (
     get_rights,
     get_script,
     has_active_script,
+    join_subscriptions,
     list_folders,
     list_scripts,
     parse_folder,
@@ -37,6 +39,8 @@ TIMEOUT_SECONDS: Final = 60.0
 _AWAY_FOR: Final = timedelta(seconds=5)
 _BUSY_FOR: Final = timedelta(seconds=2)
 _BROKEN_FOR: Final = timedelta(minutes=1)
+# Mailboxes in one call: our choice. One takes about 10 ms, and the first one has its answers with the last one.
+_MOST_IN_ONE: Final = 8
 _PATH: Final = "/doveadm/v1"
 _NAME: Final = "The doveadm interface of Dovecot"
 
@@ -55,7 +59,15 @@ class MailServer:
     url: str
     key: str = field(repr=False)
     shared_prefix: str = "shared/"
-    connections: int = 8
+    connections: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Commands that wait for a call."""
+
+    commands: Sequence[Command]
+    answers: "asyncio.Future[Sequence[Answer]]"
 
 
 class Mailstore:
@@ -68,6 +80,8 @@ class Mailstore:
         self._client = client
         self._server = server
         self._slots = asyncio.Semaphore(server.connections)
+        self._waiting: deque[_Waiting] = deque()
+        self._senders: set[asyncio.Task[None]] = set()
         key = b64encode(server.key.encode()).decode("ascii")
         self._headers = {"Authorization": f"X-Dovecot-API {key}", "Content-Type": "application/json"}
 
@@ -104,14 +118,50 @@ class Mailstore:
         """
         if not commands:
             return []
+        waiting = _Waiting(commands, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        if len(self._senders) < self._server.connections:
+            sender = asyncio.create_task(self._send_waiting())
+            self._senders.add(sender)
+            sender.add_done_callback(self._senders.discard)
+        answers = await waiting.answers
+        for command, answer in zip(commands, answers, strict=True):
+            _require_success(command, answer)
+        return answers
+
+    async def _send_waiting(self) -> None:
+        """Send the commands that wait, until none do."""
+        while self._waiting:
+            batch = [self._waiting.popleft() for _ in range(min(_MOST_IN_ONE, len(self._waiting)))]
+            [outcome] = await asyncio.gather(self._run_all(batch), return_exceptions=True)
+            for number, each in enumerate(batch):
+                if each.answers.done():
+                    # The caller was cancelled.
+                    continue
+                if isinstance(outcome, BaseException):
+                    each.answers.set_exception(outcome)
+                else:
+                    each.answers.set_result(outcome[number])
+
+    async def _run_all(self, batch: Sequence[_Waiting]) -> Sequence[Sequence[Answer]]:
+        """Run the commands of several callers in one call.
+
+        If one of them fails, the commands of each caller are run again alone.
+        """
+        if len(batch) > 1:
+            commands, places = join_subscriptions([command for each in batch for command in each.commands])
+            answers = await self._run(commands)
+            if all(_is_success(command, answer) for command, answer in zip(commands, answers, strict=True)):
+                found = iter(places)
+                return [[answers[next(found)] for _ in each.commands] for each in batch]
+        return [await self._run(each.commands) for each in batch]
+
+    async def _run(self, commands: Sequence[Command]) -> Sequence[Answer]:
         body = [
             [command.name, {"user": command.user, **command.parameters}, str(number)]
             for number, command in enumerate(commands)
         ]
-        answers = _decode_answers(await self._send("POST", msgspec.json.encode(body)), len(commands))
-        for command, answer in zip(commands, answers, strict=True):
-            _require_success(command, answer)
-        return answers
+        return _decode_answers(await self._send("POST", msgspec.json.encode(body)), len(commands))
 
     async def read_file(self, path: str) -> str | None:
         """Read a file on the mail server.
@@ -213,10 +263,14 @@ def _texts(row: Mapping[str, str | int | float | bool | None]) -> Mapping[str, s
     return {name: "" if value is None else str(value) for name, value in row.items()}
 
 
+def _is_success(command: Command, answer: Answer) -> bool:
+    return answer.exit_code == 0 or answer.exit_code in command.ignored
+
+
 def _require_success(command: Command, answer: Answer) -> None:
     """Raise the error of a failed command."""
     code = answer.exit_code
-    if code == 0 or code in command.ignored:
+    if _is_success(command, answer):
         return
     if code in (_UNKNOWN_COMMAND, _FORBIDDEN):
         problem = f"the command {command.name} is not available."

@@ -108,7 +108,7 @@ class _Dovecot(_Section, frozen=True):
     url: _Text
     key_file: _FileName
     shared_prefix: _Text = "shared/"
-    connections: Annotated[int, Meta(ge=1, le=100)] = 8
+    connections: Annotated[int, Meta(ge=1, le=100)] = 4
     file: _Text = "/etc/dovecot/dovecot.conf"
 
 
