@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import typer
@@ -17,8 +18,10 @@ from chamberlain.configuration.files import Configuration, ConfigurationFile, re
 from chamberlain.configuration.plan_output import SOMETHING_TO_DO, confirm_losses, print_plan, print_sections
 from chamberlain.configuration.service import ConfigurationService
 from chamberlain.configuration.yaml import MOST_BYTES
+from chamberlain.connections import records as connection_records
 from chamberlain.core.ids import TenantId
 from chamberlain.database.transactions import Database
+from chamberlain.directory.capabilities import Ability, Capabilities, Capable
 from chamberlain.observability.logs import new_trace_id
 from chamberlain.settings import Settings
 
@@ -39,7 +42,29 @@ def _read(path: Path) -> ConfigurationFile:
 
 
 def _service(settings: Settings, database: Database) -> ConfigurationService:
-    return configuration_service(database, make_directory(settings, database.pool), settings.permitted_hosts)
+    capable = CheckedCapabilities(make_directory(settings, database.pool), database)
+    return configuration_service(database, capable, settings.permitted_hosts)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCapabilities(Capable):
+    """Capabilities of directories, for commands that open none.
+
+    A directory elsewhere has the abilities that its last passed check found.
+    """
+
+    own: Capable
+    database: Database
+
+    async def capabilities(self, tenant_id: TenantId) -> Capabilities:
+        """Return the capabilities of the directory of a tenant."""
+        own = await self.own.capabilities(tenant_id)
+        async with self.database.across_tenants() as tx:
+            connection = await connection_records.find(tx, tenant_id)
+        if connection is None or connection.address is None or not connection.described.abilities:
+            return own
+        found = frozenset(each for each in Ability if each in connection.described.abilities)
+        return replace(own, shares_database=False, abilities=found)
 
 
 def show_plan(settings: Settings, paths: Sequence[Path]) -> None:
