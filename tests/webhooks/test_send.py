@@ -22,6 +22,7 @@ from chamberlain.embedded.identity.certificates import ServerCertificate, make_s
 from chamberlain.webhooks.addresses import Address, Resolve, Resolver
 from chamberlain.webhooks.models import Reply, WebhookCall
 from chamberlain.webhooks.sender import MAX_IDLE, REFUSED, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
+from tests.resetting_server import resetting_server
 from tests.webhooks.fake_webhook_receiver import CLOSE, HANG, FakeWebhookReceiver, answer, run_webhook_receiver
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
@@ -293,6 +294,19 @@ async def test_it_handles_one_that_is_not_there() -> None:
         pass
 
     assert (await sent(gone.address)).error == UNREACHABLE
+
+
+async def test_a_reset_connection_is_a_failed_call() -> None:
+    # A reset meets the moment after the connection in about one of 150 attempts.
+    rounds, at_once = 150, 5
+    replies: list[Reply] = []
+    with resetting_server(rounds * at_once) as port:
+        async with sending() as sender:
+            for _ in range(rounds):
+                calls = [sender.send(call(f"http://127.0.0.1:{port}/")) for _ in range(at_once)]
+                replies += await asyncio.gather(*calls)
+
+    assert {reply.error for reply in replies} <= {UNREACHABLE, UNREADABLE}
 
 
 async def test_it_handles_one_that_does_not_speak_http(webhook_receiver: FakeWebhookReceiver) -> None:

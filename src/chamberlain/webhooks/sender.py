@@ -66,6 +66,16 @@ class GuardedConnection(httpcore2.AsyncHTTPConnection):
             origin, ssl_context=trust, keepalive_expiry=idle.total_seconds(), network_backend=self._backend
         )
 
+    async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
+        """Send a request. A connection that the receiver resets at once is a failed one."""
+        try:
+            return await super().handle_async_request(request)
+        except AttributeError as error:
+            # uvloop has no socket of such a connection, and httpcore2 2.16 with anyio 4.16 asks it for its address.
+            if error.name != "getpeername" or error.obj is not None:
+                raise
+            raise httpcore2.ConnectError("The receiver has reset the connection.") from error
+
     async def aclose(self) -> None:
         """Close the connection at any stage."""
         await super().aclose()
