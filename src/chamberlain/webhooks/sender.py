@@ -67,7 +67,10 @@ class GuardedConnection(httpcore2.AsyncHTTPConnection):
         )
 
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        """Send a request. A connection that the receiver resets at once is a failed one."""
+        """Send a request.
+
+        A connection that the receiver resets at once is a failed one.
+        """
         try:
             return await super().handle_async_request(request)
         except AttributeError as error:
