@@ -19,7 +19,8 @@ class FakeServers:
     """Directory, mail, calendars and outgoing mail of one tenant.
 
     `people` are logins by address. `put_answers` replace the outcome of the next writes. `fault` is the outcome of the
-    next sending, and `is_cut_short` stops it after the server has accepted the reply.
+    next sending, and `is_cut_short` stops it after the server has accepted the reply. Reading a mail in `unread_faults`
+    raises its error.
     """
 
     resources_: list[Resource] = field(default_factory=lambda: [BIRCH])
@@ -31,6 +32,7 @@ class FakeServers:
     put_answers: list[Put] = field(default_factory=list)
     fault: OutsideFault | None = None
     is_cut_short: bool = False
+    unread_faults: dict[int, Exception] = field(default_factory=dict)
     before_send: Callable[[], None] | None = None
 
     @property
@@ -64,6 +66,8 @@ class FakeServers:
 
     async def read(self, resource: Resource, uid: int) -> Message | None:
         assert resource in self.resources_
+        if uid in self.unread_faults:
+            raise self.unread_faults[uid]
         return Message(uid, self.mails[uid]) if uid in self.mails else None
 
     async def mark_handled(self, resource: Resource, uids: Collection[int]) -> None:

@@ -5,7 +5,8 @@ They need icalendar, which is in the environment of the suite.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -17,7 +18,11 @@ from chamberlain.bookings.models import Put, Stored
 from chamberlain.bookings.port import BookingServers
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import JobId, TenantId, TraceId
+from chamberlain.database.notify import REQUESTS_CHANNEL, Notifier
+from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, JobKind
+from chamberlain.queue.worker import Loop, Pace
+from chamberlain.requests.finish import RequestJobHolder
 from tests.bookings.fake_servers import FakeServers
 from tests.bookings.recorded_mails import (
     BIRCH,
@@ -32,7 +37,7 @@ from tests.bookings.recorded_mails import (
     thunderbird_mail,
 )
 from tests.databases import Databases
-from tests.estates import ESTATE
+from tests.estates import ESTATE, until
 
 pytestmark = [pytest.mark.suite, pytest.mark.needs("suite")]
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
@@ -49,10 +54,59 @@ class Answering:
     moment: datetime = NOW
 
     async def run(self) -> None:
-        """Run the job of the tenant once."""
-        job = Job(JobId(1), ESTATE, JobKind.BOOKING_ANSWER, ESTATE, TraceId("1" * 32), 0, NOW)
+        """Find the mail of the tenant, and answer it once."""
         jobs = BookingJobs(self.databases.worker, self._find, uuid4, lambda: self.moment)
-        await jobs.answer(Claim(uuid4(), (job,)))
+        await self.find()
+        await jobs.answer(await self.claim())
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """A worker that answers mails for the duration of the block."""
+        jobs = BookingJobs(self.databases.worker, self._find, uuid4, lambda: self.moment)
+        loop = Loop(
+            database=self.databases.worker,
+            handlers={JobKind.BOOKING_MAIL: jobs.answer},
+            wake=asyncio.Event(),
+            new_id=uuid4,
+            holder=RequestJobHolder(
+                self.databases.worker, Notifier(self.databases.addresses.application, REQUESTS_CHANNEL)
+            ),
+            observe=lambda *_: None,
+            pace=Pace(poll=timedelta(milliseconds=20), pause=timedelta(milliseconds=20)),
+        )
+        task = asyncio.create_task(loop.run())
+        try:
+            yield
+        finally:
+            loop.stop()
+            await task
+
+    async def find(self) -> None:
+        """Queue the mail of the tenant."""
+        jobs = BookingJobs(self.databases.worker, self._find, uuid4, lambda: self.moment)
+        finding = Job(JobId(1), ESTATE, JobKind.BOOKING_ANSWER, ESTATE, TraceId("1" * 32), 0, NOW)
+        await jobs.find(Claim(uuid4(), (finding,)))
+
+    async def claim(self) -> Claim:
+        """Claim the jobs of all mails as a worker does. They are due again."""
+        lease_id = uuid4()
+        async with self.databases.worker.across_tenants() as tx:
+            await tx.execute(
+                "UPDATE chamberlain.job SET run_at = now(), is_scheduled = false WHERE kind = 'bookingMail'"
+            )
+            jobs = await queue_jobs.claim(
+                tx, lease_id, kinds=[JobKind.BOOKING_MAIL], most=50, lease=timedelta(minutes=1), tenant_limit=50
+            )
+        return Claim(lease_id, tuple(sorted(jobs, key=lambda each: each.id)))
+
+    async def has_sent(self, number: int) -> bool:
+        return len(self.fake.sent) >= number
+
+    async def held(self) -> Sequence[str]:
+        """The reasons of held jobs."""
+        async with self.databases.worker.across_tenants() as tx:
+            rows = await tx.fetch("SELECT held_reason FROM chamberlain.job WHERE held_reason IS NOT NULL")
+        return [row["held_reason"] for row in rows]
 
     async def _find(self, tenant_id: TenantId) -> BookingServers | None:
         assert tenant_id == ESTATE
@@ -68,6 +122,9 @@ class Answering:
         async with self.databases.worker.across_tenants() as tx:
             await tx.execute("UPDATE chamberlain.booking_answer SET updated_at = updated_at - interval '1 hour'")
             await tx.execute("UPDATE chamberlain.booking_lease SET lease_until = now() - interval '1 s'")
+            await tx.execute(
+                "UPDATE chamberlain.job SET lease_until = now() - interval '1 s' WHERE lease_until > now()"
+            )
             row = await tx.fetch_row("SELECT now() AS now")
         assert row is not None
         self.moment = row["now"]
@@ -125,14 +182,56 @@ async def test_the_same_mail_is_answered_once(answering: Answering) -> None:
 
 
 async def test_two_workers_answer_once(answering: Answering) -> None:
-    others = [Answering(answering.databases, answering.fake) for _ in range(4)]
     for number in range(5):
         answering.fake.deliver(gmail_mail(changed(GMAIL, (OTHER[0], f"UID:{number}@google.com"))))
 
-    await asyncio.gather(*(each.run() for each in others))
-    await answering.run()
+    async with answering.working(), answering.working():
+        for _ in range(3):
+            await answering.find()
+            answering.fake.handled.clear()
+        await until(lambda: answering.has_sent(5))
 
     assert sorted(each.split(":")[0] for each in answering.fake.subjects()) == ["Accepted", *["Declined"] * 4]
+
+
+async def test_a_mail_with_a_bug_is_held_and_the_others_are_answered(answering: Answering) -> None:
+    answering.fake.unread_faults[1] = RuntimeError("A bug.")
+    for calendar in (GMAIL, changed(GMAIL, OTHER), OUTLOOK):
+        answering.fake.deliver(gmail_mail(calendar))
+    await answering.find()
+
+    async with answering.working():
+        await until(lambda: answering.has_sent(2))
+
+    assert await answering.held() == ["Its run met a bug. The log has it under this trace id."]
+    await answering.run()
+    assert len(answering.fake.sent) == 2
+
+
+async def test_a_refused_mail_is_held(answering: Answering) -> None:
+    answering.fake.unread_faults[1] = Rejected("notAccepted", "The mail server refuses the folder.")
+    for calendar in (GMAIL, changed(GMAIL, OTHER)):
+        answering.fake.deliver(gmail_mail(calendar))
+
+    await answering.run()
+
+    assert await answering.held() == ["The mail server refuses the folder."]
+    assert answering.fake.subjects() == ["Accepted: Planning"]
+
+
+@pytest.mark.parametrize(("waited", "is_held"), [(timedelta(hours=23), False), (timedelta(hours=25), True)])
+async def test_a_mail_that_servers_do_not_take_for_a_day_is_held(
+    answering: Answering, waited: timedelta, *, is_held: bool
+) -> None:
+    answering.fake.unread_faults[1] = TryAgain(timedelta(0), "The calendar server answered with the HTTP status 500.")
+    answering.fake.deliver(gmail_mail(GMAIL))
+    answering.fake.deliver(gmail_mail(changed(GMAIL, OTHER)))
+
+    answering.moment = datetime.now(UTC) + waited
+    await answering.run()
+
+    assert await answering.held() == ["The calendar server answered with the HTTP status 500."] * is_held
+    assert len(answering.fake.sent) == 1
 
 
 async def test_a_change_moves_the_booking(answering: Answering) -> None:

@@ -117,6 +117,7 @@ INSERT INTO chamberlain.booking_answer (
     tenant_id, resource_id, uid, recurrence, sequence, stamp, method, organizer, state
 ) VALUES ($1, gen_random_uuid(), 'x', '', 0, now(), 'REQUEST', 'vera@outside.example', 'done')
 """
+BOOKING_MAIL = "INSERT INTO chamberlain.booking_mail (tenant_id, resource_id, uid) VALUES ($1, gen_random_uuid(), 1)"
 BOOKING_LEASE = """
 INSERT INTO chamberlain.booking_lease (tenant_id, resource_id, lease_id, lease_until)
 VALUES ($1, gen_random_uuid(), gen_random_uuid(), now())
@@ -163,6 +164,7 @@ async def filled(databases: Databases) -> Estate:
         await tx.execute(PEOPLE_SEARCH, ESTATE)
         await tx.execute(SUBSTITUTE, ESTATE)
         await tx.execute(BOOKING_ANSWER, ESTATE)
+        await tx.execute(BOOKING_MAIL, ESTATE)
         await tx.execute(BOOKING_LEASE, ESTATE)
         await tx.execute(QUESTION, ESTATE)
         await tx.execute(POSITION, ESTATE)

@@ -78,6 +78,7 @@ def test_rows_of_older_versions_have_these_kinds() -> None:
         "webhookDeliver",
         "bookingSweep",
         "bookingAnswer",
+        "bookingMail",
         "conversationSweep",
         "conversationRun",
     ]

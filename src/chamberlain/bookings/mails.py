@@ -182,9 +182,9 @@ def _calendars(mail: Message) -> Iterator[str]:
 
 
 def _decoded(payload: bytes, charset: str) -> str:
-    """Decode a calendar without control characters, which other programs may read as line breaks.
+    """Decode a calendar without control characters.
 
-    It is in UTF-8 unless the part says otherwise (RFC 5545, 6).
+    Other programs may read them as line breaks. The calendar is in UTF-8 unless the part says otherwise (RFC 5545, 6).
     """
     is_usual = charset.lower() in {"utf-8", "us-ascii", "iso-8859-1", "iso-8859-15", "windows-1252"}
     text = payload.decode(charset if is_usual else "utf-8", errors="replace")

@@ -92,9 +92,9 @@ def _occurrences(event: Component, zone: tzinfo, window: Period) -> Mapping[str,
 
 
 def _expand(rule: Component, start: Moment, zone: tzinfo, window: Period) -> Iterator[Moment]:
-    """Yield the occurrences of a rule that begin in a window, in its local time.
+    """Yield the occurrences of a rule in a window.
 
-    A daily meeting stays at its hour when summer time begins.
+    They are in its local time: a daily meeting stays at its hour when summer time begins.
     """
     own = start.tzinfo if isinstance(start, datetime) else None
     parts = dict(part.split("=", 1) for part in rule.to_ical().decode().split(";") if "=" in part)

@@ -50,6 +50,26 @@ WHERE tenant_id = $1 AND resource_id = $2 AND uid = $3 AND state = ANY ($6)
 AND (recurrence, sequence) IN (SELECT * FROM unnest($4::text[], $5::integer[]))
 RETURNING recurrence
 
+-- name: add_mails
+-- Add the mails of a resource that are not waiting yet, each with its job, in their order.
+WITH added AS (
+    INSERT INTO chamberlain.booking_mail (tenant_id, resource_id, uid) SELECT $1, $2, unnest($3::bigint[])
+    ON CONFLICT (tenant_id, resource_id, uid) DO NOTHING
+    RETURNING mail_id, uid
+), queued AS (
+    INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
+    SELECT $1, 'bookingMail', mail_id, $4 FROM added ORDER BY uid
+)
+SELECT mail_id, uid FROM added ORDER BY uid
+
+-- name: find_mail
+-- Find a waiting mail.
+SELECT resource_id, uid FROM chamberlain.booking_mail WHERE tenant_id = $1 AND mail_id = $2
+
+-- name: remove_mail
+-- Remove a mail that was handled.
+DELETE FROM chamberlain.booking_mail WHERE tenant_id = $1 AND mail_id = $2
+
 -- name: queue_missing_jobs
 -- Queue the job of each tenant with an open suite that has none.
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)

@@ -110,7 +110,7 @@ class BookingService:
         return True if answering is None else await self._continue(place, answering)
 
     async def _is_sent_by_organizer(self, place: Place, mail: Incoming, organizer: str, owner: str | None) -> bool:
-        """Return whether the organizer has sent a mail, as far as it shows.
+        """Return whether the organizer has sent a mail.
 
         The mail server permits a person with an account to send as the own addresses only, which it compares with the
         sender of the envelope.

@@ -89,6 +89,28 @@ async def move(
     return len(rows) == len(invitation.appointments)
 
 
+async def add_mails(
+    tx: Transaction, resource_id: MailboxId, uids: Collection[int], trace_id: TraceId
+) -> Sequence[tuple[UUID, int]]:
+    """Add mails of a resource with their jobs.
+
+    Returns id and uid of those that were not waiting yet.
+    """
+    rows = await tx.fetch(SQL["add_mails"], tx.tenant_id, resource_id, sorted(uids), trace_id)
+    return [(row["mail_id"], row["uid"]) for row in rows]
+
+
+async def find_mail(tx: Transaction, mail_id: UUID) -> tuple[MailboxId, int] | None:
+    """Find the resource and the uid of a waiting mail."""
+    row = await tx.fetch_row(SQL["find_mail"], tx.tenant_id, mail_id)
+    return None if row is None else (MailboxId(row["resource_id"]), row["uid"])
+
+
+async def remove_mail(tx: Transaction, mail_id: UUID) -> None:
+    """Remove a mail that was handled."""
+    await tx.execute(SQL["remove_mail"], tx.tenant_id, mail_id)
+
+
 async def queue_missing_jobs(tx: Transaction, trace_id: TraceId) -> None:
     """Queue missing jobs of tenants with an open suite.
 

@@ -66,10 +66,10 @@ class BookingWriter:
     async def book(
         self, invitation: Invitation, text: str, owner: str | None, known: Sequence[StoredAnswer]
     ) -> tuple[Decision, str | None]:
-        """Decide and book. `owner` is the login of an organizer with an account here.
+        """Decide and book.
 
-        Returns the login of the calendar with the booking as well. A declined change releases the former booking,
-        because the appointment has moved away from it.
+        `owner` is the login of an organizer with an account here. Returns the login of the calendar with the booking as
+        well. A declined change releases the former booking, because the appointment has moved away from it.
         """
         for _ in range(_MOST_RETRIES):
             decision = await self._decide(invitation)

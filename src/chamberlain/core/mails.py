@@ -63,9 +63,9 @@ def parts_of(mail: Message) -> list[Message]:
 
 
 def sender_of(mail: Message, header: str = "From") -> str | None:
-    """Return the address in the only header with this name, in lower case.
+    """Return the address in the only header with this name.
 
-    None if there are several headers or addresses.
+    It is in lower case. None if there are several headers or addresses.
     """
     headers = [str(each).strip() for each in mail.get_all(header, ())]
     if len(headers) != 1 or len(headers[0]) > _LONGEST_HEADER:

@@ -37,6 +37,7 @@ class JobKind(StrEnum):
     WEBHOOK_DELIVER = "webhookDeliver"
     BOOKING_SWEEP = "bookingSweep"
     BOOKING_ANSWER = "bookingAnswer"
+    BOOKING_MAIL = "bookingMail"
     CONVERSATION_SWEEP = "conversationSweep"
     CONVERSATION_RUN = "conversationRun"
 
@@ -56,6 +57,7 @@ USING_DIRECTORY = PROVISIONING | {
     JobKind.ADOPTION_RUN,
     JobKind.RELEASE_RUN,
     JobKind.BOOKING_ANSWER,
+    JobKind.BOOKING_MAIL,
     JobKind.CONVERSATION_RUN,
 }
 

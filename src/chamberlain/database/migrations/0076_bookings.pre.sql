@@ -41,5 +41,22 @@ CREATE POLICY all_tenants ON chamberlain.booking_lease TO chamberlain_worker USI
 GRANT SELECT ON chamberlain.booking_lease TO chamberlain_application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON chamberlain.booking_lease TO chamberlain_worker;
 
+-- Mails that wait for their answer. Each has a job (`bookingMail`) with its id as subject, so that a mail with a bug holds
+-- no other one. `uid` is the id in the inbox.
+CREATE TABLE chamberlain.booking_mail (
+    tenant_id uuid NOT NULL,
+    mail_id uuid NOT NULL DEFAULT gen_random_uuid(),
+    resource_id uuid NOT NULL,
+    uid bigint NOT NULL,
+    PRIMARY KEY (tenant_id, mail_id),
+    UNIQUE (tenant_id, resource_id, uid)
+);
+ALTER TABLE chamberlain.booking_mail ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_tenant ON chamberlain.booking_mail TO chamberlain_application
+    USING (tenant_id = nullif(current_setting('chamberlain.tenant_id', true), '')::uuid);
+CREATE POLICY all_tenants ON chamberlain.booking_mail TO chamberlain_worker USING (true);
+GRANT SELECT ON chamberlain.booking_mail TO chamberlain_application;
+GRANT SELECT, INSERT, UPDATE, DELETE ON chamberlain.booking_mail TO chamberlain_worker;
+
 -- Each tenant with an open suite has one job.
 CREATE UNIQUE INDEX job_booking ON chamberlain.job (tenant_id) WHERE kind = 'bookingAnswer';
