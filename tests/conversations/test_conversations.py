@@ -24,13 +24,15 @@ from tests.substitutes.substitute_fixture import open_substitute_fixture
 class FakeMessenger:
     """A chat in memory.
 
-    Users in `absent` have no account, `fault` is raised once by the next sending.
+    Users in `absent` cannot sign in, and those in `renamed` have another id now. `fault` is raised once by the next
+    sending.
     """
 
     said: list[Said] = field(default_factory=list)
     sent: dict[str, tuple[str, str, str | None]] = field(default_factory=dict)
     offered: list[tuple[str, str]] = field(default_factory=list)
     absent: set[UserId] = field(default_factory=set)
+    renamed: dict[UserId, str] = field(default_factory=dict)
     fault: TryAgain | Rejected | None = None
 
     def texts(self, user_id: UserId) -> list[str]:
@@ -50,7 +52,7 @@ class FakeMessenger:
         self.said.append(Message(event, f"!{user_id}", f"@{user_id}", self.question(user_id), text))
 
     async def find_addresses(self, users: Collection[UserId]) -> Mapping[UserId, str]:
-        return {each: f"@{each}" for each in users if each not in self.absent}
+        return {each: self.renamed.get(each, f"@{each}") for each in users if each not in self.absent}
 
     async def open_room(self, user: UserId, address: str, name: str) -> str:
         assert (address, bool(name)) == (f"@{user}", True)
@@ -67,9 +69,9 @@ class FakeMessenger:
         assert room.startswith("!")
         self.offered.append((message, reaction))
 
-    async def receive(self, rooms: Collection[str], position: str | None) -> Received:
+    async def receive(self, position: str | None) -> Received:
         begin = 0 if position is None else int(position)
-        return Received(tuple([each for each in self.said[begin:] if each.room in rooms]), str(len(self.said)))
+        return Received(tuple(self.said[begin:]), str(len(self.said)))
 
 
 @dataclass(slots=True)
@@ -218,6 +220,35 @@ async def test_a_substitute_is_asked_and_decides(databases: Databases) -> None:
     ((decision,),) = [level.decisions for level in await it.approvals.levels(request_id)]
     assert decision.on_behalf_of is not None
     assert (decision.by.id, decision.on_behalf_of.id) == (BEN, DARA)
+
+
+@pytest.mark.parametrize("change", ["blocked", "renamed"])
+async def test_an_account_that_is_not_the_approvers_any_more_decides_nothing(databases: Databases, change: str) -> None:
+    it = conversation(await open_approval_fixture(databases, any_of(user(DARA))))
+    request_id = await it.approvals.ask()
+    await it.run()
+
+    if change == "blocked":
+        it.chat.absent.add(DARA)
+    else:
+        it.chat.renamed[DARA] = "@dara.new"
+    it.chat.react(DARA)
+    await it.run()
+
+    assert await it.state(request_id) == "pendingApproval"
+
+
+async def test_a_tenant_without_questions_has_no_work(databases: Databases) -> None:
+    it = conversation(await open_approval_fixture(databases, any_of(user(DARA))))
+    assert not await it.service.has_work(ESTATE)
+
+    await it.approvals.ask()
+    assert await it.service.has_work(ESTATE)
+    await it.run()
+    it.chat.react(DARA)
+    await it.run()
+
+    assert not await it.service.has_work(ESTATE)
 
 
 async def test_an_approver_without_an_account_is_left_to_mail(databases: Databases) -> None:

@@ -14,7 +14,7 @@ from chamberlain.bookings.outbox import SmtpOutbox
 from chamberlain.bookings.port import BookingServers
 from chamberlain.bookings.resources import LdapResources
 from chamberlain.conversations import jobs as conversation_jobs
-from chamberlain.conversations.matrix import MatrixMessenger
+from chamberlain.conversations.matrix import MatrixMessenger, bot_of
 from chamberlain.conversations.port import Messenger
 from chamberlain.conversations.service import ConversationService
 from chamberlain.core.ids import RequestId, TenantId
@@ -40,9 +40,10 @@ class OpenSuites:
     async def find_messenger(self, tenant_id: TenantId) -> Messenger | None:
         """Return the bot of a tenant. None without a Matrix server."""
         suite = self.connections.suites.get(tenant_id)
-        if suite is None or suite.settings.homeserver is None:
+        server = None if suite is None else suite.settings.homeserver
+        if suite is None or server is None:
             return None
-        return MatrixMessenger(Matrix(suite.http, suite.settings.homeserver), suite.entries, suite.settings.layout)
+        return MatrixMessenger(Matrix(suite.http, server, bot_of(server)), suite.entries, suite.settings.layout)
 
 
 def make_booking_jobs(shared: WorkerDependencies) -> booking_jobs.BookingJobs:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Talk with approvers, in the worker.
 
-Each tenant with an open suite has a job, which queues itself again. One job of the installation queues those of new
-tenants.
+The job of a tenant queues itself again while an approver has to decide. One job of the installation queues those of
+tenants with an open suite that have something to do, so that idle tenants cost nothing.
 """
 
 import logging
@@ -23,7 +23,10 @@ from chamberlain.queue.worker import JobTable
 
 # Pause between two looks for answers and new questions: our choice. A person waits for the outcome of a tap.
 PAUSE: Final = timedelta(seconds=5)
-SWEEP_PAUSE: Final = timedelta(minutes=1)
+# A new question waits so long at most.
+SWEEP_PAUSE: Final = timedelta(seconds=10)
+# Administrators correct settings meanwhile. Without a chat, mails ask the approvers.
+IDLE_PAUSE: Final = timedelta(minutes=10)
 # Returns the bot of a tenant, None if its suite has no chat. Raises TryAgain.
 FindMessenger = Callable[[TenantId], Awaitable[Messenger | None]]
 
@@ -64,13 +67,15 @@ class ConversationJobs:
     async def _talk(self, job: Job) -> timedelta | None:
         """Return the time until the next run.
 
-        None for a tenant without a chat.
+        None for a tenant with nothing to do.
         """
         extra = {"tenantId": str(job.tenant_id), "traceId": job.trace_id}
         try:
+            if not await self.service.has_work(job.tenant_id):
+                return None
             messenger = await self.find_messenger(job.tenant_id)
             if messenger is None:
-                return None
+                return IDLE_PAUSE
             await self.service.listen(job.tenant_id, messenger, job.trace_id)
             return timedelta(0) if await self.service.ask(job.tenant_id, messenger) else PAUSE
         except TryAgain as fault:
@@ -78,7 +83,7 @@ class ConversationJobs:
             return max(fault.after, PAUSE)
         except Rejected as fault:
             logger.warning("Approvers cannot be asked in the chat.", extra={**extra, "reason": fault.detail})
-            return SWEEP_PAUSE
+            return IDLE_PAUSE
 
 
 JOBS = JobTable(

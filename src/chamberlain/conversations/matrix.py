@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversations in Matrix, by the bot of the application service.
+"""Conversations in Matrix, by a user of the application service.
 
-The rooms are not encrypted, because the bot has no keys. Their content is what the approval mails have.
+Synapse has no /sync for the main user of an application service (synapse #1144), so the bot is another one. The rooms
+are not encrypted, because the bot has no keys. Their content is what the approval mails have.
 """
 
 import hashlib
@@ -12,22 +13,28 @@ from chamberlain.conversations.models import Message, Reaction, Received, Said
 from chamberlain.core.ids import UserId
 from chamberlain.directory.opensuite.entries import Entries
 from chamberlain.directory.opensuite.layout import Layout
-from chamberlain.directory.opensuite.matrix import Matrix, MatrixRefused, RoomEvent
+from chamberlain.directory.opensuite.matrix import Homeserver, Matrix, MatrixRefused, RoomEvent
 from chamberlain.directory.opensuite.members import Members, local_part_of
 
 _MESSAGE: Final = "m.room.message"
 _REACTION: Final = "m.reaction"
 _TEXT: Final = "m.text"
-# Messages of one room in one run.
+# Messages of one room in one call.
 MOST_MESSAGES: Final = 100
 # Concurrent calls get the second one (Synapse).
 _IN_USE: Final = frozenset({"M_ROOM_IN_USE", "M_UNKNOWN"})
 
 
+def bot_of(server: Homeserver) -> str:
+    """Return the local part of the bot, as which its calls act."""
+    return f"{server.bot}-approvals"
+
+
 class MatrixMessenger:
     """The bot of one tenant.
 
-    The local part of a user's id is the name in the directory.
+    The local part of a user's id is the name in the directory. The homeserver vouches for the sender of an event: users
+    of other homeservers have another domain in their ids.
     """
 
     def __init__(self, matrix: Matrix, entries: Entries, layout: Layout) -> None:
@@ -36,9 +43,12 @@ class MatrixMessenger:
         self._layout = layout
 
     async def find_addresses(self, users: Collection[UserId]) -> Mapping[UserId, str]:
-        """Find the ids of users."""
+        """Find the ids of users whose sign-in is not blocked."""
         found = await self._members.named(users)
-        names = {user: local_part_of(entry, self._layout) for user, entry in found.items()}
+        blocked, _ = self._layout.disabled
+        names = {
+            user: local_part_of(entry, self._layout) for user, entry in found.items() if entry.one(blocked) is None
+        }
         return {user: self._matrix.server.user(name) for user, name in names.items() if name is not None}
 
     async def open_room(self, user: UserId, address: str, name: str) -> str:
@@ -50,6 +60,7 @@ class MatrixMessenger:
         alias, login = f"chamberlain-approvals-{user}", address.removeprefix("@").partition(":")[0]
         room = await self._matrix.find_alias(self._matrix.server.alias(alias))
         if room is None:
+            await self._matrix.register(bot_of(self._matrix.server))
             room = await self._create(alias, name, address)
         await self._matrix.register(login)
         await self._matrix.invite(room, login)
@@ -72,15 +83,11 @@ class MatrixMessenger:
             if refused.matrix_code != "M_DUPLICATE_ANNOTATION":
                 raise
 
-    async def receive(self, rooms: Collection[str], position: str | None) -> Received:
-        """Return what users said in rooms."""
-        found, after = await self._matrix.receive(rooms, {_MESSAGE, _REACTION}, position, MOST_MESSAGES)
-        bot = self._matrix.server.user(self._matrix.server.bot)
+    async def receive(self, position: str | None) -> Received:
+        """Return what users said."""
+        found, after = await self._matrix.receive({_MESSAGE, _REACTION}, position, MOST_MESSAGES)
         said = [
-            each
-            for room, events in found.items()
-            for event in events
-            if event.sender != bot and (each := parse_event(room, event)) is not None
+            each for room, events in found.items() for event in events if (each := parse_event(room, event)) is not None
         ]
         return Received(tuple(said), after)
 
@@ -116,7 +123,7 @@ def parse_event(room: str, event: RoomEvent) -> Said | None:
     about = cast("dict[str, object]", relation) if isinstance(relation, dict) else {}
     if event.type == _REACTION:
         message, key = about.get("event_id"), about.get("key")
-        is_complete = isinstance(message, str) and isinstance(key, str)
+        is_complete = about.get("rel_type") == "m.annotation" and isinstance(message, str) and isinstance(key, str)
         return Reaction(event.event_id, room, event.sender, str(message), str(key)) if is_complete else None
     text = event.content.get("body")
     if event.content.get("msgtype") != _TEXT or not isinstance(text, str) or about.get("rel_type") == "m.replace":

@@ -17,7 +17,7 @@ class Messenger(Protocol):
     async def find_addresses(self, users: Collection[UserId]) -> Mapping[UserId, str]:
         """Find the ids of users in the chat.
 
-        Users without an account there are omitted.
+        Users who cannot sign in there are omitted.
         """
         ...
 
@@ -42,8 +42,8 @@ class Messenger(Protocol):
         """
         ...
 
-    async def receive(self, rooms: Collection[str], position: str | None) -> Received:
-        """Return what users said in rooms after a position.
+    async def receive(self, position: str | None) -> Received:
+        """Return what users said in all rooms after a position.
 
         None reads the latest messages. Messages of the bot are omitted. Messages may repeat.
         """

@@ -1,4 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- `{name}` includes another fragment of this file.
+
+-- name: has_something_to_do
+-- A user of tenant `t` has to decide, or a question is open.
+(
+    EXISTS (SELECT FROM chamberlain.request_approver a WHERE a.tenant_id = t.tenant_id)
+    OR EXISTS (SELECT FROM chamberlain.question q WHERE q.tenant_id = t.tenant_id AND q.state = 'asked')
+)
+
+-- name: has_work
+-- Return a row if a tenant has something to do.
+SELECT FROM (VALUES ($1::uuid)) AS t (tenant_id) WHERE {has_something_to_do}
+
 -- name: find_pending
 -- Find users who have to decide on a request that has changed since it was read for them, at most $2. It may have
 -- another level, which the job knows.
@@ -54,10 +67,10 @@ INSERT INTO chamberlain.conversation_position AS p (tenant_id, position) VALUES 
 ON CONFLICT (tenant_id) DO UPDATE SET position = excluded.position
 
 -- name: queue_missing_jobs
--- Queue the job of each tenant with an open suite that has none.
+-- Queue the job of each tenant with an open suite that has something to do and no job.
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
-SELECT c.tenant_id, 'conversationRun', c.tenant_id, $1 FROM chamberlain.connection c
-WHERE c.adapter = 'opensuite' AND c.address IS NOT NULL
+SELECT t.tenant_id, 'conversationRun', t.tenant_id, $1 FROM chamberlain.connection t
+WHERE t.adapter = 'opensuite' AND t.address IS NOT NULL AND {has_something_to_do}
 ON CONFLICT (tenant_id) WHERE kind = 'conversationRun' DO NOTHING
 
 -- name: remove_old

@@ -74,6 +74,11 @@ class ConversationService:
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
 
+    async def has_work(self, tenant_id: TenantId) -> bool:
+        """Return whether a user has to decide, or a question is open."""
+        async with self.database.transaction(tenant_id) as tx:
+            return await store.has_work(tx, tenant_id)
+
     async def listen(self, tenant_id: TenantId, messenger: Messenger, trace_id: TraceId) -> None:
         """Read the answers to open questions, and decide by them."""
         async with self.database.transaction(tenant_id) as tx:
@@ -81,11 +86,15 @@ class ConversationService:
             position = await store.find_position(tx, tenant_id)
         if not questions:
             return
-        received = await messenger.receive({each.room for each in questions}, position)
+        received = await messenger.receive(position)
         answers = [(each, found) for each in received.said if (found := find_question(each, questions)) is not None]
-        people = await self._look_up(tenant_id, {question.user for _, question in answers})
+        users = {question.user for _, question in answers}
+        people = await self._look_up(tenant_id, users)
+        # The name of a user who has left may belong to another one by now, and a sign-in may be blocked.
+        addresses = await messenger.find_addresses(users) if users else {}
         for said, question in answers:
-            await self._answer(messenger, said, question, _texts(people, question.user), trace_id)
+            if addresses.get(question.user) == said.sender:
+                await self._answer(messenger, said, question, _texts(people, question.user), trace_id)
         async with self.database.transaction(tenant_id) as tx:
             await store.save_position(tx, tenant_id, received.position)
 

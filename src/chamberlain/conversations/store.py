@@ -15,6 +15,11 @@ SQL = load_queries(__name__)
 KEPT_FOR: Final = timedelta(days=400)
 
 
+async def has_work(tx: Transaction, tenant_id: TenantId) -> bool:
+    """Return whether a user has to decide, or a question is open."""
+    return await tx.fetch_row(SQL["has_work"], tenant_id) is not None
+
+
 async def find_pending(tx: Transaction, most: int) -> Sequence[Pending]:
     """Find users who have to decide and may not have been asked.
 
@@ -78,7 +83,7 @@ async def save_position(tx: Transaction, tenant_id: TenantId, position: str) -> 
 
 
 async def queue_missing_jobs(tx: Transaction, trace_id: TraceId) -> None:
-    """Queue missing jobs of tenants with an open suite.
+    """Queue missing jobs of tenants with something to do.
 
     Needs the worker's role.
     """

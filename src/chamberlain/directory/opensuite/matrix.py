@@ -4,7 +4,7 @@
 The administration API of Synapse is used for two things only: the last activity and the deactivation of a guest.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar
@@ -24,6 +24,8 @@ TIMEOUT_SECONDS: Final = 30.0
 _AWAY_FOR: Final = timedelta(seconds=5)
 _BUSY_FOR: Final = timedelta(seconds=1)
 _BROKEN_FOR: Final = timedelta(minutes=1)
+# Pages of one room that are read back. A person who writes more in a room of the bot is not answered.
+_MOST_PAGES: Final = 10
 _CLIENT: Final = "/_matrix/client/v3"
 # Errors of a token that the homeserver does not accept (Client-Server API, "Common error codes").
 _TOKEN_CODES: Final = frozenset({"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN"})
@@ -82,8 +84,27 @@ class RoomEvent(msgspec.Struct, frozen=True):
 
 
 class _Messages(msgspec.Struct, frozen=True):
-    start: str
     chunk: tuple[RoomEvent, ...] = ()
+    end: str | None = None
+
+
+class _Timeline(msgspec.Struct, frozen=True):
+    events: tuple[RoomEvent, ...] = ()
+    limited: bool = False
+    prev_batch: str | None = None
+
+
+class _Joined(msgspec.Struct, frozen=True):
+    timeline: _Timeline = _Timeline()
+
+
+class _Rooms(msgspec.Struct, frozen=True):
+    join: dict[str, _Joined] = {}
+
+
+class _Sync(msgspec.Struct, frozen=True):
+    next_batch: str
+    rooms: _Rooms = _Rooms()
 
 
 class _Sent(msgspec.Struct, frozen=True):
@@ -122,7 +143,7 @@ _ROOM: Final = msgspec.json.Decoder(_Room)
 _STATE: Final = msgspec.json.Decoder(list[StateEvent])
 _HIERARCHY: Final = msgspec.json.Decoder(_Hierarchy)
 _ACCOUNT: Final = msgspec.json.Decoder(_Account)
-_TOKENS: Final = msgspec.json.Decoder(dict[str, str])
+_SYNC: Final = msgspec.json.Decoder(_Sync)
 _MESSAGES: Final = msgspec.json.Decoder(_Messages)
 _SENT: Final = msgspec.json.Decoder(_Sent)
 
@@ -136,18 +157,20 @@ class Matrix:
     """Calls a homeserver.
 
     Every method raises TryAgain if it does not answer or asks to slow down, ConnectionBroken if it refuses the token,
-    and MatrixRefused for other errors.
+    and MatrixRefused for other errors. Calls are those of the bot, or of the user with the local part `acting_as`.
     """
 
-    def __init__(self, client: httpx2.AsyncClient, server: Homeserver) -> None:
+    def __init__(self, client: httpx2.AsyncClient, server: Homeserver, acting_as: str | None = None) -> None:
         self.server = server
+        self.user = server.user(acting_as or server.bot)
         self._client = client
 
     async def register(self, local_part: str) -> None:
         """Create the account of a user, unless it exists."""
         body = {"type": "m.login.application_service", "username": local_part, "inhibit_login": True}
         try:
-            await self._call(_NOTHING, "POST", f"{_CLIENT}/register", body)
+            # Any other user may not exist yet.
+            await self._call(_NOTHING, "POST", f"{_CLIENT}/register", body, as_user=self.server.user(self.server.bot))
         except MatrixRefused as refused:
             if refused.matrix_code != "M_USER_IN_USE":
                 raise
@@ -242,29 +265,46 @@ class Matrix:
         return (await self._call(_SENT, "PUT", path, content)).event_id
 
     async def receive(
-        self, rooms: Collection[str], types: Collection[str], since: str | None, most: int
-    ) -> tuple[Mapping[str, tuple[RoomEvent, ...]], str]:
-        """Read the latest events in rooms of the bot, `most` of each.
+        self, types: Collection[str], since: str | None, most: int
+    ) -> tuple[Mapping[str, Sequence[RoomEvent]], str]:
+        """Read the events of other users in all rooms since a position.
 
-        Returns the position of later events as well: a token for each room. `since` None reads the latest ones. Rooms
-        that the bot is not in are left out. Synapse has no /sync for application services (synapse #1144), so that
-        each room is a call.
+        They are oldest first. Returns the position of later events as well. None, and a position that the homeserver
+        does not know, reads the latest `most` of each room. `most` is also the size of a page.
         """
-        wanted = part(msgspec.json.encode({"types": sorted(types)}).decode())
-        tokens = {} if since is None else _TOKENS.decode(since)
-        found: dict[str, tuple[RoomEvent, ...]] = {}
-        after: dict[str, str] = {}
-        for room_id in sorted(rooms):
-            until = f"&to={part(tokens[room_id])}" if room_id in tokens else ""
-            path = f"{_CLIENT}/rooms/{part(room_id)}/messages?dir=b&limit={most}&filter={wanted}{until}"
-            try:
-                page = await self._call(_MESSAGES, "GET", path)
-            except MatrixRefused as refused:
-                if refused.status in {403, 404}:
-                    continue
+        wanted = {"types": sorted(types), "not_senders": [self.user], "limit": most}
+        nothing = {"types": list[str]()}
+        room = {"timeline": wanted, "state": nothing, "ephemeral": nothing, "account_data": nothing}
+        filter_ = {"room": room, "presence": nothing, "account_data": nothing}
+        path = f"{_CLIENT}/sync?timeout=0&filter={part(msgspec.json.encode(filter_).decode())}"
+        try:
+            synced = await self._call(_SYNC, "GET", path if since is None else f"{path}&since={part(since)}")
+        except MatrixRefused as refused:
+            if since is None or refused.status != 400:
                 raise
-            found[room_id], after[room_id] = page.chunk[::-1], page.start
-        return found, msgspec.json.encode(after).decode()
+            return await self.receive(types, None, most)
+        found: dict[str, Sequence[RoomEvent]] = {}
+        for room_id, joined in synced.rooms.join.items():
+            line = joined.timeline
+            is_cut = line.limited and since is not None and line.prev_batch is not None
+            earlier = await self._read_back(room_id, wanted, str(line.prev_batch), str(since)) if is_cut else ()
+            found[room_id] = [*earlier, *line.events]
+        return found, synced.next_batch
+
+    async def _read_back(
+        self, room_id: str, wanted: Mapping[str, object], begin: str, until: str
+    ) -> Sequence[RoomEvent]:
+        """Read the events of a room between two positions."""
+        found: list[RoomEvent] = []
+        path = f"{_CLIENT}/rooms/{part(room_id)}/messages?dir=b&to={part(until)}&limit={wanted['limit']}"
+        path += f"&filter={part(msgspec.json.encode(wanted).decode())}"
+        page = _Messages(end=begin)
+        for _ in range(_MOST_PAGES):
+            if page.end is None:
+                break
+            page = await self._call(_MESSAGES, "GET", f"{path}&from={part(page.end)}")
+            found += page.chunk
+        return found[::-1]
 
     async def whoami(self) -> None:
         """Ask whether the homeserver accepts the token."""
@@ -333,12 +373,13 @@ class Matrix:
         as_user: str | None = None,
         token: str | None = None,
     ) -> Answer:
+        # The administration API has no such parameter, and belongs to another token.
+        acting = "" if token is not None else f"{'&' if '?' in path else '?'}user_id={part(as_user or self.user)}"
         try:
             response = await self._client.request(
                 method,
-                f"{self.server.url.rstrip('/')}{path}",
+                f"{self.server.url.rstrip('/')}{path}{acting}",
                 content=None if body is None else msgspec.json.encode(body),
-                params=None if as_user is None else {"user_id": as_user},
                 headers={"Authorization": f"Bearer {token or self.server.token}", "Content-Type": "application/json"},
             )
         except (httpx2.HTTPError, OSError) as error:

@@ -26,7 +26,7 @@ class Members:
         self._entries = entries
         self._layout = layout
         names = layout.names
-        self._attributes = (names.name, names.display_name, "cn", names.mail, LAST_SUCCESS)
+        self._attributes = (names.name, names.display_name, "cn", names.mail, LAST_SUCCESS, layout.disabled[0])
 
     async def named(self, user_ids: Collection[UserId]) -> Mapping[UserId, Entry]:
         """Read users by id. Missing ones are left out."""
