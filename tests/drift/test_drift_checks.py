@@ -8,7 +8,6 @@ import pytest
 
 from chamberlain.core.ids import TenantId
 from chamberlain.drift.models import (
-    LATE,
     PHASES,
     Batch,
     DriftCheck,
@@ -79,10 +78,6 @@ def test_tenants_are_spread_over_the_hours_from_two_to_four(number: int, at: tim
     midnight = datetime(2026, 11, 21, tzinfo=UTC)
 
     assert next_night(TenantId(UUID(int=number)), NOON) == midnight + at
-
-
-def test_what_is_not_shown_is_late_for_an_hour() -> None:
-    assert timedelta(hours=1) == LATE
 
 
 @pytest.mark.parametrize("number", [0, 1, 7918, 7919, 10**30])

@@ -10,6 +10,7 @@ import pytest
 
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import RequestId
+from chamberlain.directory.capabilities import SETTLES_LATE, Capabilities
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.properties import DriftProperty, Treatment
 from tests.drift.drift_fixture import DriftFixture, drift_fixture
@@ -86,6 +87,30 @@ async def test_a_deleted_group_is_reported(drift: DriftFixture) -> None:
     await drift.watch()
 
     assert await drift.findings() == [("drift", "open", "exists")]
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "findings"),
+    [
+        (Capabilities(timedelta(seconds=1)), [("drift", "open", "exists")]),
+        # Such a directory may not show a new group yet.
+        (Capabilities(timedelta(seconds=1), settles_after=SETTLES_LATE), []),
+    ],
+    ids=["consistent", "eventually consistent"],
+)
+async def test_a_new_group_that_is_deleted_by_hand_is_reported(
+    drift: DriftFixture, capabilities: Capabilities, findings: list[object]
+) -> None:
+    await drift.group()
+    await drift.watch()
+    drift.restrict(capabilities)
+    await drift.change("DELETE FROM directory.extension_values")
+    await drift.change("DELETE FROM directory.groups")
+    later(drift.estate, minutes=1)
+
+    await drift.watch()
+
+    assert await drift.findings() == findings
 
 
 async def test_a_fixed_property_is_gone(drift: DriftFixture) -> None:

@@ -73,6 +73,10 @@ SETTLES_LATE: Final[Mapping[DriftProperty, timedelta]] = MappingProxyType(
 )
 
 
+# Age from which an object that an eventually consistent directory does not return is missing: our choice.
+_MISSING_LATE: Final = timedelta(hours=1)
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """Differences between directories.
@@ -106,6 +110,11 @@ class Capabilities:
     def can(self, ability: Ability) -> bool:
         """Return whether the directory has an ability."""
         return ability in self.abilities
+
+    @property
+    def missing_after(self) -> timedelta:
+        """Return the age from which an object that reads do not return is missing."""
+        return _MISSING_LATE if self.settles_after else self.visible_after
 
     @property
     def hidden(self) -> frozenset[DriftProperty]:

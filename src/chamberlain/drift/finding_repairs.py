@@ -154,7 +154,7 @@ class FindingRepairJobs(PageChecks):
         shown = await self._observe([managed])
         if None in shown:
             return None
-        compared = self._compare(target.tenant, [managed], shown)
+        compared = await self._compare(target.tenant, [managed], shown)
         kept = [
             replace(each, differences=tuple([one for one in each.differences if one.name is target.name]))
             for each in await self._ignore_missing_people(target.tenant, compared)

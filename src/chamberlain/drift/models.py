@@ -30,8 +30,6 @@ PHASES = (
 # time zone of most who run this, and a directory is not asked by all tenants at once.
 BEGINS_AT = time(2, 0)
 SPREAD = timedelta(hours=2)
-# A new object may be missing because the directory is late.
-LATE = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from chamberlain.directory.properties import Treatment
 from chamberlain.drift import store
 from chamberlain.drift.compare import EXISTENCES, Comparison, compare, compare_without, missing_people
 from chamberlain.drift.models import (
-    LATE,
     Batch,
     Managed,
     ManagedAssignment,
@@ -74,7 +73,7 @@ class PageChecks:
         while len(shown) < len(objects) and sum(map(people_in, shown)) < self.max_people:
             shown += await self._observe(objects[len(shown) : len(shown) + size])
         seen = batch.first(len(shown))
-        comparisons = await self._ignore_missing_people(tenant, self._compare(tenant, seen.objects, shown))
+        comparisons = await self._ignore_missing_people(tenant, await self._compare(tenant, seen.objects, shown))
         return seen, await self._settled(tenant, comparisons, states)
 
     async def _settled(
@@ -117,7 +116,7 @@ class PageChecks:
         gone = missing - answer.people.keys()
         return [compare_without(tenant, comparison, gone) for comparison in comparisons]
 
-    def _compare(
+    async def _compare(
         self, tenant: Tenant, page: Sequence[Managed], shown: Sequence[Observed | None]
     ) -> Sequence[Comparison]:
         """Compare each object with its observation.
@@ -125,11 +124,12 @@ class PageChecks:
         New objects may be missing for a while, so they are left out. So are assignments to missing groups, because the
         discovery of groups and sites reports them.
         """
-        now = self.now()
+        now, missing_after = self.now(), (await self.directory.capabilities(tenant.id)).missing_after
         return [
             compare(tenant, managed, observed)
             for managed, observed in zip(page, shown, strict=True)
-            if observed is not None or (now - managed.since >= LATE and not isinstance(managed, ManagedAssignment))
+            if observed is not None
+            or (not isinstance(managed, ManagedAssignment) and now - managed.since >= missing_after)
         ]
 
     async def _observe(self, page: Sequence[Managed]) -> Sequence[Observed | None]:
@@ -164,7 +164,7 @@ class PageChecks:
             again: Sequence[Comparison] = [without_repaired(each, faults) for each in page.comparisons]
         else:
             objects = [comparison.managed for comparison, _ in page.planned]
-            again = self._compare(page.tenant, objects, await self._observe(objects))
+            again = await self._compare(page.tenant, objects, await self._observe(objects))
         repaired = page.faulted(faults, {comparison.id: comparison for comparison in again})
         return repaired.trusting_repairs((await self.directory.capabilities(page.tenant.id)).settles_after)
 

@@ -96,7 +96,7 @@ class DriftWatchJobs(PageChecks):
         They are repaired if the tenant says so.
         """
         shown: Sequence[Observed | None] = await self._observe(objects)
-        comparisons = await self._ignore_missing_people(tenant, self._compare(tenant, objects, shown))
+        comparisons = await self._ignore_missing_people(tenant, await self._compare(tenant, objects, shown))
         async with self.database.across_tenants() as tx:
             ids = [each.subject.id for each in objects]
             states = await store.read_states(tx, tenant.id, ids, compared_paths(phase))
