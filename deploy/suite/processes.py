@@ -167,6 +167,11 @@ def end(suite: Suite, parts: Sequence[str]) -> None:
 
 def kill(suite: Suite, part: str) -> None:
     """End a server as a power cut does."""
+    first = tree(suite, part)[:1]
+    # A process that it starts meanwhile would keep its ports.
+    signal_to(first, signal.SIGSTOP)
+    while any(_is_there(process) and _state(process.pid)[0] != "T" for process in first):
+        time.sleep(0.001)
     processes = tree(suite, part)
     signal_to(processes, signal.SIGKILL)
     while any(_is_there(process) for process in processes):
