@@ -68,7 +68,7 @@ def suite_service(suite: Suite) -> Iterator[Service]:
         yield service
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def requests(suite_service: Service, suite: Suite) -> SuiteRequests:
     """Requests of the example tenant, which wait for their end."""
     return SuiteRequests(suite_service, suite)
@@ -80,7 +80,7 @@ def mail(suite: Suite) -> MailClient:
     return MailClient(suite)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def directory(suite: Suite) -> Iterator[SuiteDirectory]:
     """The directory, as its operator changes it by hand."""
     with SuiteDirectory(suite) as found:

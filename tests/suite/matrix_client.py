@@ -28,11 +28,16 @@ class MatrixClient:
     @classmethod
     def sign_in(cls, suite: Suite, name: str) -> Self:
         """Sign a person in with the password of the directory."""
-        identifier = {"type": "m.id.user", "user": name}
-        body = {"type": "m.login.password", "identifier": identifier, "password": password_of(name)}
-        answer = httpx2.post(f"{suite.url('MATRIX')}/_matrix/client/v3/login", json=body, timeout=30)
+        answer = _login(suite, name)
         assert answer.status_code == 200, answer.text
         return cls(suite.url("MATRIX"), name, answer.json()["access_token"])
+
+    @classmethod
+    def may_sign_in(cls, suite: Suite, name: str) -> bool:
+        """Return whether the server accepts a person with the password of the directory."""
+        answer = _login(suite, name)
+        assert answer.status_code in {200, 403}, answer.text
+        return answer.status_code == 200
 
     def call(self, method: str, path: str, body: Json | None = None) -> httpx2.Response:
         """Call the server as the user, and again when it asks to slow down."""
@@ -68,3 +73,9 @@ class MatrixClient:
         """The power level of a user in a room."""
         levels = self.call("GET", f"/v3/rooms/{quote(room, safe='')}/state/m.room.power_levels/").json()
         return int(levels["users"].get(f"@{name}:{DOMAIN}", levels.get("users_default", 0)))
+
+
+def _login(suite: Suite, name: str) -> httpx2.Response:
+    identifier = {"type": "m.id.user", "user": name}
+    body = {"type": "m.login.password", "identifier": identifier, "password": password_of(name)}
+    return httpx2.post(f"{suite.url('MATRIX')}/_matrix/client/v3/login", json=body, timeout=30)

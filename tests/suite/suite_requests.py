@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests for objects in an open suite, over HTTP."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,8 @@ from uuid import uuid4
 import httpx2
 
 from deploy.suite.folder import Suite
-from tests.services import ADA_MAIL, TLS, Service, wait_until
+from tests.postgres import connected
+from tests.services import ADA_MAIL, TLS, Service, look_up, wait_until
 from tests.suite.suite_directory import SuiteDirectory
 
 MAIL = "https://api.estate.example/mail/App.ReadWrite.All"
@@ -59,6 +61,34 @@ class SuiteRequests:
             entry = directory.one(f"(chamberlainRequestId={request_id})", "entryUUID", "mail")
         return {"id": entry["entryUUID"][0], "mail": entry["mail"][0], "requestId": request_id}
 
+    def assign(self, group: Json, **assigned: str) -> Json:
+        """Assign guest rules to a group, and wait for their effects."""
+        path = f"/admin/collab/v1/manage/groups/{group['id']}/"
+        found = self.administer("PATCH", path, assigned)
+        self.service.wait_for_end(str(found["assignmentRequestId"]), WITHIN)
+        return self.administer("GET", path)
+
+    def guest_template(self, **properties: object) -> str:
+        """Create a guest template, and return its id."""
+        body = {"kind": "guest", "name": unique("Guests"), "sharingCapability": "disabled", **properties}
+        return str(self.administer("POST", "/admin/collab/v1/templates/", body)["id"])
+
+    def execute(self, *statements: str) -> None:
+        """Change the database of the service, for what takes hours otherwise."""
+
+        async def run() -> None:
+            async with connected(self.service.embedded_addresses.owner) as owner:
+                for each in statements:
+                    await owner.execute(each)
+
+        asyncio.run(run())
+
+    def count(self, statement: str, *values: object) -> int:
+        """A number in the database of the service."""
+        found = look_up(self.service.embedded_addresses.owner, statement, *values)
+        assert isinstance(found, int)
+        return found
+
     def administer(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Json:
         """Call the administration as Ada."""
         answer = self.send(method, path, body, scope=ADMINISTER)
@@ -66,13 +96,25 @@ class SuiteRequests:
         found: Json = answer.json() if answer.content else {}
         return found
 
-    def find_drift(self, mailbox: Json, property_: str) -> Json:
+    def find_drift(self, subject: Json, property_: str) -> Json:
         """Check the directory, and return the open finding of a property as soon as it is there."""
         self.administer("POST", "/admin/v1/drift/check/", {})
+        return self.wait_for_finding(subject, property_)
+
+    def read_changes(self) -> None:
+        """Let the worker read the changes of the directory now, and not within half a minute."""
+        self.execute("UPDATE chamberlain.job SET run_at = now() WHERE kind = 'subjectDiscover'")
+        due = "SELECT count(*) FROM chamberlain.job WHERE kind = 'subjectDiscover' AND run_at <= now()"
+        wait_until(lambda: self.count(due) == 0, WITHIN)
+
+    def wait_for_finding(self, subject: Json, property_: str) -> Json:
+        """The open finding of a property of a mailbox or group, as soon as it is there."""
 
         def found() -> list[Json]:
-            items = self.administer("GET", "/admin/v1/findings/?state=open")["items"]
-            return [each for each in items if self._is_about(each, mailbox, property_)]
+            items = self.administer("GET", "/admin/v1/findings/?state=open&limit=200")["items"]
+            return [
+                each for each in items if each["property"] == property_ and each["subject"]["id"] in subject.values()
+            ]
 
         return wait_until(found, WITHIN)[0]
 
@@ -81,14 +123,10 @@ class SuiteRequests:
         self.administer("POST", f"/admin/v1/findings/{finding['id']}/repair/", {})
 
         def state() -> bool:
-            items = self.administer("GET", "/admin/v1/findings/?state=repaired")["items"]
+            items = self.administer("GET", "/admin/v1/findings/?state=repaired&limit=200")["items"]
             return any(each["id"] == finding["id"] for each in items)
 
         wait_until(state, WITHIN)
-
-    @staticmethod
-    def _is_about(finding: Json, mailbox: Json, property_: str) -> bool:
-        return str(mailbox["id"]) in str(finding["subject"]) and finding["property"] == property_
 
     def send(
         self, method: str, path: str, body: Mapping[str, object] | None = None, *, scope: str = MAIL

@@ -12,6 +12,7 @@ from chamberlain.directory.opensuite.room_state import (
     WantedRoom,
     access_of,
     differing,
+    enforced_rules,
     levels_without,
     wanted_state,
 )
@@ -157,3 +158,47 @@ def test_a_removed_user_loses_the_level() -> None:
 def test_the_key_of_a_channel_depends_on_its_name_alone() -> None:
     assert channel_key("f1", "General") == channel_key("f1", "General")
     assert len({channel_key("f1", name) for name in ("General", "general", "Häfen")}) == 3
+
+
+OWNERS = replace(RULES, added_by=AddedBy.OWNERS)
+
+
+def with_access(rules: GuestRules) -> list[StateEvent]:
+    """Return the state of a room with the access of rules."""
+    return [*state_of(replace(SPACE, access=access_of(rules)))]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        RULES,
+        OWNERS,
+        replace(RULES, allowed=False),
+        replace(OWNERS, allowed_domains=("Partner.example", "estate.example"), blocked_domains=("rival.example",)),
+    ],
+)
+def test_rooms_as_wanted_enforce_the_rules(rules: GuestRules) -> None:
+    assert enforced_rules(rules, [with_access(rules)] * 2, SERVER) == rules
+
+
+@pytest.mark.parametrize(
+    ("rules", "found", "enforced"),
+    [
+        (OWNERS, RoomAccess(0), RULES),
+        (OWNERS, RoomAccess(50), RULES),
+        (replace(RULES, added_by=AddedBy.ADMINISTRATORS), RoomAccess(100), OWNERS),
+        # Owners may permit less.
+        (RULES, RoomAccess(50), None),
+        (OWNERS, RoomAccess(101, ()), None),
+        (replace(OWNERS, allowed=False), RoomAccess(0), OWNERS),
+        (replace(OWNERS, allowed=False), RoomAccess(101), OWNERS),
+        (replace(OWNERS, allowed_domains=("partner.example",)), RoomAccess(100), OWNERS),
+        (replace(OWNERS, blocked_domains=("rival.example", "estate.example")), RoomAccess(100), OWNERS),
+        (replace(OWNERS, blocked_domains=("estate.example",)), RoomAccess(101), None),
+    ],
+)
+def test_a_changed_room_enforces_other_rules(rules: GuestRules, found: RoomAccess, enforced: GuestRules | None) -> None:
+    """None are the same rules."""
+    changed = state_of(replace(SPACE, access=found))
+
+    assert enforced_rules(rules, [with_access(rules), changed], SERVER) == (enforced or rules)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups as subjects: their guests, and those who can leave."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from uuid import UUID
 
 import pytest
@@ -12,9 +13,11 @@ from chamberlain.core.ids import GroupId, RequestId, TenantId, UserId
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.opensuite.entry import Entry, normalized_dn
 from chamberlain.directory.opensuite.layout import Branch, Layout, mark_values, marks_of
+from chamberlain.directory.opensuite.matrix import Homeserver, StateEvent
 from chamberlain.directory.opensuite.members import last_success_of, local_part_of
+from chamberlain.directory.opensuite.room_state import TeamInRooms
 from chamberlain.directory.opensuite.subjects import leaving_guests, observed_subject, stayed_guests
-from chamberlain.directory.subjects import SubjectReference
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 
 pytestmark = pytest.mark.pure
 
@@ -52,12 +55,20 @@ def group(owners: Sequence[Entry], members: Sequence[Entry], *, is_dynamic: bool
     )
 
 
+def subject_of(
+    group: Entry,
+    reference: SubjectReference = REFERENCE,
+    *,
+    team: TeamInRooms | None = None,
+    seen: Mapping[str, datetime] = MappingProxyType({}),
+) -> ObservedSubject:
+    return observed_subject(group, reference, LAYOUT, team=team, guests=GUESTS, seen=seen)
+
+
 def test_it_works() -> None:
     seen = datetime(2026, 11, 20, tzinfo=UTC)
 
-    shown = observed_subject(
-        group([ADA, GIL], [ADA, GIL, HANA]), REFERENCE, LAYOUT, GUESTS, {normalized_dn(HANA.dn): seen}
-    )
+    shown = subject_of(group([ADA, GIL], [ADA, GIL, HANA]), seen={normalized_dn(HANA.dn): seen})
 
     assert [(each.id.int, each.last_seen_at) for each in shown.guests] == [(3, None), (4, seen)]
     assert (shown.owners, shown.guest_owners) == (2, frozenset({UserId(GIL.id)}))
@@ -65,10 +76,29 @@ def test_it_works() -> None:
     assert (shown.member_ship_type, shown.is_team, shown.site) == (MemberShipType.PRIVATE, False, None)
 
 
+@pytest.mark.parametrize(
+    ("membership", "server", "guests"),
+    [
+        ("join", "estate.example", [GIL, HANA]),
+        ("invite", "estate.example", [GIL, HANA]),
+        ("leave", "estate.example", [GIL]),
+        # A user of another homeserver is no user of the directory.
+        ("join", "partner.example", [GIL]),
+    ],
+)
+def test_a_guest_in_a_room_is_a_guest_of_the_team(membership: str, server: str, guests: list[Entry]) -> None:
+    entered = StateEvent("m.room.member", f"@hana:{server}", {"membership": membership})
+    team = TeamInRooms(Homeserver("http://127.0.0.1:8008", "estate.example", "secret"), ((), (entered,)))
+
+    shown = subject_of(group([ADA], [ADA, GIL]), team=team)
+
+    assert [each.id for each in shown.guests] == [each.id for each in guests]
+
+
 def test_marks_of_another_extension_are_not_shown() -> None:
     other = replace(REFERENCE, extension="other_group")
 
-    shown = observed_subject(group([ADA], [ADA]), other, LAYOUT, {}, {})
+    shown = subject_of(group([ADA], [ADA]), other)
 
     assert (shown.request_id, shown.template_id) == (None, None)
 
@@ -109,7 +139,7 @@ def test_guests_who_stay(
     is_dynamic: bool,  # noqa: FBT001 - a column of the table.
     codes: list[str],
 ) -> None:
-    shown = observed_subject(group(owners, members, is_dynamic=is_dynamic), REFERENCE, LAYOUT, GUESTS, {})
+    shown = subject_of(group(owners, members, is_dynamic=is_dynamic))
 
     assert [each.code for each in stayed_guests(shown, {UserId(GIL.id), UserId(HANA.id)})] == codes
 

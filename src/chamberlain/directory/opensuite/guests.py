@@ -91,12 +91,16 @@ class SuiteGuests(port.Guests):
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
         """Observe each group; None if it does not exist."""
         found = await self._groups([each.id for each in references])
-        guests = await self._members.guests_behind(
-            [dn for each in found.values() for dn in (*each.all(self._names.owner), *each.all(self._names.member))]
-        )
+        teams = dict(zip(found, await asyncio.gather(*map(self._teams.read, found.values())), strict=True))
+        # Owners may invite guests in Matrix alone.
+        people = [local_part for each in teams.values() if each is not None for local_part in each.people]
+        dns = [dn for each in found.values() for dn in (*each.all(self._names.owner), *each.all(self._names.member))]
+        guests = {**await self._members.guests_behind(dns), **await self._members.guests_called(people)}
         seen = await self._last_seen(guests)
         return [
-            None if (entry := found.get(each.id)) is None else observed_subject(entry, each, self._layout, guests, seen)
+            None
+            if (entry := found.get(each.id)) is None
+            else observed_subject(entry, each, self._layout, team=teams[each.id], guests=guests, seen=seen)
             for each in references
         ]
 

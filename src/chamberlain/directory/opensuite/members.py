@@ -52,6 +52,14 @@ class Members:
         )
         return {UserId(each): entry for each, entry in found.items()}
 
+    async def guests_called(self, names: Collection[str]) -> Mapping[str, Entry]:
+        """Read the guests with these user names, with normalized names of entries as keys."""
+        people = self._layout.people
+        found = await self._entries.by_values(
+            people.base, self._layout.names.name, names, within=self._layout.guests, attributes=self._attributes
+        )
+        return {normalized_dn(each.dn): each for each in found}
+
     async def _matching(self, dns: Iterable[str], filter_: str) -> Mapping[str, Entry]:
         base = self._layout.people.base
         wanted = list({normalized_dn(dn): dn for dn in dns if is_below(dn, base)}.items())

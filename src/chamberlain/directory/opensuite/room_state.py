@@ -5,7 +5,7 @@ The events are those of the Client-Server API of Matrix ("Room Events").
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chamberlain.directory.opensuite.matrix import Homeserver, StateEvent
@@ -48,6 +48,7 @@ class RoomAccess:
 
 # Of a team without rules for guests: owners invite. Members of a private team would open it to others otherwise.
 DEFAULT_ACCESS: Final = RoomAccess(_OWNER)
+_INVITE: Final = {AddedBy.MEMBERS: _MEMBER, AddedBy.OWNERS: _OWNER, AddedBy.ADMINISTRATORS: _ONLY_BOT}
 
 
 def access_of(rules: GuestRules | None) -> RoomAccess:
@@ -60,9 +61,49 @@ def access_of(rules: GuestRules | None) -> RoomAccess:
         return DEFAULT_ACCESS
     if not rules.allowed:
         return RoomAccess(_ONLY_BOT, allowed_servers=())
-    levels = {AddedBy.MEMBERS: _MEMBER, AddedBy.OWNERS: _OWNER, AddedBy.ADMINISTRATORS: _ONLY_BOT}
     allowed = tuple(map(normalised, rules.allowed_domains)) or None
-    return RoomAccess(levels[rules.added_by], allowed, tuple(map(normalised, rules.blocked_domains)))
+    return RoomAccess(_INVITE[rules.added_by], allowed, tuple(map(normalised, rules.blocked_domains)))
+
+
+@dataclass(frozen=True, slots=True)
+class TeamInRooms:
+    """The states of the rooms of a team."""
+
+    server: Homeserver
+    rooms: tuple[Sequence[StateEvent], ...]
+
+    @property
+    def people(self) -> frozenset[str]:
+        """Return the local parts of the users who are in a room or invited to it."""
+        users = frozenset[str]().union(*[with_membership(state, {"join", "invite"}) for state in self.rooms])
+        parts = [user[1:].partition(":") for user in users]
+        return frozenset(local_part for local_part, _, name in parts if name == self.server.name)
+
+    def enforced_rules(self, rules: GuestRules) -> GuestRules:
+        """Return the rules for guests as the rooms enforce them."""
+        return enforced_rules(rules, self.rooms, self.server)
+
+
+def enforced_rules(rules: GuestRules, rooms: Iterable[Sequence[StateEvent]], server: Homeserver) -> GuestRules:
+    """Return the rules for guests as the rooms of a team enforce them.
+
+    Owners of a room can change its levels and its servers. The most open room counts: one in which fewer users may
+    invite breaks no rule, and an entry that was changed by hand is not hidden by the rooms.
+    """
+    access = access_of(rules)
+    enforced = rules
+    for state in rooms:
+        found, wanted = _access_in(state, server), _access_in(access.events(server, state), server)
+        has_others = _has_others(found, wanted)
+        if not rules.allowed and (has_others or found.invite < wanted.invite):
+            return replace(rules, allowed=True)
+        if found.invite < _INVITE[enforced.added_by]:
+            added_by = AddedBy.MEMBERS if found.invite < _OWNER else AddedBy.OWNERS
+            enforced = replace(enforced, added_by=added_by)
+        if has_others:
+            allowed = found.allowed_servers or ()
+            enforced = replace(enforced, allowed_domains=allowed, blocked_domains=found.blocked_servers)
+    return enforced
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +193,38 @@ def levels_without(users: Collection[str], state: Sequence[StateEvent]) -> tuple
     present = _users(levels)
     left = {user: level for user, level in present.items() if user not in users}
     return () if left == present else (StateEvent(_LEVELS, "", {**levels, "users": left}),)
+
+
+def with_membership(state: Sequence[StateEvent], memberships: Collection[str]) -> set[str]:
+    """Return the ids of the users with one of these memberships."""
+    return {
+        each.state_key
+        for each in state
+        if each.type == "m.room.member" and each.content.get("membership") in memberships
+    }
+
+
+def _access_in(state: Sequence[StateEvent], server: Homeserver) -> RoomAccess:
+    """Return the access of a present room."""
+    level, acl = _found(state, _LEVELS).get("invite"), _found(state, _SERVERS)
+    allowed = [each for each in _names(acl.get("allow", ["*"])) if each != server.name]
+    return RoomAccess(
+        # A missing level is 0 (Client-Server API, m.room.power_levels).
+        invite=level if isinstance(level, int) else 0,
+        allowed_servers=None if "*" in allowed else tuple(allowed),
+        blocked_servers=tuple(_names(acl.get("deny", []))),
+    )
+
+
+def _has_others(found: RoomAccess, wanted: RoomAccess) -> bool:
+    """Return whether servers may take part that should not."""
+    if wanted.allowed_servers is not None:
+        return found.allowed_servers is None or not set(found.allowed_servers) <= set(wanted.allowed_servers)
+    return found.allowed_servers is None and not set(wanted.blocked_servers) <= set(found.blocked_servers)
+
+
+def _names(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _levels(

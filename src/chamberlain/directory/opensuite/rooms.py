@@ -16,7 +16,15 @@ from typing import Final
 
 from chamberlain.core.errors import TryAgain
 from chamberlain.directory.opensuite.matrix import Matrix, MatrixRefused, StateEvent
-from chamberlain.directory.opensuite.room_state import RoomAccess, WantedRoom, differing, levels_without, wanted_state
+from chamberlain.directory.opensuite.room_state import (
+    RoomAccess,
+    TeamInRooms,
+    WantedRoom,
+    differing,
+    levels_without,
+    wanted_state,
+    with_membership,
+)
 
 # A room that another call creates has the bot within these: 12 looks in 3 s (verified by the prototype).
 _LOOKS: Final = 12
@@ -24,7 +32,7 @@ _PAUSE_SECONDS: Final = 0.25
 # Replaced rooms in a row. More mean that the homeserver does not work.
 _MOST_REPLACED: Final = 3
 _NOT_MADE_AFTER: Final = timedelta(seconds=10)
-# Rooms that are ensured at the same time, and users who enter one: Synapse runs on one processor core.
+# Rooms that are ensured at the same time, teams that are read, and users who enter a room. Synapse runs on one core.
 _ROOMS_AT_ONCE: Final = 4
 _USERS_AT_ONCE: Final = 8
 
@@ -59,6 +67,7 @@ class Rooms:
         self._matrix = matrix
         self._sleep = sleep
         self._at_once = asyncio.Semaphore(_ROOMS_AT_ONCE)
+        self._reads = asyncio.Semaphore(_ROOMS_AT_ONCE)
         self._registered: set[str] = set()
 
     async def ensure_space(self, team: WantedTeam) -> str:
@@ -130,6 +139,13 @@ class Rooms:
             state = await self._matrix.state(room.room_id)
             if state is not None:
                 await self._put(room.room_id, differing(access.events(self._matrix.server, state), state))
+
+    async def read(self, space_id: str) -> TeamInRooms:
+        """Read the rooms of a team that the bot is in."""
+        found = await self._matrix.hierarchy(space_id) or ()
+        async with self._reads:
+            states = await asyncio.gather(*[self._matrix.state(room.room_id) for room in found])
+        return TeamInRooms(self._matrix.server, tuple([each for each in states if each is not None]))
 
     async def remove(self, space_id: str, local_parts: Iterable[str]) -> None:
         """Remove users and their levels from the rooms of a team."""
@@ -222,7 +238,7 @@ class Rooms:
     async def _admit(self, room_id: str, people: Sequence[str], state: State) -> None:
         """Let users enter a room without accepting an invitation."""
         # A ban by an administrator of the homeserver stays.
-        skipped = _with_membership(state, {"join", "ban"})
+        skipped = with_membership(state, {"join", "ban"})
         missing = [each for each in people if self._matrix.server.user(each) not in skipped]
         for first in range(0, len(missing), _USERS_AT_ONCE):
             await asyncio.gather(*(self._enter(room_id, each) for each in missing[first : first + _USERS_AT_ONCE]))
@@ -256,24 +272,15 @@ class Rooms:
         if state is None:
             return
         await self._put(room_id, differing(levels_without(users, state), state))
-        for user in sorted(users & _with_membership(state, {"join", "invite", "knock"})):
+        for user in sorted(users & with_membership(state, {"join", "invite", "knock"})):
             try:
                 await self._matrix.kick(room_id, user, "Removed by the rules for guests")
             except MatrixRefused:
                 # The user may have left meanwhile.
-                if user in _with_membership(await self._matrix.state(room_id) or (), {"join", "invite"}):
+                if user in with_membership(await self._matrix.state(room_id) or (), {"join", "invite"}):
                     raise
 
 
 def channel_key(team_key: str, name: str) -> str:
     """Derive the key of a channel from its name."""
     return f"{team_key}-{sha256(name.encode()).hexdigest()[:12]}"
-
-
-def _with_membership(state: State, memberships: set[str]) -> set[str]:
-    """Return the ids of the users with one of these memberships."""
-    return {
-        each.state_key
-        for each in state
-        if each.type == "m.room.member" and each.content.get("membership") in memberships
-    }

@@ -12,7 +12,8 @@ from chamberlain.directory.opensuite.entry import Entry, normalized_dn
 from chamberlain.directory.opensuite.groups import member_ship_type_of
 from chamberlain.directory.opensuite.guest_settings import stored_rules
 from chamberlain.directory.opensuite.layout import Layout, id_in, marks_of
-from chamberlain.directory.opensuite.members import display_name_of
+from chamberlain.directory.opensuite.members import display_name_of, local_part_of
+from chamberlain.directory.opensuite.room_state import TeamInRooms
 from chamberlain.directory.port import Stayed
 from chamberlain.directory.subjects import Guest, ObservedSubject, SubjectReference, SubjectSummary, SubjectType
 
@@ -21,16 +22,20 @@ def observed_subject(
     entry: Entry,
     reference: SubjectReference,
     layout: Layout,
+    *,
+    team: TeamInRooms | None,
     guests: Mapping[str, Entry],
     seen: Mapping[str, datetime | None],
 ) -> ObservedSubject:
     """Convert the entry of a group.
 
-    `guests` and `seen` have normalized names as keys.
+    `team` has its rooms, if it is a team. `guests` and `seen` have normalized names as keys.
     """
     names, summary = layout.names, subject_summary(entry, reference.tenant_id, reference.extension, layout)
     owners = set(map(normalized_dn, entry.all(names.owner)))
-    present = [dn for dn in owners | set(map(normalized_dn, entry.all(names.member))) if dn in guests]
+    rules, in_rooms = stored_rules(entry.one(names.guest_rules)), team.people if team is not None else frozenset()
+    people = owners | set(map(normalized_dn, entry.all(names.member)))
+    present = [dn for dn, guest in guests.items() if dn in people or local_part_of(guest, layout) in in_rooms]
     return ObservedSubject(
         tenant_id=summary.tenant_id,
         id=summary.id,
@@ -42,7 +47,7 @@ def observed_subject(
         request_id=summary.request_id,
         template_id=summary.template_id,
         policy_id=summary.policy_id,
-        rules=stored_rules(entry.one(names.guest_rules)),
+        rules=rules if rules is None or team is None else team.enforced_rules(rules),
         site=None,
         guests=tuple(sorted([_guest(guests[dn], layout, seen.get(dn)) for dn in present], key=lambda each: each.id)),
         owners=len(owners),

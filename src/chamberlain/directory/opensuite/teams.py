@@ -15,7 +15,7 @@ from chamberlain.directory.opensuite.entry import Entry, normalized_dn
 from chamberlain.directory.opensuite.guest_settings import stored_rules
 from chamberlain.directory.opensuite.layout import Layout
 from chamberlain.directory.opensuite.members import Members, display_name_of, local_part_of
-from chamberlain.directory.opensuite.room_state import RoomAccess, access_of
+from chamberlain.directory.opensuite.room_state import RoomAccess, TeamInRooms, access_of
 from chamberlain.directory.opensuite.rooms import Rooms, WantedTeam
 from chamberlain.directory.port import Shortfall
 from chamberlain.directory.steps import Step
@@ -88,6 +88,11 @@ class Teams:
         space_id = self.space_of(entry)
         if self._rooms is not None and space_id is not None:
             await self._rooms.set_access(space_id, access)
+
+    async def read(self, entry: Entry) -> TeamInRooms | None:
+        """Read the rooms of a group, None if it is no team."""
+        space_id = self.space_of(entry)
+        return None if self._rooms is None or space_id is None else await self._rooms.read(space_id)
 
     async def remove(self, entry: Entry, users: Collection[Entry]) -> None:
         """Remove users from the space and the channels of a group."""
