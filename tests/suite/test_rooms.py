@@ -106,13 +106,23 @@ def test_a_booking_by_calendar_declines_one_by_mail(
 
 
 def test_it_is_found_by_capacity_and_whiteboard(requests: SuiteRequests, directory: SuiteDirectory) -> None:
-    room = new_room(requests)
+    without = {"hasWhiteboard": False, "hasConferencePhone": False, "hasVideoConferencing": False}
+    room, board = new_room(requests), requests.mailbox(EQUIPMENT, "Boards", capacity=12)
+    plain = requests.mailbox(ROOM, "Room", capacity=12, roomMailboxMetadata=without)
 
-    found = directory.find(
-        "(&(chamberlainKind=location)(chamberlainCapacity>=6)(chamberlainFeature=whiteboard))", "mail"
+    found = {
+        entry["mail"][0]
+        for entry in directory.find(
+            "(&(chamberlainKind=location)(chamberlainCapacity>=12)(chamberlainFeature=whiteboard))", "mail"
+        )
+    }
+    larger = directory.find(
+        "(&(chamberlainKind=location)(chamberlainCapacity>=13)(chamberlainFeature=whiteboard))", "mail"
     )
 
-    assert room["primarySmtpAddress"] in [entry["mail"][0] for entry in found]
+    assert room["primarySmtpAddress"] in found
+    assert found.isdisjoint({plain["primarySmtpAddress"], board["primarySmtpAddress"]})
+    assert room["primarySmtpAddress"] not in [entry["mail"][0] for entry in larger]
 
 
 def invitation_by_mail(room: Json, start: datetime, uid: str) -> str:
