@@ -113,7 +113,7 @@ class Capabilities:
 
     @property
     def missing_after(self) -> timedelta:
-        """Return the age from which an object that reads do not return is missing."""
+        """Return the age from which an unseen object is missing."""
         return _MISSING_LATE if self.settles_after else self.visible_after
 
     @property

@@ -53,7 +53,10 @@ class Members:
         return {UserId(each): entry for each, entry in found.items()}
 
     async def guests_called(self, names: Collection[str]) -> Mapping[str, Entry]:
-        """Read the guests with these user names, with normalized names of entries as keys."""
+        """Read the guests with these user names.
+
+        Keys are normalized names of entries.
+        """
         people = self._layout.people
         found = await self._entries.by_values(
             people.base, self._layout.names.name, names, within=self._layout.guests, attributes=self._attributes

@@ -74,7 +74,7 @@ class TeamInRooms:
 
     @property
     def people(self) -> frozenset[str]:
-        """Return the local parts of the users who are in a room or invited to it."""
+        """Return the local parts of users in the rooms, or invited."""
         users = frozenset[str]().union(*[with_membership(state, {"join", "invite"}) for state in self.rooms])
         parts = [user[1:].partition(":") for user in users]
         return frozenset(local_part for local_part, _, name in parts if name == self.server.name)
@@ -85,7 +85,7 @@ class TeamInRooms:
 
 
 def enforced_rules(rules: GuestRules, rooms: Iterable[Sequence[StateEvent]], server: Homeserver) -> GuestRules:
-    """Return the rules for guests as the rooms of a team enforce them.
+    """Return the rules for guests that the rooms enforce.
 
     Owners of a room can change its levels and its servers. The most open room counts: one in which fewer users may
     invite breaks no rule, and an entry that was changed by hand is not hidden by the rooms.
