@@ -34,17 +34,40 @@ from tests.suite.suite_inspection import REPLY, Findings, Wanted, inspect, read_
 from tests.suite.suite_requests import ADMINISTER, MAIL, SHARED
 
 WORKER = "worker"
-# Requests for each kill, and the latest moment of the kill after their first job has begun, in seconds. A mailbox takes
-# about 0.1 s, a team 1 to 5 s.
-_LOADS = {WORKER: (4, 1, 2.0), "slapd": (4, 0, 0.3), "dovecot": (4, 0, 0.3), "synapse": (0, 1, 3.0)}
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Requests for each kill, and the latest moment of the kill after their first job has begun, in seconds.
+
+    A kill waits until `most_open` requests are open at most. A worker that is killed soon after its start would fall
+    behind otherwise, and a job that is cut short 20 times is held.
+    """
+
+    mailboxes: int
+    teams: int
+    latest: float
+    most_open: int = 1_000
+
+
+# A mailbox takes about 0.1 s, a team 1 to 5 s.
+_LOADS = {
+    WORKER: Load(4, 1, 2.0, most_open=20),
+    "slapd": Load(4, 0, 0.3),
+    "dovecot": Load(4, 0, 0.3),
+    "synapse": Load(0, 1, 3.0),
+}
+# A look costs processor time that the servers need.
+_LOOK_SECONDS = 0.05
 # Retries wait up to a minute, and a lock of Dovecot up to two.
 _DONE_WITHIN = 600.0
-_BEGUN_WITHIN = 60.0
+_BEGUN_WITHIN = 180.0
 _FINAL = frozenset({"succeeded", "failed", "rejected", "cancelled", "expired"})
 _LEASES = """
 SELECT array_agg(DISTINCT lease_id) FROM chamberlain.job
 WHERE lease_until > now() AND kind IN ('mailboxProvision', 'groupProvision')
 """
+_OPEN = "SELECT count(*) FROM chamberlain.job WHERE kind IN ('mailboxProvision', 'groupProvision')"
 _HELD = """
 SELECT count(*) FROM chamberlain.job
 WHERE held_reason IS NOT NULL AND kind IN ('mailboxProvision', 'groupProvision')
@@ -115,12 +138,13 @@ class RunningSuite:
 
     def kill_amid(self, part: str) -> None:
         """Send requests, kill a part at a random moment of their creation, and start it again."""
-        mailboxes, teams, latest = _LOADS[part]
+        load = _LOADS[part]
+        _wait_until(lambda: cast("int", self.outside.value(_OPEN)) <= load.most_open, _DONE_WITHIN, self.worker)
         before = self._leases()
         with ThreadPoolExecutor(max_workers=1) as beside:
-            sent = beside.submit(self.send, mailboxes, teams)
-            wait_until(lambda: self._leases() - before, _BEGUN_WITHIN, self.worker.said)
-            threading.Event().wait(self.dice.uniform(0, latest))
+            sent = beside.submit(self.send, load.mailboxes, load.teams)
+            _wait_until(lambda: bool(self._leases() - before), _BEGUN_WITHIN, self.worker)
+            threading.Event().wait(self.dice.uniform(0, load.latest))
             self.amid[part] += bool(self._leases() - before)
             if part == WORKER:
                 self.worker.kill()
@@ -142,7 +166,7 @@ class RunningSuite:
                     return self.outside.value(_HELD) != 0
             return True
 
-        wait_until(are_ended, _DONE_WITHIN, self.worker.said)
+        _wait_until(are_ended, _DONE_WITHIN, self.worker)
         return [f"{request_id}: {state}" for request_id, state in left.items() if state != "succeeded"]
 
     def _leases(self) -> set[object]:
@@ -163,6 +187,16 @@ class RunningSuite:
     def inspect(self) -> Findings:
         """Inspect all requested objects."""
         return inspect(self.suite, self.wanted, self.rooms_before)
+
+
+def _wait_until(met: Callable[[], bool], within: float, worker: Process) -> None:
+    def look() -> bool:
+        found = met()
+        if not found:
+            threading.Event().wait(_LOOK_SECONDS)
+        return found
+
+    wait_until(look, within, worker.said)
 
 
 def _mailbox() -> dict[str, object]:
