@@ -129,6 +129,10 @@ class MailClient:
             # The only column of the last answer is the text.
             yield _rights(rights), "".join(each for row in text for each in row.values()) if is_active else ""
 
+    def administer(self, command: str, **parameters: object) -> None:
+        """Run a command of doveadm, as the operator does by hand."""
+        self._doveadm(command, **parameters)
+
     def _doveadm(self, command: str, **parameters: object) -> list[dict[str, str]]:
         [rows] = self._doveadm_all((command, parameters))
         return rows

@@ -169,24 +169,27 @@ class RunningSuite:
         _wait_until(are_ended, _DONE_WITHIN, self.worker)
         return [f"{request_id}: {state}" for request_id, state in left.items() if state != "succeeded"]
 
-    def _leases(self) -> set[object]:
-        """Leases of workers that are at work, and of those that are killed."""
-        return set(cast("list[object] | None", self.outside.value(_LEASES)) or [])
-
     def send(self, mailboxes: int, teams: int) -> None:
         """Send requests for mailboxes and teams."""
-        for path, scope, body in [("/mail/v1/mailboxes/", MAIL, _mailbox()) for _ in range(mailboxes)] + [
-            ("/collab/v1/groups/", COLLAB, _team()) for _ in range(teams)
-        ]:
-            url, headers = f"{self.service.url}{path}", self.service.headers(ADA_MAIL, scope)
-            answer = httpx2.post(url, json=body, headers=headers, timeout=60, verify=TLS)
-            assert answer.is_success, answer.text
-            request_id, name = str(answer.json()["requestId"]), str(body["displayName"])
-            self.wanted.append(Wanted(request_id, name, is_team=scope == COLLAB))
+        for _ in range(mailboxes):
+            self._post("/mail/v1/mailboxes/", MAIL, _mailbox())
+        for _ in range(teams):
+            self._post("/collab/v1/groups/", COLLAB, _team())
 
     def inspect(self) -> Findings:
         """Inspect all requested objects."""
         return inspect(self.suite, self.wanted, self.rooms_before)
+
+    def _post(self, path: str, scope: str, body: dict[str, object]) -> None:
+        url, headers = f"{self.service.url}{path}", self.service.headers(ADA_MAIL, scope)
+        answer = httpx2.post(url, json=body, headers=headers, timeout=60, verify=TLS)
+        assert answer.is_success, answer.text
+        request_id, name = str(answer.json()["requestId"]), str(body["displayName"])
+        self.wanted.append(Wanted(request_id, name, is_team=scope == COLLAB))
+
+    def _leases(self) -> set[object]:
+        """Leases of workers that are at work, and of those that are killed."""
+        return set(cast("list[object] | None", self.outside.value(_LEASES)) or [])
 
 
 def _wait_until(met: Callable[[], bool], within: float, worker: Process) -> None:
