@@ -55,14 +55,14 @@ class Answering:
 
     async def run(self) -> None:
         """Find the mail of the tenant, and answer it once."""
-        jobs = BookingJobs(self.databases.worker, self._find, uuid4, lambda: self.moment)
+        jobs = BookingJobs(self.databases.worker, self._find, lambda: self.moment)
         await self.find()
         await jobs.answer(await self.claim())
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
         """A worker that answers mails for the duration of the block."""
-        jobs = BookingJobs(self.databases.worker, self._find, uuid4, lambda: self.moment)
+        jobs = BookingJobs(self.databases.worker, self._find, lambda: self.moment)
         loop = Loop(
             database=self.databases.worker,
             handlers={JobKind.BOOKING_MAIL: jobs.answer},
@@ -83,7 +83,7 @@ class Answering:
 
     async def find(self) -> None:
         """Queue the mail of the tenant."""
-        jobs = BookingJobs(self.databases.worker, self._find, uuid4, lambda: self.moment)
+        jobs = BookingJobs(self.databases.worker, self._find, lambda: self.moment)
         finding = Job(JobId(1), ESTATE, JobKind.BOOKING_ANSWER, ESTATE, TraceId("1" * 32), 0, NOW)
         await jobs.find(Claim(uuid4(), (finding,)))
 
@@ -192,6 +192,26 @@ async def test_two_workers_answer_once(answering: Answering) -> None:
         await until(lambda: answering.has_sent(5))
 
     assert sorted(each.split(":")[0] for each in answering.fake.subjects()) == ["Accepted", *["Declined"] * 4]
+
+
+async def test_a_resource_answers_on_after_a_crash(answering: Answering) -> None:
+    answering.fake.is_cut_short = True
+    answering.fake.deliver(gmail_mail(GMAIL))
+    answering.fake.deliver(gmail_mail(changed(GMAIL, OTHER)))
+    with pytest.raises(ConnectionAbortedError):
+        await answering.run()
+    async with answering.databases.worker.across_tenants() as tx:
+        await tx.execute("UPDATE chamberlain.job SET lease_until = now() - interval '1 s' WHERE lease_until > now()")
+        # A killed worker does not give it back.
+        await tx.execute(
+            "INSERT INTO chamberlain.booking_lease (tenant_id, resource_id, lease_id, lease_until) "
+            "SELECT tenant_id, resource_id, mail_id, now() + interval '5 min' FROM chamberlain.booking_mail "
+            "ORDER BY uid LIMIT 1"
+        )
+
+    await answering.run()
+
+    assert answering.fake.subjects() == ["Accepted: Planning", "Declined: Planning"]
 
 
 async def test_a_mail_with_a_bug_is_held_and_the_others_are_answered(answering: Answering) -> None:

@@ -48,7 +48,7 @@ class OpenSuites:
 
 def make_booking_jobs(shared: WorkerDependencies) -> booking_jobs.BookingJobs:
     """Build the jobs of resources."""
-    return booking_jobs.BookingJobs(shared.database, OpenSuites(shared.connections).find_servers, new_id, now)
+    return booking_jobs.BookingJobs(shared.database, OpenSuites(shared.connections).find_servers, now)
 
 
 def make_conversation_jobs(

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
-from uuid import UUID
 
 from chamberlain.bookings import store
 from chamberlain.bookings.models import Resource
@@ -51,7 +50,6 @@ class BookingJobs:
 
     database: Database
     find_servers: FindServers
-    new_id: Callable[[], UUID]
     now: Callable[[], datetime]
 
     async def begin(self, trace_id: TraceId) -> None:
@@ -134,18 +132,22 @@ class BookingJobs:
             return IDLE_PAUSE if self.now() - job.queued_at < GIVEN_UP_AFTER else None
         if resource_id not in resources:
             return None
-        place = Place(job.tenant_id, resources[resource_id], servers, self.new_id())
+        # The same lease in each run of the job: after a crash, the next run continues at once.
+        place = Place(job.tenant_id, resources[resource_id], servers, job.subject)
         async with self.database.transaction(job.tenant_id) as tx:
             if not await store.acquire(tx, resource_id, place.lease_id):
                 return BUSY_FOR
+        is_held = True
         try:
             return None if await BookingService(self.database, self.now).answer(place, uid) else PAUSE
         except LeaseLost:
+            is_held = False
             logger.warning("Another worker answers for a resource.", extra=_about(job))
             return BUSY_FOR
         finally:
-            async with self.database.transaction(job.tenant_id) as tx:
-                await store.give_back(tx, resource_id, place.lease_id)
+            if is_held:
+                async with self.database.transaction(job.tenant_id) as tx:
+                    await store.give_back(tx, resource_id, place.lease_id)
 
     async def _end(self, claim: Claim, job: Job, after: timedelta | None) -> None:
         if after is not None:
