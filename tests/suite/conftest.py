@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,13 @@ def suite() -> Iterator[Suite]:
     if named := os.environ.get("CHAMBERLAIN_TEST_SUITE"):
         yield opened(Path(named))
         return
+    with running_suite() as found:
+        yield found
+
+
+@contextmanager
+def running_suite() -> Iterator[Suite]:
+    """A new suite, for as long as the block runs."""
     # Short, because sockets are in it, and open to the servers' users.
     folder = Path(tempfile.mkdtemp(prefix="suite-", dir="/var/tmp"))
     found = created(folder)
