@@ -5,9 +5,12 @@ The adapter needs all of them. Every look is read-only. Each missing setting is 
 docs/how-to/open-suite.md sets up the servers, and deploy/suite/ has their complete configuration.
 """
 
+import asyncio
 import posixpath
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -43,8 +46,8 @@ from chamberlain.directory.opensuite.server_settings import (
 
 _BROKEN_FOR: Final = timedelta(minutes=1)
 _AWAY_FOR: Final = timedelta(seconds=5)
-# Seconds for a call of Postfix or SOGo.
-_TIMEOUT: Final = 10.0
+# Seconds for one server. A user waits for the check, so it is shorter than the timeout of jobs.
+_TIMEOUT: Final = 15.0
 # Files of one configuration of Dovecot; Debian's has about thirty.
 _MOST_FILES: Final = 100
 _REFERENCES: Final = frozenset(
@@ -147,14 +150,45 @@ async def check_servers(servers: Servers) -> tuple[Finding, ...]:
 
     Raises TryAgain if a server does not answer.
     """
+    async with naming("The LDAP server"):
+        schema, database = await _schema(servers.ldap), await _database(servers)
+    async with naming("Dovecot"):
+        dovecot = await _dovecot(servers)
     return (
-        await _schema(servers.ldap),
-        *_directory(await _database(servers), servers.bases.root),
-        *_mail(await _dovecot(servers), servers.dovecot_file),
+        schema,
+        *_directory(database, servers.bases.root),
+        *_mail(dovecot, servers.dovecot_file),
         await _submission(servers),
         await _places(servers),
         await _application_service(servers),
     )
+
+
+@asynccontextmanager
+async def naming(server: str) -> AsyncIterator[None]:
+    """Limit the time for a server, and name it in a failure.
+
+    A refused certificate is named as well.
+    """
+    try:
+        async with asyncio.timeout(_TIMEOUT):
+            yield
+    except ConnectionBroken:
+        raise
+    except (TryAgain, TimeoutError) as error:
+        if isinstance(error, TryAgain) and error.cause is not Cause.AWAY:
+            raise
+        problem = _certificate_problem(error)
+        said = "does not answer." if problem is None else f"has a certificate that is refused: {problem}."
+        raise TryAgain(_AWAY_FOR, f"{server} {said}", Cause.AWAY) from error
+
+
+def _certificate_problem(error: BaseException | None) -> str | None:
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return error.verify_message
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def require_settings(findings: Sequence[Finding]) -> None:
@@ -325,14 +359,18 @@ async def _submission(servers: Servers) -> Finding:
     host, port = servers.submission
     client = aiosmtplib.SMTP(hostname=host, port=port, timeout=_TIMEOUT)
     said = ""
-    try:
-        async with client:
-            await client.mail(sender)
-            await client.rcpt(sender)
-    except aiosmtplib.SMTPResponseException as refused:
-        said = refused.message
-    except (aiosmtplib.SMTPException, OSError) as error:
-        raise _away() from error
+    async with naming(f"Postfix at {host}:{port}"):
+        try:
+            async with client:
+                await client.mail(sender)
+                await client.rcpt(sender)
+        except aiosmtplib.SMTPResponseException as refused:
+            said = refused.message
+            if refused.code < 500:
+                problem = f"Postfix at {host}:{port} answers {refused.code} {said}"
+                raise TryAgain(_AWAY_FOR, problem, Cause.NOT_YET) from refused
+        except (aiosmtplib.SMTPException, OSError) as error:
+            raise _away() from error
     return _finding(Item.SENDER_LOGIN, "master.cf", _SENDER_LINES, is_there="Sender address rejected" in said)
 
 
@@ -347,10 +385,14 @@ async def _places(servers: Servers) -> Finding:
     calendar = servers.calendar
     url = f"{calendar.url.rstrip('/')}/SOGo/dav/{quote(room, safe='')}/Calendar/"
     account = httpx2.BasicAuth(calendar.user, calendar.password)
-    try:
-        found = await servers.http.request("PROPFIND", url, auth=account, headers={"Depth": "0"}, timeout=_TIMEOUT)
-    except (httpx2.HTTPError, OSError) as error:
-        raise _away() from error
+    async with naming(f"SOGo at {calendar.url}"):
+        try:
+            found = await servers.http.request("PROPFIND", url, auth=account, headers={"Depth": "0"}, timeout=_TIMEOUT)
+        except (httpx2.HTTPError, OSError) as error:
+            raise _away() from error
+        # A web server in front of SOGo answers in its place.
+        if found.status_code >= 500:
+            raise _away()
     if found.status_code == 401:
         reason = Reason.build("serverRefusesCredential", server="SOGo")
         raise ConnectionBroken(_BROKEN_FOR, reason)
@@ -363,7 +405,8 @@ async def _application_service(servers: Servers) -> Finding:
     if servers.whoami is None:
         return Finding(Item.APPLICATION_SERVICE, State.UNSEEN)
     try:
-        await servers.whoami()
+        async with naming("The Matrix server"):
+            await servers.whoami()
     except ConnectionBroken:
         return Finding(Item.APPLICATION_SERVICE, State.MISSING, "homeserver.yaml", _SERVICE_LINES)
     return Finding(Item.APPLICATION_SERVICE, State.PRESENT)

@@ -23,7 +23,7 @@ from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.opensuite.adoptions import SuiteAdoptions
 from chamberlain.directory.opensuite.capabilities import suite_capabilities
 from chamberlain.directory.opensuite.changes import SuiteChanges
-from chamberlain.directory.opensuite.check import Bases, Calendar, Servers, check_servers, require_settings
+from chamberlain.directory.opensuite.check import Bases, Calendar, Servers, check_servers, naming, require_settings
 from chamberlain.directory.opensuite.entries import Entries
 from chamberlain.directory.opensuite.groups import Groups
 from chamberlain.directory.opensuite.guests import SuiteGuests
@@ -153,15 +153,17 @@ class _Check:
             raise _unusable(error.detail) from error
 
     async def _ask(self, tenant_id: TenantId) -> None:
-        for branch in (self.layout.people, self.layout.groups, self.layout.mailboxes):
-            if await self.entries.read(branch.base, attributes=["entryUUID"]) is None:
-                raise _unusable(f"The directory has no entry {branch.base}, or hides it from the account.")
-        # Nothing has this id and name. Each call fails if its server does not answer, or refuses the account.
-        await self.people.look_up(PeopleQuestion(tenant_id, users=frozenset({UserId(_NOBODY)})))
-        await self.directory.observe([GroupReference(tenant_id, "chamberlain_group", RequestId(_NOBODY))])
-        mailbox = MailboxReference(tenant_id, "chamberlain_mailbox", RequestId(_NOBODY))
-        await self.directory.observe_mailboxes([mailbox])
-        await self.mailstore.check()
+        async with naming("The LDAP server"):
+            for branch in (self.layout.people, self.layout.groups, self.layout.mailboxes):
+                if await self.entries.read(branch.base, attributes=["entryUUID"]) is None:
+                    raise _unusable(f"The directory has no entry {branch.base}, or hides it from the account.")
+            # Nothing has this id and name. Each call fails if the server refuses the account.
+            await self.people.look_up(PeopleQuestion(tenant_id, users=frozenset({UserId(_NOBODY)})))
+            await self.directory.observe([GroupReference(tenant_id, "chamberlain_group", RequestId(_NOBODY))])
+            mailbox = MailboxReference(tenant_id, "chamberlain_mailbox", RequestId(_NOBODY))
+            await self.directory.observe_mailboxes([mailbox])
+        async with naming("Dovecot"):
+            await self.mailstore.check()
         require_settings(await check_servers(self.servers))
 
 

@@ -416,7 +416,12 @@ def _connect(library: Library, server: Server) -> Handle:
             problem = f"Cannot read the certificate authorities: {authorities}"
             raise _broken("connectionBroken", problem=problem) from error
     if server.starts_tls:
-        handle.start_tls_s()
+        try:
+            handle.start_tls_s()
+        except library.PROTOCOL_ERROR as error:
+            # The result of a server that does not know StartTLS (RFC 4511, 4.14.2).
+            problem = "The LDAP server offers no TLS. Set up TLS there, or set ldap.start_tls = false."
+            raise _broken("suiteSettingsUnusable", problem=problem) from error
     handle.simple_bind_s(server.bind_dn, server.password)
     return handle
 

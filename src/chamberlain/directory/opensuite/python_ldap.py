@@ -76,6 +76,7 @@ class Library(Protocol):
     """The module `ldap` of python-ldap 3.4, as far as it is used."""
 
     LDAPError: type[Exception]
+    PROTOCOL_ERROR: type[Exception]
     TIMEOUT: type[Exception]
     RES_ANY: int
     RES_SEARCH_ENTRY: int
