@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self, TextIO
 from xml.etree import ElementTree
 
+from deploy.suite import packages
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -68,14 +70,6 @@ TESTS: dict[str, tuple[int, tuple[str, ...]]] = {
 # Of 13,000 tests, hundreds with processes of their own, few fail by load alone. More failures have another cause.
 MOST_UNSTABLE = 10
 
-# The packages of an open suite, and what building python-ldap needs.
-SUITE_PACKAGES = (
-    "slapd", "ldap-utils", "dovecot-imapd", "dovecot-lmtpd", "dovecot-sieve", "dovecot-managesieved", "dovecot-ldap",
-    "postfix", "postfix-ldap", "sogo", "memcached", "postgresql-15", "gcc", "libldap2-dev", "libsasl2-dev",
-    "python3-dev",
-)  # fmt: skip
-SUITE_PROGRAMS = ("slapd", "ldapsearch", "dovecot", "postfix", "sogod", "memcached", "gcc")
-
 # Parts of the machine that heavy tests name by the marker `needs`: is it there, and how does one get it?
 PARTS: dict[str, tuple[Callable[[], object], str]] = {
     "chromium": (lambda: shutil.which("chromium"), "apt-get install chromium"),
@@ -102,8 +96,12 @@ PARTS: dict[str, tuple[Callable[[], object], str]] = {
         "apt-get install e2fsprogs, as root on a machine with loop devices",
     ),
     "suite": (
-        lambda: os.geteuid() == 0 and all(map(shutil.which, SUITE_PROGRAMS)) and Path("/usr/include/ldap.h").exists(),
-        f"apt-get install {' '.join(SUITE_PACKAGES)}, as root",
+        lambda: not (packages.server_problem() or packages.build_problem()),
+        f"apt-get install {packages.SERVER_PACKAGES} {packages.BUILD_PACKAGES}, as root",
+    ),
+    "namespaces": (
+        lambda: subprocess.call(["unshare", "--net", "--mount", "true"], stderr=subprocess.DEVNULL) == 0,
+        "run it as root on a machine where root may create namespaces",
     ),
 }
 
@@ -151,10 +149,12 @@ def setup(arguments: list[str]) -> int:
 def run(arguments: list[str]) -> int:
     """Set up and start the service; what follows goes to `chamberlain serve`. --suite gives it an open suite."""
     if "--suite" in arguments:
-        if suite(["start"]):
-            stop("The service is not started, because its suite is not.")
         arguments.remove("--suite")
-        command = [str(prepare(SUITE_VENV, SUITE) / "python"), "-m", "deploy.suite.example", *arguments]
+        if problem := packages.server_problem() or packages.build_problem():
+            stop(problem)
+        synapse = str(prepare(SYNAPSE_VENV, SYNAPSE) / "python")
+        suite_command = [str(prepare(SUITE_VENV, SUITE) / "python"), "-m", "deploy.suite", "run"]
+        command = [*suite_command, "--synapse", synapse, *arguments]
     else:
         command = [str(prepare(VENV, TO_RUN) / "chamberlain"), "serve", *arguments]
     sys.stdout.flush()
@@ -166,6 +166,8 @@ def suite(arguments: list[str]) -> int:
     word, *rest = arguments or ["--help"]
     if word == "prove":
         return test_part("suite", (), rest)
+    if word == "start" and (problem := packages.server_problem()):
+        stop(problem)
     python = prepare(VENV, TO_RUN) / "python"
     # Synapse is installed for the first start only.
     synapse = prepare(SYNAPSE_VENV, SYNAPSE) if word == "start" else SYNAPSE_VENV / "bin"

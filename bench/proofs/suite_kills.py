@@ -14,12 +14,11 @@ from pathlib import Path
 
 from deploy.suite.folder import created
 from deploy.suite.processes import end
-from deploy.suite.servers import Starter
+from deploy.suite.servers import PARTS, Starter
 from tests.suite.suite_kills import WORKER, kill_while_creating
 
 # Locks that Dovecot leaves end while teams are created.
 KILLS = {"dovecot": 20, "slapd": 50, "synapse": 50, WORKER: 100}
-PARTS = ("slapd", "dovecot", "postfix", "postgresql", "memcached", "sogo", "synapse")
 
 
 def main() -> None:

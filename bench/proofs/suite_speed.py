@@ -29,7 +29,7 @@ from chamberlain.directory.opensuite.filters import equal
 from deploy.suite.connection import connect, environment_of
 from deploy.suite.folder import Suite, created
 from deploy.suite.processes import end, run, tree
-from deploy.suite.servers import Starter
+from deploy.suite.servers import PARTS, Starter
 from tests.service.estate import HOUSE_TEMPLATE, furnish
 from tests.services import ADA_MAIL, BEN, CLEO, ZOE_MAIL, Outside, Service, outside_database, wait_until
 from tests.suite import ldap_work
@@ -43,7 +43,6 @@ BESIDE = LEAST_MAILBOXES / 2
 AT_ONCE = 16
 # The lowest priority of a process (setpriority(2)).
 LEAST_PRIORITY = 19
-PARTS = ("slapd", "dovecot", "postfix", "postgresql", "memcached", "sogo", "synapse")
 _LEFT = "SELECT count(*) FROM chamberlain.request WHERE state NOT IN ('succeeded', 'failed', 'cancelled')"
 _FAILED = "SELECT count(*) FROM chamberlain.request WHERE state = 'failed'"
 

@@ -39,7 +39,8 @@ def connect(suite: Suite, url: str, token: str, *, authorities: Path | None = No
         if added.status_code == 409:
             [present] = client.get("/connections/").json()["items"]
             path = f"/connections/{present['id']}/"
-            added = client.patch(path, params={"force": "true"}, json={"credentialFile": FILE})
+            del body["adapter"]
+            added = client.patch(path, params={"force": "true"}, json=body)
         added.raise_for_status()
         checked = client.post(f"/connections/{added.json()['id']}/check/")
         checked.raise_for_status()

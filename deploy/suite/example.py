@@ -5,16 +5,18 @@ The service is a child process with the arguments of `chamberlain serve`. Once i
 connected to the suite.
 """
 
+import argparse
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from deploy.suite.connection import connect, environment_of
-from deploy.suite.folder import opened
+from deploy.suite.folder import Suite
 from deploy.suite.people import password_of
 
 ADMINISTER = "https://api.estate.example/admin/Config.ReadWrite.All"
@@ -23,18 +25,17 @@ COMMAND = (str(Path(sys.executable).with_name("chamberlain")),)
 READY_WITHIN = 120.0
 
 
-def main() -> int:
+def serve(suite: Suite, arguments: Sequence[str]) -> int:
     """Run the service until it ends. Returns its exit code."""
-    suite = opened()
     environment = {**os.environ, **environment_of(suite)}
-    service = subprocess.Popen([*COMMAND, "serve", *sys.argv[1:]], env=environment)
+    service = subprocess.Popen([*COMMAND, "serve", *arguments], env=environment)
     # The terminal sends Ctrl-C to both. The service ends in its own time.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: service.terminate())
     try:
-        if (token := _token(service)) is not None:
-            found = connect(suite, _option("--public-url") or f"http://127.0.0.1:{_option('--port') or '8365'}", token)
-            print(_welcome(found, suite.url("SOGO"), suite.url("MATRIX")), flush=True)
+        options = _options(arguments)
+        if (token := _token(service, options)) is not None:
+            print(_welcome(suite, connect(suite, options.public_url or _address(options), token)), flush=True)
         return service.wait()
     finally:
         if service.poll() is None:
@@ -42,9 +43,22 @@ def main() -> int:
             service.wait()
 
 
-def _token(service: subprocess.Popen[bytes]) -> str | None:
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the options of the service that its clients need."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--port", default=os.environ.get("CHAMBERLAIN_PORT", "8365"))
+    parser.add_argument("--data-dir")
+    parser.add_argument("--public-url")
+    return parser.parse_known_args(arguments)[0]
+
+
+def _address(options: argparse.Namespace) -> str:
+    return f"http://127.0.0.1:{options.port}"
+
+
+def _token(service: subprocess.Popen[bytes], options: argparse.Namespace) -> str | None:
     """Return a token of Ada as soon as the service answers. None if it ends before."""
-    where = [word for name in ("--port", "--data-dir") if (value := _option(name)) for word in (name, value)]
+    where = ["--port", options.port, *(["--data-dir", options.data_dir] if options.data_dir else [])]
     command = [*COMMAND, "token", "--user", "ada@estate.example", "--scope", ADMINISTER, *where]
     until = time.monotonic() + READY_WITHIN
     while service.poll() is None and time.monotonic() < until:
@@ -55,26 +69,22 @@ def _token(service: subprocess.Popen[bytes]) -> str | None:
     return None
 
 
-def _option(name: str) -> str | None:
-    """Return an option of the command line."""
-    for at, word in enumerate(sys.argv):
-        if word.startswith(f"{name}="):
-            return word.partition("=")[2]
-        if word == name:
-            return sys.argv[at + 1]
-    return None
-
-
-def _welcome(connection: dict[str, object], calendar: str, matrix: str) -> str:
+def _welcome(suite: Suite, connection: dict[str, object]) -> str:
     if connection["state"] != "ready":
         return f"The connection to the suite is {connection['state']}: {json.dumps(connection['stateReason'])}"
-    return (
-        "The example estate uses the open suite.\n"
-        f"  Web mail and calendar  {calendar}/SOGo, as ben with the password {password_of('ben')}\n"
-        f"  Matrix homeserver      {matrix}, for any Matrix client, with the same names and passwords\n"
-        "Stop the suite with: python3 dev.py suite stop"
-    )
+    return f"""
+The example estate uses the open suite in {suite.folder}.
 
+Request a mailbox and a team, in the console or at the command line:
+  chamberlain login
+  chamberlain mailbox create --template "Shared mailbox" --name info --display-name Information \\
+    --permission ada@estate.example=FullAccess --wait
+  chamberlain group create --template "Project team" --display-name Orchard --wait
 
-if __name__ == "__main__":
-    sys.exit(main())
+Open the mailbox in web mail, below "Other Users", and invite rooms in the calendar:
+  {suite.url("WEB")}/SOGo/
+Open the team in a Matrix client, such as Element, with this homeserver:
+  {suite.url("MATRIX")}
+Sign in to both as ada with the password {password_of("ada")}, or as ben, cleo or dara alike.
+
+Ctrl-C ends the service. The suite runs until: python3 dev.py suite stop"""

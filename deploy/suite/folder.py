@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of a suite: its ports, secrets and paths, chosen once at the first start."""
 
+import hashlib
 import os
 import random
 import secrets
+import shutil
 import socket
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -11,8 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-# Other system users read and write in it, so it cannot be below a home folder.
-DEFAULT: Final = Path("/var/tmp/chamberlain-suite")  # noqa: S108  Created below with a mode and an owner that are checked.
+# Each clone has a suite of its own. Other system users read and write in it, so it cannot be below a home folder.
+_CLONE: Final = hashlib.sha256(os.fsencode(Path(__file__).resolve().parents[2])).hexdigest()[:8]
+DEFAULT: Final = Path(f"/var/tmp/chamberlain-suite-{_CLONE}")  # noqa: S108  Its mode and owner are checked below.
+# The databases of an empty suite and its logs have 150 MB.
+_MOST_USED: Final = 500_000_000
 HOST: Final = "127.0.0.1"
 # The tenant of the example that uses the suite: Example Estate.
 TENANT: Final = "e57a7e00-0000-4000-8000-000000000001"
@@ -23,7 +28,7 @@ OUTSIDE_DOMAIN: Final = "outside.example"
 # Below the ports that the system assigns. It may assign one of those to another process while a server restarts.
 _FIRST_PORT, _LAST_PORT = 21_000, 32_000
 _PORTS: Final = (
-    "LDAP_PORT", "IMAP_PORT", "LMTP_PORT", "DOVEADM_PORT", "AUTH_PORT", "SMTP_PORT", "SUBMISSION_PORT", "SOGO_PORT",
+    "LDAP_PORT", "IMAP_PORT", "LMTP_PORT", "DOVEADM_PORT", "SMTP_PORT", "SUBMISSION_PORT", "SOGO_PORT", "WEB_PORT",
     "MEMCACHED_PORT", "DATABASE_PORT", "MATRIX_PORT",
 )  # fmt: skip
 _SECRETS: Final = (
@@ -60,7 +65,8 @@ class Suite:
 
     def url(self, name: str) -> str:
         """Return the HTTP address of a server by the name of its port."""
-        return f"http://{HOST}:{self.port(name)}"
+        host = self.values["MATRIX_HOST" if name == "MATRIX" else "CALENDAR_HOST"]
+        return f"http://{host}:{self.port(name)}"
 
     def log(self, part: str) -> Path:
         """Return the file for the output of a server."""
@@ -77,14 +83,17 @@ def opened(folder: Path = DEFAULT) -> Suite:
 
 def created(folder: Path = DEFAULT) -> Suite:
     """Open the folder of a suite, and create it if there is none."""
-    if not (folder / "suite.env").exists():
-        _make(folder)
-        values = {**_paths(folder), **_ports(), **{name: secrets.token_hex(24) for name in _SECRETS}}
-        values["LDAP_URL"] = values["LDAP_LISTEN"] = f"ldap://{HOST}:{values['LDAP_PORT']}"
+    settings = folder / "suite.env"
+    _make(folder)
+    known = dict(_read(settings)) if settings.exists() else {}
+    # Another version has written a file without some of the names.
+    values = {**_paths(folder), **_ports(), **{name: secrets.token_hex(24) for name in _SECRETS}, **known}
+    values["LDAP_URL"] = values["LDAP_LISTEN"] = f"ldap://{HOST}:{values['LDAP_PORT']}"
+    if values != known:
         # Written at once: a start that is interrupted leaves a complete file or none.
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
             file.writelines(f"{name}={value}\n" for name, value in values.items())
-        Path(file.name).rename(folder / "suite.env")
+        Path(file.name).rename(settings)
     return opened(folder)
 
 
@@ -93,6 +102,8 @@ def _make(folder: Path) -> None:
     if folder.stat().st_uid != os.geteuid() or folder.is_symlink():
         raise CannotStart(f"{folder} belongs to another user. Name another folder: --folder")
     folder.chmod(0o711)
+    if (free := shutil.disk_usage(folder).free) < _MOST_USED:
+        raise CannotStart(f"{folder} has {free // 10**6} MB free. A suite needs {_MOST_USED // 10**6} MB.")
     for name in ("log", "run"):
         (folder / name).mkdir(exist_ok=True)
 
@@ -129,9 +140,12 @@ def _paths(folder: Path) -> dict[str, str]:
         "POSTFIX_DATA": str(postfix / "data"),
         "POSTFIX_LOG": str(folder / "log" / "postfix.log"),
         "OUTSIDE_TRANSPORT": "error:this-suite-sends-nothing-outside",
+        "NGINX_CONFIG": str(folder / "nginx"),
         "SOGO_CONFIG": str(folder / "sogo"),
         "SOGO_LOG": str(folder / "sogo" / "sogo.log"),
         "SOGO_PID": str(folder / "sogo" / "sogo.pid"),
+        "DATABASE_TLS": "disable",
+        "MATRIX_TLS": "false",
         "SYNAPSE_CONFIG": str(synapse),
         "SYNAPSE_DATA": str(synapse),
         "SYNAPSE_HOME": str(folder / "synapse-home"),

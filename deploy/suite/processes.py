@@ -110,7 +110,7 @@ def note(suite: Suite, part: str, pid: int) -> None:
 
 def wait_for_port(suite: Suite, part: str, port: int) -> None:
     """Wait until a server listens. Raises CannotStart if it ends, or after READY_WITHIN seconds."""
-    wait_until(lambda: _listens(port), lambda: is_running(suite, part), f"{part} does not listen", suite.log(part))
+    wait_until(lambda: listens(port), lambda: is_running(suite, part), f"{part} does not listen", suite.log(part))
 
 
 def wait_until(met: Callable[[], bool], may_go_on: Callable[[], bool], otherwise: str, log: Path) -> None:
@@ -236,7 +236,8 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
+    """Return whether a program listens at a port."""
     with socket.socket() as tried:
         tried.settimeout(1)
         return tried.connect_ex((HOST, port)) == 0

@@ -11,28 +11,50 @@ from pathlib import Path
 from typing import Final
 
 from deploy.suite.folder import HOST, CannotStart, Suite
+from deploy.suite.packages import POSTGRES, SERVERS, server_problem
 from deploy.suite.people import people_ldif
 from deploy.suite.plist import command_line
-from deploy.suite.processes import ids_of, is_root, is_running, launch, note, run, spawn, wait_for_port, wait_until
-
-HERE: Final = Path(__file__).resolve().parent
-POSTGRES: Final = Path("/usr/lib/postgresql/15/bin")
-# The system users of the packages. Only Dovecot and Postfix need root themselves.
-_SLAPD, _POSTGRES, _SOGO, _MEMCACHED = "openldap", "postgres", "sogo", "nobody"
-_NEED_ROOT: Final = ("dovecot", "postfix")
-PACKAGES: Final = (
-    "slapd ldap-utils dovecot-imapd dovecot-lmtpd dovecot-sieve dovecot-managesieved dovecot-ldap postfix postfix-ldap "
-    "sogo memcached postgresql-15"
+from deploy.suite.processes import (
+    ids_of,
+    is_root,
+    is_running,
+    launch,
+    listens,
+    note,
+    run,
+    spawn,
+    wait_for_port,
+    wait_until,
 )
-# The program of each package that a start needs.
-_PROGRAMS: Final = {
-    "slapd": Path("/usr/sbin/slapd"),
-    "dovecot": Path("/usr/sbin/dovecot"),
-    "postfix": Path("/usr/sbin/postfix"),
-    "postgresql": POSTGRES / "postgres",
-    "memcached": Path("/usr/bin/memcached"),
-    "sogo": Path("/usr/sbin/sogod"),
+
+PARTS: Final = (*SERVERS, "synapse")
+HERE: Final = Path(__file__).resolve().parent
+# The system users of the packages.
+_SLAPD, _POSTGRES, _SOGO, _MEMCACHED = "openldap", "postgres", "sogo", "nobody"
+# The ports that each server listens at.
+_PORTS: Final = {
+    "slapd": ("LDAP",),
+    "dovecot": ("DOVEADM", "IMAP", "LMTP"),
+    "postfix": ("SMTP", "SUBMISSION"),
+    "postgresql": ("DATABASE",),
+    "memcached": ("MEMCACHED",),
+    "sogo": ("SOGO",),
+    "web": ("WEB",),
+    "synapse": ("MATRIX",),
 }
+# In place of Debian's nginx.conf, which includes all files of its folder conf.d.
+_NGINX: Final = """
+daemon off;
+user www-data;
+pid {folder}/nginx.pid;
+error_log stderr;
+events {{}}
+http {{
+    include /etc/nginx/mime.types;
+    access_log off;
+    include {folder}/sogo.conf;
+}}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +68,7 @@ class Starter:
         """Start servers that do not run yet; those that need no other one at the same time."""
         wanted = [part for part in parts if not is_running(self.suite, part)]
         self._require(wanted)
-        for part in ("slapd", "dovecot", "postfix", "sogo", "synapse", "postgresql"):
+        for part in ("slapd", "dovecot", "postfix", "sogo", "web", "synapse", "postgresql"):
             if part in wanted:
                 self._fill(part)
         # SOGo and Synapse open their databases when they start.
@@ -68,26 +90,30 @@ class Starter:
             "postgresql": self._postgresql,
             "memcached": self._memcached,
             "sogo": self._sogo,
+            "web": self._web,
             "synapse": self._synapse,
         }
         starts[part]()
 
     def _require(self, parts: list[str]) -> None:
-        missing = [part for part in parts if part in _PROGRAMS and not _PROGRAMS[part].exists()]
-        if missing:
-            raise CannotStart(f"This machine lacks {', '.join(missing)}: apt-get install {PACKAGES}")
-        rooted = [part for part in parts if part in _NEED_ROOT]
-        if rooted and not is_root():
-            raise CannotStart(f"{' and '.join(rooted)} need root. Run it as root, or name other parts.")
+        if problem := server_problem(parts):
+            raise CannotStart(problem)
+        for port in (self.suite.port(name) for part in parts for name in _PORTS[part]):
+            if listens(port):
+                raise CannotStart(
+                    f"Another program listens at port {port}. End it, or remove the suite in {self.suite.folder}: the "
+                    "next one has other ports."
+                )
         if "synapse" in parts and not self.python.exists():
             raise CannotStart(f"{self.python} does not exist. Start the suite by python3 dev.py suite start")
 
     def _fill(self, part: str) -> None:
-        targets = {"postfix": "postfix/etc", "postgresql": "postgresql/sql"}
+        sources = {"web": "nginx"}
+        targets = {"postfix": "postfix/etc", "postgresql": "postgresql/sql", "web": "nginx"}
         groups = {"slapd": _SLAPD, "postfix": "postfix", "sogo": _SOGO}
         target = self.suite.folder / targets.get(part, part)
         group = [str(ids_of(groups[part])[1])] if part in groups and is_root() else []
-        run(HERE / "fill", self.suite.settings, HERE / part, target, *group)
+        run(HERE / "fill", self.suite.settings, HERE / sources.get(part, part), target, *group)
 
     def _slapd(self) -> None:
         etc = self.suite.folder / "slapd"
@@ -112,8 +138,10 @@ class Starter:
         etc, mail = self.suite.folder / "dovecot", self.suite.folder / "mail"
         mail.mkdir(mode=0o700, exist_ok=True)
         shutil.chown(mail, int(self.suite.values["MAIL_UID"]), int(self.suite.values["MAIL_GID"]))
+        # Another process may have the id in it after a restart of the machine. Dovecot would not start then.
+        (etc / "run" / "master.pid").unlink(missing_ok=True)
         spawn(self.suite, "dovecot", "/usr/sbin/dovecot", "-F", "-c", etc / "dovecot.conf")
-        for name in ("DOVEADM", "IMAP", "LMTP", "AUTH"):
+        for name in _PORTS["dovecot"]:
             wait_for_port(self.suite, "dovecot", self.suite.port(name))
 
     def _postfix(self) -> None:
@@ -162,6 +190,12 @@ class Starter:
         command = ("/usr/sbin/sogod", *settings, "-WONoDetach", "YES")
         spawn(self.suite, "sogo", *command, user=_SOGO, cwd=folder)
         wait_for_port(self.suite, "sogo", self.suite.port("SOGO"))
+
+    def _web(self) -> None:
+        folder = self.suite.folder / "nginx"
+        (folder / "nginx.conf").write_text(_NGINX.format(folder=folder))
+        spawn(self.suite, "web", "/usr/sbin/nginx", "-e", "stderr", "-c", folder / "nginx.conf")
+        wait_for_port(self.suite, "web", self.suite.port("WEB"))
 
     def _synapse(self) -> None:
         folder = self.suite.folder / "synapse"

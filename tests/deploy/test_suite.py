@@ -15,7 +15,7 @@ from deploy.suite.plist import command_line, settings
 pytestmark = pytest.mark.pure
 
 SUITE = Path(__file__).parents[2] / "deploy" / "suite"
-FOLDERS = ("slapd", "dovecot", "postfix", "postgresql", "sogo", "synapse", "memcached", "systemd", "tenant")
+FOLDERS = ("slapd", "dovecot", "postfix", "postgresql", "sogo", "nginx", "synapse", "memcached", "systemd", "tenant")
 PLACEHOLDER = re.compile("@[A-Z][A-Z0-9_]*@")
 
 
@@ -72,7 +72,7 @@ def test_it_passes_the_settings_of_sogo_as_arguments(tmp_path: Path) -> None:
     words = command_line(text)
 
     assert dict(settings(text))["SOGoSuperUsernames"] == '( "chamberlain-calendar" )'
-    assert words[words.index("-WOPort") + 1] == "10.20.0.3:20000"
+    assert words[words.index("-WOPort") + 1] == "127.0.0.1:20000"
     sources = words[words.index("-SOGoUserSources") + 1]
     assert sources.count("{") == sources.count("}") == 4
     assert "/*" not in sources

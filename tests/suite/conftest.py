@@ -13,7 +13,7 @@ import pytest
 from deploy.suite.connection import connect, environment_of
 from deploy.suite.folder import Suite, created, opened
 from deploy.suite.processes import end
-from deploy.suite.servers import Starter
+from deploy.suite.servers import PARTS, Starter
 from tests.services import Service, running_service
 from tests.suite.mail_client import MailClient
 from tests.suite.suite_directory import SuiteDirectory
@@ -21,7 +21,6 @@ from tests.suite.suite_requests import SuiteRequests
 
 ROOT = Path(__file__).parents[2]
 SYNAPSE = ROOT / ".venv-synapse" / "bin" / "python"
-PARTS = ("slapd", "dovecot", "postfix", "postgresql", "memcached", "sogo", "synapse")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deploy.suite.folder import DOMAIN, Suite
+from deploy.suite.packages import POSTGRES
 from deploy.suite.processes import run
-from deploy.suite.servers import POSTGRES
 from tests.suite.mail_client import MailClient
 from tests.suite.suite_directory import SuiteDirectory
 

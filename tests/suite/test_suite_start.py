@@ -9,8 +9,8 @@ import pytest
 
 from deploy.suite.folder import Suite, created
 from deploy.suite.processes import end, is_running, tree
-from deploy.suite.servers import Starter
-from tests.suite.conftest import PARTS, SYNAPSE
+from deploy.suite.servers import PARTS, Starter
+from tests.suite.conftest import SYNAPSE
 
 # The bound for a machine with the packages.
 MOST_SECONDS = 15.0
