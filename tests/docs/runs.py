@@ -51,7 +51,7 @@ RUNS: Mapping[str, OwnTest | InOrder] = {
     "docs/how-to/keys.md": OwnTest("tests/docs/test_keys_page.py", 3),
     "docs/how-to/leave.md": InOrder(alone=True),
     "docs/how-to/mailbox-templates.md": OwnTest("tests/docs/test_mailbox_pages.py", 12),
-    "docs/how-to/open-suite.md": OwnTest("tests/suite/test_open_suite_page.py", 13),
+    "docs/how-to/open-suite.md": OwnTest("tests/suite/test_open_suite_page.py", 25),
     "docs/how-to/outside-postgresql.md": OwnTest("tests/docs/test_external_postgresql_pages.py", 7),
     "docs/how-to/pooler.md": InOrder(),
     "docs/how-to/queue-and-health.md": OwnTest("tests/docs/test_how_to.py", 2),

@@ -11,7 +11,7 @@ from tests.docs.runs import RUNS, OwnTest
 pytestmark = pytest.mark.pure
 
 # The number of blocks that no test runs. It changes with a reason alone: such a block is not proved.
-NOT_RUN = 46
+NOT_RUN = 45
 # A block that begins with one of these is a block of commands, and is marked as one.
 PROGRAMS = (
     "$", ".venv/bin/", "apt", "chamberlain", "cp", "curl", "deploy/", "install", "kubectl", "pip", "podman", "psql",

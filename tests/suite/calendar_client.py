@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import httpx2
 
-from deploy.suite.folder import Suite
 from deploy.suite.people import password_of
 
 # No stubs of the library in the environment of the checks, which does not have it either.
@@ -19,11 +18,17 @@ Library = Any
 HOUR = timedelta(hours=1)
 
 
+class Servers(Protocol):
+    """A suite, or another place with SOGo."""
+
+    def url(self, name: str, /) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class CalendarClient:
     """Signs people in by name."""
 
-    suite: Suite
+    suite: Servers
 
     @contextmanager
     def calendar(self, name: str) -> Iterator[Library]:
