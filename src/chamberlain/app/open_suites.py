@@ -9,10 +9,8 @@ from chamberlain.app.connections import Connections
 from chamberlain.app.dependencies import WorkerDependencies
 from chamberlain.bookings import jobs as booking_jobs
 from chamberlain.bookings.caldav import CalDav, CalendarServer
-from chamberlain.bookings.inboxes import DoveadmInboxes
-from chamberlain.bookings.outbox import SmtpOutbox
+from chamberlain.bookings.open_suite import DoveadmInboxes, LdapResources, SmtpOutbox
 from chamberlain.bookings.port import BookingServers
-from chamberlain.bookings.resources import LdapResources
 from chamberlain.conversations import jobs as conversation_jobs
 from chamberlain.conversations.matrix import MatrixMessenger, bot_of
 from chamberlain.conversations.port import Messenger
