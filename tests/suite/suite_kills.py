@@ -105,6 +105,7 @@ def kill_while_creating(
                 running.kill_amid(part)
             say(f"{count} kills of {part}, {running.amid[part]} of them while the worker had a job")
         not_done = running.wait_for_ends()
+        say(f"{len(running.wanted) - len(not_done)} of {len(running.wanted)} requests have succeeded")
         teams = sum(each.is_team for each in running.wanted)
         return Outcome(kills, running.amid, len(running.wanted) - teams, teams, not_done, running.inspect())
 
