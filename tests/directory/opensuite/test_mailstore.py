@@ -197,7 +197,14 @@ async def test_a_failure_is_that_of_its_mailbox_only(narrow: Mailstore) -> None:
     ]
 
 
-async def test_a_cancelled_caller_delays_nobody(narrow: Mailstore) -> None:
+async def test_a_caller_that_follows_its_first_call_at_once_is_answered(narrow: Mailstore) -> None:
+    async with asyncio.timeout(10):
+        answers = [await narrow.call([list_folders(QUAY)]) for _ in range(3)]
+
+    assert [each.exit_code for [each] in answers] == [0, 0, 0]
+
+
+async def test_a_cancelled_caller_does_not_delay_others(narrow: Mailstore) -> None:
     calls = [asyncio.create_task(narrow.call([list_folders(QUAY)])) for _ in range(3)]
     await asyncio.sleep(0)
     calls[1].cancel()

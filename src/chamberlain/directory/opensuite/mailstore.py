@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final
+from typing import Final, cast
 
 import httpx2
 import msgspec
@@ -121,9 +121,7 @@ class Mailstore:
         waiting = _Waiting(commands, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if len(self._senders) < self._server.connections:
-            sender = asyncio.create_task(self._send_waiting())
-            self._senders.add(sender)
-            sender.add_done_callback(self._senders.discard)
+            self._senders.add(asyncio.create_task(self._send_waiting()))
         answers = await waiting.answers
         for command, answer in zip(commands, answers, strict=True):
             _require_success(command, answer)
@@ -142,6 +140,8 @@ class Mailstore:
                     each.answers.set_exception(outcome)
                 else:
                     each.answers.set_result(outcome[number])
+        # In the same step as the last look, so that a later caller starts another sender.
+        self._senders.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def _run_all(self, batch: Sequence[_Waiting]) -> Sequence[Sequence[Answer]]:
         """Run the commands of several callers in one call.
