@@ -2,7 +2,7 @@
 """The HTTP client of a suite."""
 
 import ssl
-from typing import Final
+from typing import Any, Final
 
 import httpx2
 
@@ -17,7 +17,19 @@ def open_http_client(timeout: float) -> httpx2.AsyncClient:
     """
     limits = httpx2.Limits(max_connections=_MOST_CONNECTIONS, max_keepalive_connections=_MOST_CONNECTIONS)
     transport = _Transport(verify=ssl.create_default_context(), trust_env=False, limits=limits)
-    return httpx2.AsyncClient(transport=transport, timeout=timeout, follow_redirects=False, trust_env=False)
+    return _Client(transport=transport, timeout=timeout, follow_redirects=False, trust_env=False)
+
+
+class _Client(httpx2.AsyncClient):
+    """Report calls after the client was closed as failed.
+
+    New settings close it while jobs run. httpx2 raises RuntimeError, which is a bug for the worker.
+    """
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:  # noqa: ANN401 - each has its type.
+        if self.is_closed:
+            raise httpx2.ConnectError("The client is closed.", request=request)
+        return await super().send(request, **options)
 
 
 class _Transport(httpx2.AsyncHTTPTransport):
