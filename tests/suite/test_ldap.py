@@ -3,6 +3,7 @@
 
 import asyncio
 import signal
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -231,6 +232,30 @@ async def test_a_missing_server_is_tried_again(suite: Suite) -> None:
 
     assert not isinstance(fault.value, ConnectionBroken)
     assert fault.value.cause is Cause.AWAY
+
+
+async def test_all_operations_wait_for_one_connection(suite: Suite) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.setblocking(False)
+        url = f"ldap://127.0.0.1:{silent.getsockname()[1]}"
+        client = Client(replace(server_of(suite, url=url), timeout=timedelta(seconds=1)))
+        entries = Entries(client)
+
+        faults = await asyncio.gather(*[entries.read(suite.base) for _ in range(5)], return_exceptions=True)
+
+        connection, _ = silent.accept()
+        connection.close()
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+    assert [type(fault) for fault in faults] == [TryAgain] * 5
+
+
+async def test_a_closed_client_connects_no_more(suite: Suite) -> None:
+    async with connected(suite) as client:
+        assert await Entries(client).read(suite.base) is not None
+
+    with pytest.raises(TryAgain):
+        await Entries(client).read(suite.base)
 
 
 async def test_it_connects_again_after_a_restart(suite: Suite, starter: Starter, entries: Entries) -> None:

@@ -163,14 +163,17 @@ class Response:
 class Client:
     """Client of one server for one tenant.
 
-    The connection is opened by the first operation, and again after it was lost. An instance belongs to one event loop.
+    The connection is opened by the first operation, and again after it was lost, but not after `close`. An instance
+    belongs to one event loop.
     """
 
     def __init__(self, server: Server, *, load: Callable[[str], Any] = importlib.import_module) -> None:
         self._server = server
         self._load = load
         self._session: _Session | None = None
-        self._opening = asyncio.Lock()
+        # All operations that wait for a connection share one attempt: each takes up to the timeout.
+        self._opening: asyncio.Task[_Session] | None = None
+        self._is_closed = False
         self._slots = asyncio.Semaphore(MOST_OUTSTANDING)
         # slapd has one paged search per connection.
         self.paging = asyncio.Lock()
@@ -211,10 +214,12 @@ class Client:
 
     async def close(self) -> None:
         """Close the connection. Outstanding operations fail with TryAgain."""
-        async with self._opening:
-            if self._session is not None:
-                self._session.end(_away())
-                self._session = None
+        self._is_closed = True
+        if self._opening is not None:
+            # Its thread cannot be interrupted.
+            await asyncio.wait([self._opening])
+        if self._session is not None:
+            self._session.end(_away())
 
     def make_control(self, module: str, name: str, **values: Any) -> Control:  # noqa: ANN401 - arguments of a library.
         """Make a control of python-ldap by its module and class."""
@@ -228,11 +233,20 @@ class Client:
     async def _opened(self) -> "_Session":
         if self._session is not None:
             self._session.look()
-        if self._session is None or self._session.is_over:
-            async with self._opening:
-                if self._session is None or self._session.is_over:
-                    self._session = await self._open()
-        return self._session
+            if not self._session.is_over:
+                return self._session
+        if self._is_closed:
+            raise _away()
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open())
+            self._opening.add_done_callback(self._end_opening)
+        return await asyncio.shield(self._opening)
+
+    def _end_opening(self, opening: "asyncio.Task[_Session]") -> None:
+        self._opening = None
+        # Retrieves its fault, which no operation may wait for any more.
+        if not opening.cancelled() and opening.exception() is None:
+            self._session = opening.result()
 
     async def _open(self) -> "_Session":
         library = cast("Library", self._import("ldap"))
