@@ -236,7 +236,7 @@ async def test_a_missing_server_is_tried_again(suite: Suite) -> None:
 
 async def test_all_operations_wait_for_one_connection(suite: Suite) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        silent.setblocking(False)
+        silent.settimeout(0)
         url = f"ldap://127.0.0.1:{silent.getsockname()[1]}"
         client = Client(replace(server_of(suite, url=url), timeout=timedelta(seconds=1)))
         entries = Entries(client)

@@ -224,20 +224,16 @@ class Connections:
 
         None if it has none, or cannot be used now.
         """
-        target = self._targets.get(tenant_id)
-        opened = None if target is None else self._opened.get(target.key)
-        broken = self._elsewhere[tenant_id].broken if opened is not None else None
-        return None if opened is None or broken is not None else opened.pool
+        opened = self._usable(tenant_id)
+        return None if opened is None else opened.pool
 
-    @property
-    def suites(self) -> Mapping[TenantId, Suite]:
-        """Return the open suites that can be used now, by tenant."""
-        opened = {tenant_id: self._opened.get(target.key) for tenant_id, target in self._targets.items()}
-        return {
-            tenant_id: each.suite
-            for tenant_id, each in opened.items()
-            if each is not None and each.suite is not None and self._elsewhere[tenant_id].broken is None
-        }
+    def suite_of(self, tenant_id: TenantId) -> Suite | None:
+        """Return the open suite of a tenant.
+
+        None if it has none, or cannot be used now.
+        """
+        opened = self._usable(tenant_id)
+        return None if opened is None else opened.suite
 
     def broken(self, tenant_id: TenantId) -> Reason | None:
         """Return the reason while the connection of a tenant is broken."""
@@ -326,6 +322,10 @@ class Connections:
         budget = self._opener.budget_of(target)
         limit = None if budget is None else Limit(budget, self._budgets)
         return Route(self._opened[target.key].adapters, broken, limit)
+
+    def _usable(self, tenant_id: TenantId) -> Opened | None:
+        target, route = self._targets.get(tenant_id), self._elsewhere.get(tenant_id)
+        return None if target is None or route is None or route.broken is not None else self._opened.get(target.key)
 
     def _close(self, opened: Opened) -> None:
         task = asyncio.create_task(_close_soon(opened))

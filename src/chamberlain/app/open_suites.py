@@ -32,12 +32,12 @@ class OpenSuites:
 
         None without an open suite that can be used now, and without the settings of its calendar and mail servers.
         """
-        suite = self.connections.suites.get(tenant_id)
+        suite = self.connections.suite_of(tenant_id)
         return None if suite is None else _booking_servers(suite)
 
     async def find_messenger(self, tenant_id: TenantId) -> Messenger | None:
         """Return the bot of a tenant. None without a Matrix server."""
-        suite = self.connections.suites.get(tenant_id)
+        suite = self.connections.suite_of(tenant_id)
         server = None if suite is None else suite.settings.homeserver
         if suite is None or server is None:
             return None
