@@ -256,6 +256,32 @@ async def test_servers_are_restricted_and_released(matrix: Matrix, team: WantedT
     assert (await content(matrix, space_id, "m.room.server_acl"))["allow"] == ["*"]
 
 
+async def test_an_owner_cannot_add_a_room_of_another_team(suite: Suite, matrix: Matrix, team: WantedTeam) -> None:
+    """The bot administers the rooms of all teams, and owners decide which rooms are in a space."""
+    rooms = Rooms(matrix)
+    foreign_space = await ensure(rooms, team)
+    foreign = (await matrix.hierarchy(foreign_space) or ())[1]
+    own = replace(team, key=str(uuid4()), people=("cleo", "dara"), owners=frozenset({"cleo"}))
+    space_id = await ensure(rooms, own)
+    cleo = MatrixClient.sign_in(suite, "cleo")
+    child = f"/v3/rooms/{space_id}/state/m.space.child/"
+    for room in (await matrix.hierarchy(space_id) or ())[1:]:
+        assert cleo.call("PUT", f"{child}{room.room_id}", {}).status_code == 200
+    body = {"via": [DOMAIN], "order": "0000"}
+    assert cleo.call("PUT", f"{child}{foreign.room_id}", body).status_code == 200
+    before = await matrix.state(foreign.room_id)
+
+    listed = await rooms.channels(space_id)
+    await rooms.ensure_channels(replace(own, space_id=space_id), space_id, CHANNELS)
+    await rooms.set_access(space_id, RoomAccess(0))
+    await rooms.remove(space_id, ["ben"])
+
+    assert listed == ()
+    assert await matrix.state(foreign.room_id) == before
+    assert "ben" not in (await rooms.read(space_id)).people
+    assert await rooms.channels(space_id) == CHANNELS
+
+
 async def test_an_unknown_space_has_no_channels(matrix: Matrix) -> None:
     rooms = Rooms(matrix)
 

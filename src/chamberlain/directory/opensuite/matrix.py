@@ -139,6 +139,7 @@ class _Account(msgspec.Struct, frozen=True):
 
 _decode_error = msgspec.json.Decoder(_Error).decode
 _NOTHING: Final = msgspec.json.Decoder(msgspec.Raw)
+_CONTENT: Final = msgspec.json.Decoder(dict[str, object])
 _ROOM: Final = msgspec.json.Decoder(_Room)
 _STATE: Final = msgspec.json.Decoder(list[StateEvent])
 _HIERARCHY: Final = msgspec.json.Decoder(_Hierarchy)
@@ -215,6 +216,17 @@ class Matrix:
         """Set one event of the state of a room."""
         path = f"{_CLIENT}/rooms/{part(room_id)}/state/{part(event.type)}/{part(event.state_key)}"
         await self._call(_NOTHING, "PUT", path, event.content)
+
+    async def is_in_another_space(self, room_id: str, space_id: str) -> bool:
+        """Return whether the bot is in a room of another space."""
+        path = f"{_CLIENT}/rooms/{part(room_id)}/state/m.space.parent/{part(space_id)}"
+        try:
+            # An event without servers is a removed one.
+            return not (await self._call(_CONTENT, "GET", path)).get("via")
+        except MatrixRefused as refused:
+            if refused.status in {403, 404}:
+                return refused.status == 404
+            raise
 
     async def invite(self, room_id: str, local_part: str) -> None:
         """Invite a user. One who is in the room stays so."""

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Final
 
 from chamberlain.core.errors import TryAgain
-from chamberlain.directory.opensuite.matrix import Matrix, MatrixRefused, StateEvent
+from chamberlain.directory.opensuite.matrix import HierarchyRoom, Matrix, MatrixRefused, StateEvent
 from chamberlain.directory.opensuite.room_state import (
     RoomAccess,
     TeamInRooms,
@@ -89,7 +89,7 @@ class Rooms:
 
     async def ensure_channels(self, team: WantedTeam, space_id: str, channels: Sequence[str]) -> None:
         """Create or complete the channels of a space, in their order."""
-        present = await self._matrix.hierarchy(space_id) or ()
+        present = await self._rooms_of(space_id) or ()
         by_name = {room.name: room.room_id for room in reversed(present[1:])}
         room_ids = []
         for name in channels:
@@ -112,7 +112,7 @@ class Rooms:
 
         None if there is no such space.
         """
-        found = await self._matrix.hierarchy(space_id)
+        found = await self._rooms_of(space_id)
         return None if found is None else tuple([room.name for room in found[1:]])
 
     async def describe(self, team: WantedTeam, space_id: str) -> None:
@@ -135,14 +135,14 @@ class Rooms:
 
     async def set_access(self, space_id: str, access: RoomAccess) -> None:
         """Set the access in all rooms of a team."""
-        for room in await self._matrix.hierarchy(space_id) or ():
+        for room in await self._rooms_of(space_id) or ():
             state = await self._matrix.state(room.room_id)
             if state is not None:
                 await self._put(room.room_id, differing(access.events(self._matrix.server, state), state))
 
     async def read(self, space_id: str) -> TeamInRooms:
         """Read the rooms of a team that the bot is in."""
-        found = await self._matrix.hierarchy(space_id) or ()
+        found = await self._rooms_of(space_id) or ()
         async with self._reads:
             states = await asyncio.gather(*[self._matrix.state(room.room_id) for room in found])
         return TeamInRooms(self._matrix.server, tuple([each for each in states if each is not None]))
@@ -151,7 +151,7 @@ class Rooms:
         """Remove users and their levels from the rooms of a team."""
         users = {self._matrix.server.user(each) for each in local_parts}
         # The channels first: a user of the space may enter them again.
-        for room in reversed(await self._matrix.hierarchy(space_id) or ()):
+        for room in reversed(await self._rooms_of(space_id) or ()):
             await self._remove(room.room_id, users)
 
     async def last_seen(self, local_part: str) -> datetime | None:
@@ -164,6 +164,21 @@ class Rooms:
         False if the service may not do it.
         """
         return await self._matrix.deactivate(local_part)
+
+    async def _rooms_of(self, space_id: str) -> Sequence[HierarchyRoom] | None:
+        """List a space and its rooms without those of other teams.
+
+        Owners decide which rooms are in a space. The bot is in the rooms of all teams, and would open them to this one.
+        """
+        found = await self._matrix.hierarchy(space_id)
+        if found is None:
+            return None
+        space, *others = found
+        async with self._reads:
+            are_foreign = await asyncio.gather(
+                *[self._matrix.is_in_another_space(each.room_id, space_id) for each in others]
+            )
+        return (space, *[room for room, is_foreign in zip(others, are_foreign, strict=True) if not is_foreign])
 
     async def _ensure(self, wanted: WantedRoom, room_id: str | None, kept: frozenset[str]) -> tuple[str, State]:
         """Create or complete a room.
