@@ -6,15 +6,11 @@ team is inspected in the databases and files of the servers afterwards. Needs ro
 """
 
 import argparse
-import shutil
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-from deploy.suite.folder import created
-from deploy.suite.processes import end
-from deploy.suite.servers import PARTS, Starter
+from deploy.suite.servers import Starter
+from tests.suite.suite_folders import SYNAPSE, started_suite
 from tests.suite.suite_kills import WORKER, kill_while_creating
 
 # Locks that Dovecot leaves end while teams are created.
@@ -27,17 +23,10 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the kills, for a quick run; default 1")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="suite-", dir="/var/tmp"))
-    suite = created(folder)
-    starter = Starter(suite, Path(".venv-synapse/bin/python").absolute())
     begin = time.monotonic()
-    try:
-        starter.start(PARTS)
+    with started_suite() as suite:
         kills = {part: max(1, round(count * asked.share)) for part, count in KILLS.items()}
-        outcome = kill_while_creating(suite, starter, kills, seed=asked.seed)
-    finally:
-        end(suite, PARTS)
-        shutil.rmtree(folder, ignore_errors=True)
+        outcome = kill_while_creating(suite, Starter(suite, SYNAPSE), kills, seed=asked.seed)
     print(f"""
 mailboxes    {outcome.mailboxes}
 teams        {outcome.teams}

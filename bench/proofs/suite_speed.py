@@ -12,13 +12,10 @@ and a quiet machine.
 import argparse
 import asyncio
 import os
-import shutil
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -27,12 +24,13 @@ import httpx2
 from chamberlain.directory.opensuite.entries import Entries
 from chamberlain.directory.opensuite.filters import equal
 from deploy.suite.connection import connect, environment_of
-from deploy.suite.folder import Suite, created
+from deploy.suite.folder import Suite
 from deploy.suite.processes import end, run, tree
 from deploy.suite.servers import PARTS, Starter
 from tests.service.estate import HOUSE_TEMPLATE, furnish
 from tests.services import ADA_MAIL, BEN, CLEO, ZOE_MAIL, Outside, Service, outside_database, wait_until
 from tests.suite import ldap_work
+from tests.suite.suite_folders import started_suite
 from tests.suite.suite_requests import ADMINISTER, MAIL, SHARED
 
 MAILBOXES, ENTRIES, GROUPS, LOOK_UPS = 1_000, 100_000, 200, 2_000
@@ -53,7 +51,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of all counts, for a quick run; default 1")
     share = parser.parse_args().share
     passed = []
-    with _suite(PARTS) as suite, outside_database() as outside:
+    with started_suite() as suite, outside_database() as outside:
         service = _connected(suite, outside)
         count = round(MAILBOXES * share)
         rate = _queued_mailboxes(service, outside, count)
@@ -66,24 +64,12 @@ def main() -> None:
         ratio = beside / alone
         print(f"another tenant: {alone:.0f} ms alone, {beside:.0f} ms beside, {ratio:.2f} times, at most {MOST_RATIO}")
         passed += [rate >= LEAST_MAILBOXES, ratio <= MOST_RATIO]
-    with _suite(("slapd",)) as suite:
+    with started_suite(("slapd",)) as suite:
         ids = _fill(suite, round(ENTRIES * share))
         median, slowest = asyncio.run(_look_ups(suite, ids))
         print(f"look-up among {len(ids)}: median {median:.2f} ms, p99 {slowest:.2f} ms, at most {MOST_MILLISECONDS} ms")
         passed.append(median < MOST_MILLISECONDS)
     sys.exit(not all(passed))
-
-
-@contextmanager
-def _suite(parts: tuple[str, ...]) -> Iterator[Suite]:
-    folder = Path(tempfile.mkdtemp(prefix="suite-", dir="/var/tmp"))
-    suite = created(folder)
-    try:
-        Starter(suite, Path(".venv-synapse/bin/python").absolute()).start(parts)
-        yield suite
-    finally:
-        end(suite, parts)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _connected(suite: Suite, outside: Outside) -> Service:

@@ -6,11 +6,9 @@ Rules control lets the root account write entryUUID.
 """
 
 import base64
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,10 +27,8 @@ from chamberlain.directory.routed import Route
 from deploy.suite.connection import FILE, environment_of
 from deploy.suite.folder import TENANT as FOLDER_NAME
 from deploy.suite.folder import Suite as Folder
-from deploy.suite.folder import created
-from deploy.suite.processes import end
-from deploy.suite.servers import Starter
 from tests.directory.sample_directory import OTHER_TENANT, SECTION, TENANT
+from tests.suite.suite_folders import started_suite
 
 _PARTS: Mapping[TenantId, tuple[str, ...]] = {
     TENANT: ("slapd", "dovecot", "postgresql", "synapse"),
@@ -40,7 +36,6 @@ _PARTS: Mapping[TenantId, tuple[str, ...]] = {
 }
 # The abilities of both suites.
 ABILITIES = suite_capabilities(has_teams=False, forgets_addresses=False).abilities
-_PYTHON = Path(__file__).parents[2] / ".venv-synapse" / "bin" / "python"
 # Groups first: the server would remove each deleted member from them.
 _BRANCHES = ("groups", "mailboxes", "guests", "people")
 # A space that no server has: the tests of this suite look at entries, and those of tests/suite at rooms.
@@ -131,20 +126,12 @@ class SuiteRoutes:
 @contextmanager
 def started_suites() -> Iterator[Mapping[TenantId, SampleSuite]]:
     """Start both suites in folders of their own, and end them."""
-    started: dict[TenantId, Folder] = {}
-    try:
+    with ExitStack() as started:
         suites = {}
         for tenant_id, parts in _PARTS.items():
-            # Short, because sockets are in it, and open to the servers' users.
-            folder = created(Path(tempfile.mkdtemp(prefix="suite-", dir="/var/tmp")))
-            started[tenant_id] = folder
-            Starter(folder, _PYTHON).start(parts)
+            folder = started.enter_context(started_suite(parts))
             suites[tenant_id] = SampleSuite(tenant_id, folder, _settings(folder, tenant_id))
         yield suites
-    finally:
-        for tenant_id, folder in started.items():
-            end(folder, _PARTS[tenant_id])
-            shutil.rmtree(folder.folder, ignore_errors=True)
 
 
 def opened(suites: Mapping[TenantId, SampleSuite]) -> Mapping[TenantId, Suite]:

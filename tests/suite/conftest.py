@@ -2,25 +2,19 @@
 """One open suite for all tests of a session, and a service whose example tenant uses it."""
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from deploy.suite.connection import connect, environment_of
-from deploy.suite.folder import Suite, created, opened
-from deploy.suite.processes import end
-from deploy.suite.servers import PARTS, Starter
+from deploy.suite.folder import Suite, opened
+from deploy.suite.servers import Starter
 from tests.services import Service, running_service
 from tests.suite.mail_client import MailClient
 from tests.suite.suite_directory import SuiteDirectory
+from tests.suite.suite_folders import SYNAPSE, started_suite
 from tests.suite.suite_requests import SuiteRequests
-
-ROOT = Path(__file__).parents[2]
-SYNAPSE = ROOT / ".venv-synapse" / "bin" / "python"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,22 +33,8 @@ def suite() -> Iterator[Suite]:
     if named := os.environ.get("CHAMBERLAIN_TEST_SUITE"):
         yield opened(Path(named))
         return
-    with running_suite() as found:
+    with started_suite() as found:
         yield found
-
-
-@contextmanager
-def running_suite() -> Iterator[Suite]:
-    """A new suite, for as long as the block runs."""
-    # Short, because sockets are in it, and open to the servers' users.
-    folder = Path(tempfile.mkdtemp(prefix="suite-", dir="/var/tmp"))
-    found = created(folder)
-    try:
-        Starter(found, SYNAPSE).start(PARTS)
-        yield found
-    finally:
-        end(found, PARTS)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """open-suite.md, followed to the letter on four servers."""
 
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import pytest
 
 from chamberlain.directory.opensuite.check import Item
 from tests.docs.pages import ROOT, named, rows, section
-from tests.suite.conftest import SYNAPSE
+from tests.suite.suite_folders import SYNAPSE, suite_folder
 
 PAGE = ROOT / "docs" / "how-to" / "open-suite.md"
 
@@ -20,10 +18,9 @@ PAGE = ROOT / "docs" / "how-to" / "open-suite.md"
 @pytest.fixture
 def servers_folder() -> Iterator[Path]:
     """A folder for what four servers write."""
-    folder = Path(tempfile.mkdtemp(prefix="suite-", dir="/var/tmp"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
+    with suite_folder() as folder:
+        folder.chmod(0o755)
+        yield folder
 
 
 @pytest.mark.needs("namespaces")

@@ -12,8 +12,8 @@ import pytest
 from deploy.suite.connection import connect, environment_of
 from tests.services import ADA_MAIL, outside_database, wait_until
 from tests.suite.calendar_client import invitation
-from tests.suite.conftest import running_suite
 from tests.suite.mail_client import MailClient
+from tests.suite.suite_folders import started_suite
 from tests.suite.suite_requests import ADMINISTER, ROOM, SuiteRequests
 
 INVITATIONS = 12
@@ -27,7 +27,7 @@ ANSWERED_WITHIN = 240.0
 def test_no_invitation_is_answered_twice() -> None:
     # A suite of its own: the service of other tests would answer as well, from its own database.
     dice = random.Random(1)  # noqa: S311 - not for secrets.
-    with running_suite() as suite, outside_database() as outside:
+    with started_suite() as suite, outside_database() as outside:
         outside.environment = {**outside.environment, **environment_of(suite)}
         service = outside.ready_service("--no-worker")
         workers = [outside.start_worker() for _ in range(2)]

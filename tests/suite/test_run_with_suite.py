@@ -3,11 +3,9 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,13 +14,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from deploy.suite.folder import opened
-from deploy.suite.processes import end, is_running
+from deploy.suite.processes import is_running
 from deploy.suite.servers import PARTS
 from tests.chromium import run_chromium
 from tests.services import ADA, STOPPED_WITHIN, TEAM_TEMPLATE, Service, free_port, wait_until
-from tests.suite.conftest import ROOT, SYNAPSE
 from tests.suite.mail_client import MailClient
 from tests.suite.matrix_client import MatrixClient
+from tests.suite.suite_folders import ROOT, SYNAPSE, suite_folder
 from tests.suite.suite_requests import SHARED, SuiteRequests
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.timeout(400)]
@@ -34,10 +32,8 @@ STARTED_WITHIN = 150.0
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder for a suite of its own, and for the data of the service."""
-    found = Path(tempfile.mkdtemp(prefix="suite-", dir="/var/tmp"))
-    yield found
-    end(opened(found), PARTS)
-    shutil.rmtree(found, ignore_errors=True)
+    with suite_folder() as found:
+        yield found
 
 
 @contextmanager

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +8,7 @@ import pytest
 from deploy.suite.folder import Suite, created
 from deploy.suite.processes import end, is_running, tree
 from deploy.suite.servers import PARTS, Starter
-from tests.suite.conftest import SYNAPSE
+from tests.suite.suite_folders import SYNAPSE, suite_folder
 
 # The issue's bound for a machine with the packages.
 MOST_SECONDS = 15.0
@@ -19,11 +17,8 @@ MOST_SECONDS = 15.0
 @pytest.fixture
 def other_suite() -> Iterator[Suite]:
     """A suite beside that of the session, which was never started."""
-    folder = Path(tempfile.mkdtemp(prefix="suite-", dir="/var/tmp"))
-    found = created(folder)
-    yield found
-    end(found, PARTS)
-    shutil.rmtree(folder, ignore_errors=True)
+    with suite_folder() as folder:
+        yield created(folder)
 
 
 def test_it_works_within_fifteen_seconds(other_suite: Suite) -> None:
