@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The resources of an open suite, their mail, and their replies: LDAP, doveadm over HTTP, and SMTP.
+"""The resources of an open suite, their mail and their replies.
 
-No account signs in as a resource, and doveadm reads any mailbox. A keyword of this program marks handled mail, so that
-users with full access may read the mail first.
+The protocols are LDAP, doveadm over HTTP, and SMTP. No account signs in as a resource, and doveadm reads any mailbox.
+A keyword of this program marks handled mail, so that users with full access may read the mail first.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
