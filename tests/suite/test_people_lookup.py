@@ -9,6 +9,7 @@ import pytest
 
 from chamberlain.core.ids import GroupId, UserId
 from chamberlain.directory.models import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion
+from chamberlain.directory.opensuite.addresses import Addresses
 from chamberlain.directory.opensuite.entries import Entries
 from chamberlain.directory.opensuite.people import SuitePeople
 from chamberlain.directory.port import REMEMBER_REMOTE
@@ -91,6 +92,20 @@ async def test_it_works(people: SuitePeople, neighbours: Neighbours) -> None:
     assert answer.labels == frozenset()
     assert answer.taken_addresses == {taken}
     assert answer.member_of == {neighbours.outer, neighbours.inner}
+
+
+async def test_a_user_name_is_no_free_address(suite: Suite, entries: Entries, people: SuitePeople) -> None:
+    """A mailbox with this address would have the same name in Dovecot, and neither could be opened."""
+    name = f"{unique('user')}@estate.example"
+    person = {"objectClass": ["inetOrgPerson"], "uid": [name], "cn": [name], "sn": [name], "mail": [f"o-{name}"]}
+    added = await entries.add(f"uid={name},ou=guests,{suite.base}", person)
+
+    answer = await people.look_up(PeopleQuestion(TENANT, addresses=frozenset({name})))
+    read = await Addresses.read(entries, layout_of(suite), [name.upper()])
+
+    assert answer.taken_addresses == {name}
+    assert read.claim([name], None, 1) is not None
+    assert read.claim([name], added.id, 1) is None
 
 
 async def test_an_empty_question_has_an_empty_answer(people: SuitePeople) -> None:

@@ -25,7 +25,7 @@ class Addresses:
     @classmethod
     async def read(cls, entries: Entries, layout: Layout, addresses: Iterable[str]) -> "Addresses":
         """Look up the entries with one of these addresses. Raises TryAgain."""
-        attributes = list(dict.fromkeys((layout.names.address, layout.names.mail, *layout.aliases)))
+        attributes = layout.addresses
         searches = [
             entries.search(base, f"(|{''.join(any_value(each, batch) for each in attributes)})", attributes=attributes)
             for batch in batched(addresses)

@@ -52,6 +52,14 @@ class Layout:
         bases = list(dict.fromkeys(branch.base for branch in (self.people, self.groups, self.mailboxes)))
         return [base for base in bases if not any(base != other and is_below(base, other) for other in bases)]
 
+    @property
+    def addresses(self) -> Sequence[str]:
+        """Return the attributes with addresses, and that of user names.
+
+        Servers may have addresses as user names. Dovecot knows neither of two entries with one name.
+        """
+        return tuple(dict.fromkeys((self.names.address, self.names.mail, self.names.name, *self.aliases)))
+
 
 def marks_of(entry: Entry, extension: str) -> Mapping[str, str]:
     """Return the marks of an entry under an extension attribute.

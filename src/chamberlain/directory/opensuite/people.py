@@ -125,7 +125,7 @@ class SuitePeople(People):
     async def _taken_addresses(self, addresses: Collection[str]) -> frozenset[str]:
         """Compare the addresses of all entries, in the spelling of the question."""
         storable = [address for address in addresses if not _UNSTORABLE.search(address)]
-        attributes = tuple(dict.fromkeys((self._names.address, self._names.mail, *self._layout.aliases)))
+        attributes = self._layout.addresses
         found = await asyncio.gather(
             *[
                 self._entries.search(
