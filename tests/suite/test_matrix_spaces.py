@@ -15,7 +15,9 @@ from chamberlain.directory.opensuite.matrix import Homeserver, Matrix, StateEven
 from chamberlain.directory.opensuite.room_state import RoomAccess
 from chamberlain.directory.opensuite.rooms import Rooms, WantedTeam
 from deploy.suite.folder import DOMAIN, Suite
+from deploy.suite.people import password_of
 from tests.suite.matrix_client import MatrixClient
+from tests.suite.suite_directory import SuiteDirectory
 
 CHANNELS = ("General", "Planning", "Archive")
 
@@ -312,3 +314,20 @@ async def test_a_banned_user_stays_out(matrix: Matrix, team: WantedTeam) -> None
     await rooms.ensure_space(team)
 
     assert await members(matrix, space_id) == {"@chamberlain", "@ada"}
+
+
+@pytest.mark.parametrize("bot", ["chamberlain", "chamberlain-approvals"])
+async def test_a_person_cannot_sign_in_as_a_bot(
+    suite: Suite, matrix: Matrix, directory: SuiteDirectory, team: WantedTeam, bot: str
+) -> None:
+    """An administrator of people may give one this name. The bots administer teams and ask for approvals."""
+    await Rooms(matrix).ensure_space(team)
+    await matrix.register(bot)
+    dn = f"uid={bot},ou=people,{suite.base}"
+    person = {"objectClass": "inetOrgPerson", "uid": bot, "cn": bot, "sn": bot, "userPassword": password_of(bot)}
+    directory.add(dn, person)
+
+    may_sign_in = MatrixClient.may_sign_in(suite, bot)
+
+    directory.delete(dn)
+    assert not may_sign_in
