@@ -102,13 +102,16 @@ class Entries:
     async def read_all(
         self, dns: Iterable[str], *, within: str = "(objectClass=*)", attributes: Sequence[str] = ALL_ATTRIBUTES
     ) -> Mapping[str, Entry]:
-        """Read entries by their names, all at the same time.
+        """Read entries by their names, a batch at the same time.
 
         Missing ones, and those that do not match the filter `within`, are left out. The keys are normalized names
         (`normalized_dn`).
         """
         wanted = {normalized_dn(dn): dn for dn in dns}
-        found = await asyncio.gather(*[self.read(dn, within=within, attributes=attributes) for dn in wanted.values()])
+        found: list[Entry | None] = []
+        # A group can have a hundred thousand members, and each search of them all would be a task.
+        for batch in batched(wanted.values()):
+            found += await asyncio.gather(*[self.read(dn, within=within, attributes=attributes) for dn in batch])
         return {name: entry for name, entry in zip(wanted, found, strict=True) if entry is not None}
 
     async def by_ids(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Users behind the names (DNs) and ids in entries of groups."""
 
-import asyncio
 import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
@@ -11,7 +10,6 @@ from chamberlain.core.ids import UserId
 from chamberlain.directory.opensuite.entries import Entries
 from chamberlain.directory.opensuite.entry import Entry, is_below, normalized_dn
 from chamberlain.directory.opensuite.layout import Layout
-from chamberlain.directory.opensuite.ldap import Scope
 
 # Attributes of a user that the adapter needs beside its id; `pwdLastSuccess` is written by slapd with `lastbind on`.
 LAST_SUCCESS: Final = "pwdLastSuccess"
@@ -65,12 +63,8 @@ class Members:
 
     async def _matching(self, dns: Iterable[str], filter_: str) -> Mapping[str, Entry]:
         base = self._layout.people.base
-        wanted = list({normalized_dn(dn): dn for dn in dns if is_below(dn, base)}.items())
-        # The server applies the filter, so each name is one search.
-        found = await asyncio.gather(
-            *[self._entries.search(dn, filter_, attributes=self._attributes, scope=Scope.BASE) for _, dn in wanted]
-        )
-        return {name: entries[0] for (name, _), entries in zip(wanted, found, strict=True) if entries}
+        people = [dn for dn in dns if is_below(dn, base)]
+        return await self._entries.read_all(people, within=filter_, attributes=self._attributes)
 
 
 def local_part_of(entry: Entry, layout: Layout) -> str | None:
