@@ -216,7 +216,7 @@ class NoLifecycle(Lifecycle):
     """The lifecycle of a directory that states none of its abilities."""
 
     async def ensure(self, works: Sequence[LifecycleWork]) -> Sequence[OutsideFault | None]:
-        raise AssertionError(f"Nobody may call this: {works}")
+        raise AssertionError(f"The directory has no lifecycle: {works}")
 
 
 @asynccontextmanager

@@ -69,13 +69,13 @@ async def neighbours(suite: Suite, entries: Entries) -> Neighbours:
 
 
 async def test_it_works(people: SuitePeople, neighbours: Neighbours) -> None:
-    word, nobody = neighbours.word, UserId(uuid4())
+    word, unknown = neighbours.word, UserId(uuid4())
     taken = f"MIA.{word}@Estate.Example"
 
     answer = await people.look_up(
         PeopleQuestion(
             TENANT,
-            users=frozenset({neighbours.manager, neighbours.guest, nobody}),
+            users=frozenset({neighbours.manager, neighbours.guest, unknown}),
             labels=frozenset({"confidential"}),
             addresses=frozenset({taken, f"free-{word}@estate.example", "\x00", "half \ud800", "ä@estate.example"}),
             member=neighbours.guest,
@@ -128,8 +128,8 @@ async def test_it_finds_managers_members_and_owners(people: SuitePeople, neighbo
     assert answer.relations.members == {neighbours.outer: (gus,), neighbours.inner: (gus,), unknown: ()}
     assert answer.known_groups == {neighbours.outer, neighbours.inner}
     assert answer.owners == {neighbours.outer: (mia,)}
-    nobody = await people.look_up(PeopleQuestion(TENANT, manager_of=neighbours.manager))
-    assert nobody.relations == NO_RELATIONS
+    none = await people.look_up(PeopleQuestion(TENANT, manager_of=neighbours.manager))
+    assert none.relations == NO_RELATIONS
 
 
 async def test_it_finds_people_by_the_beginnings_of_words(

@@ -48,7 +48,7 @@ from chamberlain.directory.routed import Adapters
 
 __all__ = ["Suite", "SuiteSettingsInvalid", "open_suite", "read_suite", "settings_version"]
 
-_NOBODY: Final = UUID(int=0)
+_NO_ID: Final = UUID(int=0)
 _BROKEN_FOR: Final = timedelta(minutes=1)
 
 
@@ -158,9 +158,9 @@ class _Check:
                 if await self.entries.read(branch.base, attributes=["entryUUID"]) is None:
                     raise _unusable(f"The directory has no entry {branch.base}, or hides it from the account.")
             # Nothing has this id and name. Each call fails if the server refuses the account.
-            await self.people.look_up(PeopleQuestion(tenant_id, users=frozenset({UserId(_NOBODY)})))
-            await self.directory.observe([GroupReference(tenant_id, "chamberlain_group", RequestId(_NOBODY))])
-            mailbox = MailboxReference(tenant_id, "chamberlain_mailbox", RequestId(_NOBODY))
+            await self.people.look_up(PeopleQuestion(tenant_id, users=frozenset({UserId(_NO_ID)})))
+            await self.directory.observe([GroupReference(tenant_id, "chamberlain_group", RequestId(_NO_ID))])
+            mailbox = MailboxReference(tenant_id, "chamberlain_mailbox", RequestId(_NO_ID))
             await self.directory.observe_mailboxes([mailbox])
         async with naming("Dovecot"):
             await self.mailstore.check()
