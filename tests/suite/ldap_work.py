@@ -3,11 +3,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID, uuid4
 
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.directory.opensuite.attributes import GROUP_CLASS, MAILBOX_CLASS, MANAGED_GROUP_CLASS, PERSON_CLASS
+from chamberlain.directory.opensuite.entries import Entries
 from chamberlain.directory.opensuite.entry import Values
 from chamberlain.directory.opensuite.layout import MARK, REQUEST_ID, Branch, Layout, mark_values
 from chamberlain.directory.opensuite.ldap import Client, Server
@@ -32,6 +34,17 @@ async def connected(suite: Suite) -> AsyncIterator[Client]:
     client = Client(server_of(suite))
     try:
         yield client
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
+async def operating(suite: Suite) -> AsyncIterator[Entries]:
+    """The entries as the operator writes them, also people."""
+    server = server_of(suite, password=suite.values["LDAP_ROOT_PASSWORD"])
+    client = Client(replace(server, bind_dn=f"cn=root,{suite.base}"))
+    try:
+        yield Entries(client)
     finally:
         await client.close()
 

@@ -24,7 +24,17 @@ from deploy.suite.folder import Suite
 from deploy.suite.processes import end, signal_to, tree
 from deploy.suite.servers import Starter
 from tests.services import free_port
-from tests.suite.ldap_work import connected, group, group_dn, layout_of, mailbox, mailbox_dn, server_of, unique
+from tests.suite.ldap_work import (
+    connected,
+    group,
+    group_dn,
+    layout_of,
+    mailbox,
+    mailbox_dn,
+    operating,
+    server_of,
+    unique,
+)
 
 
 @pytest.fixture
@@ -322,18 +332,19 @@ async def test_a_dynamic_group_follows_its_rule(suite: Suite, entries: Entries) 
     )
 
     before = await entries.read(group_dn(suite, name))
-    await entries.add(
-        person,
-        {
-            "objectClass": ["inetOrgPerson"],
-            "uid": [name],
-            "cn": [name],
-            "sn": [name],
-            "displayName": [name],
-            "departmentNumber": ["R&D (2)"],
-            "employeeType": ["Guest"],
-        },
-    )
+    async with operating(suite) as operator:
+        await operator.add(
+            person,
+            {
+                "objectClass": ["inetOrgPerson"],
+                "uid": [name],
+                "cn": [name],
+                "sn": [name],
+                "displayName": [name],
+                "departmentNumber": ["R&D (2)"],
+                "employeeType": ["Guest"],
+            },
+        )
     after = await entries.read(group_dn(suite, name))
 
     assert before is not None

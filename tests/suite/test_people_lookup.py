@@ -14,7 +14,7 @@ from chamberlain.directory.opensuite.entries import Entries
 from chamberlain.directory.opensuite.people import SuitePeople
 from chamberlain.directory.port import REMEMBER_REMOTE
 from deploy.suite.folder import Suite
-from tests.suite.ldap_work import TENANT, connected, group, group_dn, layout_of, mailbox, mailbox_dn, unique
+from tests.suite.ldap_work import TENANT, connected, group, group_dn, layout_of, mailbox, mailbox_dn, operating, unique
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,17 @@ def people(suite: Suite, entries: Entries) -> SuitePeople:
 
 
 @pytest.fixture
-async def neighbours(suite: Suite, entries: Entries) -> Neighbours:
-    # The account of the service writes people of the branch of guests only.
+async def operator(suite: Suite) -> AsyncIterator[Entries]:
+    async with operating(suite) as found:
+        yield found
+
+
+@pytest.fixture
+async def neighbours(suite: Suite, entries: Entries, operator: Entries) -> Neighbours:
     word = f"w{uuid4().hex[:10]}"
     manager_dn, guest_dn = (f"uid={each}-{word},ou=guests,{suite.base}" for each in ("mia", "gus"))
     common = {"objectClass": ["inetOrgPerson"], "sn": [word]}
-    manager = await entries.add(
+    manager = await operator.add(
         manager_dn,
         {
             **common,
@@ -57,7 +62,7 @@ async def neighbours(suite: Suite, entries: Entries) -> Neighbours:
             "preferredLanguage": ["de-CH"],
         },
     )
-    guest = await entries.add(
+    guest = await operator.add(
         guest_dn,
         {**common, "uid": [f"gus-{word}"], "cn": [f"Gus {word}"], "employeeType": ["Guest"], "manager": [manager_dn]},
     )
@@ -94,11 +99,13 @@ async def test_it_works(people: SuitePeople, neighbours: Neighbours) -> None:
     assert answer.member_of == {neighbours.outer, neighbours.inner}
 
 
-async def test_a_user_name_is_no_free_address(suite: Suite, entries: Entries, people: SuitePeople) -> None:
+async def test_a_user_name_is_no_free_address(
+    suite: Suite, entries: Entries, operator: Entries, people: SuitePeople
+) -> None:
     """A mailbox with this address would have the same name in Dovecot, and neither could be opened."""
     name = f"{unique('user')}@estate.example"
     person = {"objectClass": ["inetOrgPerson"], "uid": [name], "cn": [name], "sn": [name], "mail": [f"o-{name}"]}
-    added = await entries.add(f"uid={name},ou=guests,{suite.base}", person)
+    added = await operator.add(f"uid={name},ou=guests,{suite.base}", person)
 
     answer = await people.look_up(PeopleQuestion(TENANT, addresses=frozenset({name})))
     read = await Addresses.read(entries, layout_of(suite), [name.upper()])
