@@ -81,6 +81,19 @@ async def test_an_unknown_mailbox_is_none(mailstore: Mailstore) -> None:
     assert await mailstore.observe("free@estate.example", has_reply=True) is None
 
 
+@pytest.mark.parametrize("pattern", ["*", "qua?@estate.example"])
+async def test_a_pattern_is_no_mailbox(dovecot: FakeDovecot, mailstore: Mailstore, pattern: str) -> None:
+    """doveadm would give the rights in all mailboxes that match."""
+    commands = [set_rights(pattern, INBOX, "ada"), subscribe(pattern, "shared/quay")]
+
+    for each in commands:
+        with pytest.raises(Rejected) as refused:
+            await mailstore.call([each])
+        assert refused.value.code == "notAccepted"
+    assert await mailstore.observe(pattern, has_reply=False) is None
+    assert dovecot.folders[QUAY] == {INBOX: {}}
+
+
 async def test_missing_folders_are_skipped(mailstore: Mailstore) -> None:
     commands = [set_rights(QUAY, "Gone", "ada"), delete_rights(QUAY, "Gone", "ada"), get_rights(QUAY, "Gone")]
 

@@ -72,6 +72,11 @@ class MailboxState:
     script: str | None
 
 
+def names_several(user: str) -> bool:
+    """Return whether doveadm runs a command for all users like this name."""
+    return "*" in user or "?" in user
+
+
 def list_folders(mailbox: str) -> Command:
     """List the folders of a mailbox, which Dovecot may not have yet."""
     return Command("mailboxList", mailbox, ignored=frozenset({NO_USER}))

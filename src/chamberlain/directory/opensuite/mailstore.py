@@ -30,6 +30,7 @@ from chamberlain.directory.opensuite.doveadm import (
     join_subscriptions,
     list_folders,
     list_scripts,
+    names_several,
     parse_folder,
 )
 
@@ -94,6 +95,8 @@ class Mailstore:
 
         None if Dovecot does not have the mailbox.
         """
+        if names_several(mailbox):
+            return None
         commands = [list_folders(mailbox), *([list_scripts(mailbox)] if has_reply else [])]
         listed, *scripts = await self.call(commands)
         if listed.exit_code == NO_USER:
@@ -118,6 +121,11 @@ class Mailstore:
         """
         if not commands:
             return []
+        pattern = next((each.user for each in commands if names_several(each.user)), None)
+        if pattern is not None:
+            raise Rejected(
+                "notAccepted", f"The name {pattern} stands for several mailboxes in Dovecot. Rename its entry."
+            )
         waiting = _Waiting(commands, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if len(self._senders) < self._server.connections:
