@@ -34,7 +34,8 @@ async def test_it_works() -> None:
 
     [request] = asked
     path = "/_matrix/client/v3/rooms/%21a%2Fb%3Aestate.example/state/m.room.name/"
-    assert (request.method, request.url.raw_path.decode()) == ("PUT", path)
+    query = "user_id=%40chamberlain%3Aestate.example"
+    assert (request.method, request.url.raw_path.decode()) == ("PUT", f"{path}?{query}")
     assert request.headers["Authorization"] == "Bearer token"
     assert request.content.decode() == '{"name":"Häfen"}'
 
