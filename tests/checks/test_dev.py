@@ -222,7 +222,7 @@ with dev.Step("[1/2] Installing {"x" * COLUMNS}"[:60]) as step:
     ("parts", "is_selection", "minutes"),
     [
         pytest.param(["check", "ordinary"], False, "8 minutes", id="ordinary"),
-        pytest.param(list(dev.TESTS), False, "67 minutes", id="all"),
+        pytest.param(list(dev.TESTS), False, "64 minutes", id="all"),
         pytest.param(["check", "ordinary"], True, "1 minute", id="a selection"),
     ],
 )
