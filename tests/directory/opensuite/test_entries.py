@@ -43,6 +43,12 @@ def test_it_works() -> None:
     assert not entry.is_of("person")
 
 
+def test_words_are_no_number() -> None:
+    entry = Entry("uid=quay", ID, "1", {"roomcapacity": ("six",)})
+
+    assert entry.number("roomCapacity") is None
+
+
 def test_a_row_without_an_id_is_no_entry() -> None:
     assert parse_row(Row("uid=ada", {"mail": [b"ada@estate.example"]}, ())) is None
 

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import pytest
 
 from chamberlain.directory.mailboxes import AddressFields, PermissionLevel, Place, plan_mailbox
@@ -178,6 +180,23 @@ def test_an_adopted_mailbox_becomes_one_of_ours_with_its_first_change() -> None:
         "chamberlainAddress": ["quay@estate.example"],
         "chamberlainQuota": ["500"],
     }
+
+
+def test_the_name_of_an_entry_stays() -> None:
+    work = Work(shared(display_name="New").wanted, (Step.SET_PROPERTIES,))
+    entry = replace(new_entry(shared(display_name="Old")), dn="CN=Old,ou=mailboxes,dc=estate,dc=example")
+
+    changed = differences(entry, changed_values(change_of(work, entry)))
+
+    # slapd refuses to change a value that is part of the name.
+    assert changed == {"displayName": ["New"]}
+
+
+def test_a_capacity_in_words_is_no_number() -> None:
+    work = Work(equipment().wanted, (Step.SET_BOOKING,))
+    entry = with_values(new_entry(equipment()), {"chamberlainCapacity": ["three units"]})
+
+    assert changed_values(change_of(work, entry))["chamberlainBookings"] == ["1"]
 
 
 def test_empty_texts_are_stored_as_a_space() -> None:

@@ -37,9 +37,12 @@ class Entry:
         return found[0] if found else None
 
     def number(self, name: str) -> int | None:
-        """Return the value of an attribute with the syntax INTEGER, or None."""
+        """Return the number of an attribute, or None.
+
+        An attribute of the operator may have words.
+        """
         found = self.one(name)
-        return None if found is None else int(found)
+        return int(found) if found is not None and found.isdecimal() else None
 
     def flag(self, name: str) -> bool | None:
         """Return the value of an attribute with the syntax BOOLEAN, or None."""

@@ -169,7 +169,9 @@ def _adopted(change: Change) -> Values:
 
 def _properties(change: Change) -> Values:
     text = stored_text(change.wanted.display_name)
-    return {change.names.display_name: [text], "cn": [text]}
+    values = {change.names.display_name: [text]}
+    # An adopted entry may have it in its name, and the server refuses to change that value.
+    return values if change.entry.dn.lower().startswith("cn=") else {**values, "cn": [text]}
 
 
 def _address_fields(change: Change) -> Values:
@@ -262,7 +264,7 @@ def _bookings(change: Change, values: Values) -> Values:
         return {}
     if not values.get(names.kind, change.present(names.kind)):
         return {names.bookings: []}
-    capacity = next(iter(values.get(names.capacity, change.present(names.capacity))), "1")
+    [capacity] = values.get(names.capacity) or [str(change.entry.number(names.capacity) or 1)]
     return {names.bookings: ["1" if change.wanted.type is MailboxType.ROOM else str(max(1, int(capacity)))]}
 
 
