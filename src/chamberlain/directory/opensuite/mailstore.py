@@ -123,9 +123,7 @@ class Mailstore:
             return []
         pattern = next((each.user for each in commands if names_several(each.user)), None)
         if pattern is not None:
-            raise Rejected(
-                "notAccepted", f"The name {pattern} matches several mailboxes in Dovecot. Rename its entry."
-            )
+            raise Rejected("notAccepted", f"The name {pattern} matches several mailboxes in Dovecot. Rename its entry.")
         waiting = _Waiting(commands, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if len(self._senders) < self._server.connections:
