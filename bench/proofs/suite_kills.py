@@ -30,7 +30,7 @@ def main() -> None:
     print(f"""
 mailboxes    {outcome.mailboxes}
 teams        {outcome.teams}
-not done     {outcome.not_done}
+not done     {len(outcome.not_done)} {outcome.not_done[:10]}
 lost         {outcome.findings.lost}
 double       {outcome.findings.double}
 incomplete   {outcome.findings.incomplete}

@@ -69,7 +69,7 @@ WHERE lease_until > now() AND kind IN ('mailboxProvision', 'groupProvision')
 """
 _OPEN = "SELECT count(*) FROM chamberlain.job WHERE kind IN ('mailboxProvision', 'groupProvision')"
 _HELD = """
-SELECT count(*) FROM chamberlain.job
+SELECT array_agg(held_reason) FROM chamberlain.job
 WHERE held_reason IS NOT NULL AND kind IN ('mailboxProvision', 'groupProvision')
 """
 
@@ -106,6 +106,8 @@ def kill_while_creating(
             say(f"{count} kills of {part}, {running.amid[part]} of them while the worker had a job")
         not_done = running.wait_for_ends()
         say(f"{len(running.wanted) - len(not_done)} of {len(running.wanted)} requests have succeeded")
+        for reason in running.held():
+            say(f"A job is held: {reason}")
         teams = sum(each.is_team for each in running.wanted)
         return Outcome(kills, running.amid, len(running.wanted) - teams, teams, not_done, running.inspect())
 
@@ -164,11 +166,15 @@ class RunningSuite:
                 left[request_id] = str(self.service.request(request_id)["state"])
                 if left[request_id] not in _FINAL:
                     # A held job ends by hand only.
-                    return self.outside.value(_HELD) != 0
+                    return bool(self.held())
             return True
 
         _wait_until(are_ended, _DONE_WITHIN, self.worker)
         return [f"{request_id}: {state}" for request_id, state in left.items() if state != "succeeded"]
+
+    def held(self) -> list[str]:
+        """Return why jobs are held."""
+        return cast("list[str] | None", self.outside.value(_HELD)) or []
 
     def send(self, mailboxes: int, teams: int) -> None:
         """Send requests for mailboxes and teams."""
