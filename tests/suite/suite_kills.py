@@ -52,7 +52,7 @@ class Load:
 
 # A mailbox takes about 0.1 s, a team 1 to 5 s.
 _LOADS = {
-    WORKER: Load(4, 1, 2.0, most_open=20),
+    WORKER: Load(4, 1, 2.0, most_open=10),
     "slapd": Load(4, 0, 0.3),
     "dovecot": Load(4, 0, 0.3),
     "synapse": Load(0, 1, 3.0),
