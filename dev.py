@@ -26,8 +26,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self, TextIO
 from xml.etree import ElementTree
 
-from deploy.suite import packages
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -96,8 +94,8 @@ PARTS: dict[str, tuple[Callable[[], object], str]] = {
         "apt-get install e2fsprogs, as root on a machine with loop devices",
     ),
     "suite": (
-        lambda: not (packages.server_problem() or packages.build_problem()),
-        f"apt-get install {packages.SERVER_PACKAGES} {packages.BUILD_PACKAGES}, as root",
+        lambda: suite_problem() is None,
+        "install the packages of deploy/suite/README.md, as root",
     ),
     "namespaces": (
         lambda: subprocess.call(["unshare", "--net", "--mount", "true"], stderr=subprocess.DEVNULL) == 0,
@@ -150,7 +148,7 @@ def run(arguments: list[str]) -> int:
     """Set up and start the service; what follows goes to `chamberlain serve`. --suite gives it an open suite."""
     if "--suite" in arguments:
         arguments.remove("--suite")
-        if problem := packages.server_problem() or packages.build_problem():
+        if problem := suite_problem():
             stop(problem)
         synapse = str(prepare(SYNAPSE_VENV, SYNAPSE) / "python")
         suite_command = [str(prepare(SUITE_VENV, SUITE) / "python"), "-m", "deploy.suite", "run"]
@@ -166,12 +164,20 @@ def suite(arguments: list[str]) -> int:
     word, *rest = arguments or ["--help"]
     if word == "prove":
         return test_part("suite", (), rest)
-    if word == "start" and (problem := packages.server_problem()):
+    if word == "start" and (problem := suite_problem(builds=False)):
         stop(problem)
     python = prepare(VENV, TO_RUN) / "python"
     # Synapse is installed for the first start only.
     synapse = prepare(SYNAPSE_VENV, SYNAPSE) if word == "start" else SYNAPSE_VENV / "bin"
     return subprocess.call([str(python), "-m", "deploy.suite", word, *rest, "--synapse", str(synapse / "python")])
+
+
+def suite_problem(*, builds: bool = True) -> str | None:
+    """Return why an open suite cannot run on this machine, or python-ldap cannot be built, or None."""
+    # Not above: the build of the image has no deploy folder.
+    from deploy.suite import packages
+
+    return packages.server_problem() or (packages.build_problem() if builds else None)
 
 
 def test(arguments: list[str]) -> int:

@@ -29,7 +29,7 @@ html_copy_source = False
 
 extensions = ["myst_parser"]
 root_doc = "docs/README"
-include_patterns = ["*.md", "docs/**.md", "bench/**README.md", "deploy/README.md", "examples/**README.md"]
+include_patterns = ["*.md", "docs/**.md", "bench/**README.md", "deploy/**README.md", "examples/**README.md"]
 exclude_patterns = [".*", "*/.*", "checks", "dist", "site", "src", "tests"]
 # Links to headings have the form of the code hosting page.
 myst_heading_anchors = 6
