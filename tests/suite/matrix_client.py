@@ -2,6 +2,7 @@
 """Matrix clients of the people of a suite, over the Client-Server API."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import quote
@@ -13,7 +14,7 @@ from deploy.suite.folder import DOMAIN, Suite
 from deploy.suite.people import password_of
 
 Json = dict[str, Any]
-# An issuer of invitations has 10 at once and one in 3.3 s (`rc_invites` of Synapse).
+# A user has 10 invitations at once and one in 3.3 s, and few sign-ins (`rc_invites` and `rc_login` of Synapse).
 _PATIENCE_SECONDS = 60.0
 
 
@@ -43,12 +44,7 @@ class MatrixClient:
         """Call the server as the user, and again when it asks to slow down."""
         headers = {"Authorization": f"Bearer {self.token}"}
         address = f"{self.url}/_matrix/client{path}"
-        until = time.monotonic() + _PATIENCE_SECONDS
-        while True:
-            answer = httpx2.request(method, address, json=body, headers=headers, timeout=30)
-            if answer.status_code != 429 or time.monotonic() > until:
-                return answer
-            time.sleep(answer.json().get("retry_after_ms", 1000) / 1000)
+        return _patiently(lambda: httpx2.request(method, address, json=body, headers=headers, timeout=30))
 
     def rooms(self) -> set[str]:
         """The ids of rooms that the user is in."""
@@ -78,4 +74,15 @@ class MatrixClient:
 def _login(suite: Suite, name: str) -> httpx2.Response:
     identifier = {"type": "m.id.user", "user": name}
     body = {"type": "m.login.password", "identifier": identifier, "password": password_of(name)}
-    return httpx2.post(f"{suite.url('MATRIX')}/_matrix/client/v3/login", json=body, timeout=30)
+    address = f"{suite.url('MATRIX')}/_matrix/client/v3/login"
+    return _patiently(lambda: httpx2.post(address, json=body, timeout=30))
+
+
+def _patiently(send: Callable[[], httpx2.Response]) -> httpx2.Response:
+    """Send a call, and again when the server asks to slow down."""
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        answer = send()
+        if answer.status_code != 429 or time.monotonic() > until:
+            return answer
+        time.sleep(answer.json().get("retry_after_ms", 1000) / 1000)
