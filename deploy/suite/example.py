@@ -76,10 +76,10 @@ def _welcome(suite: Suite, connection: dict[str, object]) -> str:
 The example estate uses the open suite in {suite.folder}.
 
 Request a mailbox and a team, in the console or at the command line:
-  chamberlain login
-  chamberlain mailbox create --template "Shared mailbox" --name info --display-name Information \\
+  .venv-suite/bin/chamberlain login
+  .venv-suite/bin/chamberlain mailbox create --template "Shared mailbox" --name info --display-name Information \\
     --permission ada@estate.example=FullAccess --wait
-  chamberlain group create --template "Project team" --display-name Orchard --wait
+  .venv-suite/bin/chamberlain group create --template "Project team" --display-name Orchard --wait
 
 Open the mailbox in web mail, below "Other Users", and invite rooms in the calendar:
   {suite.url("WEB")}/SOGo/
