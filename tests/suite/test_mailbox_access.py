@@ -29,8 +29,10 @@ from deploy.suite.processes import end, kill
 from deploy.suite.servers import Starter
 from tests.directory.mailbox_work import Changes, plain, reference, room, shared
 from tests.directory.sample_directory import ADA, BEN, CLEO, TENANT
+from tests.services import wait_until
 from tests.suite import ldap_work
 from tests.suite.mail_client import MailClient
+from tests.suite.suite_directory import SuiteDirectory
 
 FULL_ACCESS = PermissionLevel.FULL_ACCESS
 # A killed process may leave the lock of a mailbox's rights. Dovecot removes it after two minutes.
@@ -152,11 +154,14 @@ async def test_without_dovecot_the_rest_waits(adapters: Adapters, suite: Suite, 
     assert remaining_of_mailbox(work.wanted, again.observed, work.steps) == ()
 
 
-async def test_a_killed_dovecot_loses_nothing(adapters: Adapters, suite: Suite, starter: Starter) -> None:
+async def test_a_killed_dovecot_loses_nothing(
+    adapters: Adapters, suite: Suite, starter: Starter, directory: SuiteDirectory
+) -> None:
     works = [shared() for _ in range(20)]
+    first = f"(chamberlainRequestId={works[0].wanted.request_id})"
 
     begun = asyncio.ensure_future(adapters.directory.ensure_mailboxes(works))
-    await asyncio.sleep(0.05)
+    await asyncio.to_thread(wait_until, lambda: directory.find(first, "uid"), 30)
     await asyncio.to_thread(kill, suite, "dovecot")
     await asyncio.to_thread(starter.start, ("dovecot",))
     await asyncio.gather(begun, return_exceptions=True)
