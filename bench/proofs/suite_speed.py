@@ -3,19 +3,21 @@
 
 Three bounds of the design: a worker creates 1,000 queued mailboxes at 60 a second or more; with 100,000 entries under
 the overlay `dynlist`, the look-up of a request takes less than 5 ms (median); and the groups of another tenant, in the
-database of the service, take at most 20 % longer while the suite creates half as many. They are requested before,
-during and after, because the machine is not equally quick all the time. The servers of a suite have machines of their
-own; beside the other tenant, they get the processors that the service leaves. Needs root, the packages of the suite,
+database of the service, take at most 20 % longer while the suite creates half as many. The servers of a suite have
+machines of their own; beside the other tenant, they get the processors that the service leaves. Needs root, the packages of the suite,
 and a quiet machine.
 """
 
 import argparse
 import asyncio
+import json
+import multiprocessing
 import os
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import uuid4
 
@@ -35,14 +37,21 @@ from tests.suite.suite_requests import ADMINISTER, MAIL, SHARED
 
 MAILBOXES, ENTRIES, GROUPS, LOOK_UPS = 1_000, 100_000, 200, 2_000
 LEAST_MAILBOXES, MOST_MILLISECONDS, MOST_RATIO = 60.0, 5.0, 1.2
-# Mailboxes a second beside the other tenant: half of the bound, because the suite and its clients share the machine.
-BESIDE = LEAST_MAILBOXES / 2
+# Mailboxes a second beside the other tenant: half of the bound, because the suite and its clients share the machine,
+# and a rate that leaves a part of both cores free.
+BESIDE = (LEAST_MAILBOXES / 2, LEAST_MAILBOXES / 6)
+# Measurements without and with mailboxes alternate, because the machine is not equally quick all the time.
+ROUNDS = 4
 # Requests that are sent at the same time.
 AT_ONCE = 16
 # The lowest priority of a process (setpriority(2)).
 LEAST_PRIORITY = 19
 _LEFT = "SELECT count(*) FROM chamberlain.request WHERE state NOT IN ('succeeded', 'failed', 'cancelled')"
-_FINISHED = "SELECT extract(epoch FROM finished_at)::float8 FROM chamberlain.request WHERE request_id = $1::text::uuid"
+_CREATED = "SELECT count(*) FROM chamberlain.request WHERE kind = 'shared' AND state = 'succeeded'"
+_FINISHED = (
+    "SELECT json_object_agg(request_id, extract(epoch FROM finished_at)::float8)::text FROM chamberlain.request "
+    "WHERE request_id = ANY ($1::text[]::uuid[])"
+)
 _FAILED = "SELECT count(*) FROM chamberlain.request WHERE state = 'failed'"
 
 
@@ -61,10 +70,16 @@ def main() -> None:
             f"mailboxes: {_sent_mailboxes(service, outside, count):.0f} a second while they are requested", flush=True
         )
         _yield_processors(suite)
-        alone, beside = _neighbour(service, outside, round(GROUPS * share))
-        ratio = beside / alone
-        print(f"another tenant: {alone:.0f} ms alone, {beside:.0f} ms beside, {ratio:.2f} times, at most {MOST_RATIO}")
-        passed += [rate >= LEAST_MAILBOXES, ratio <= MOST_RATIO]
+        passed.append(rate >= LEAST_MAILBOXES)
+        for beside in BESIDE:
+            without, with_them = _neighbour(service, outside, beside, round(GROUPS * share))
+            ratio = with_them / without
+            print(
+                f"another tenant beside {beside:.0f} mailboxes a second: {with_them:.1f} ms instead of {without:.1f} ms, "
+                f"{ratio:.2f} times, at most {MOST_RATIO}",
+                flush=True,
+            )
+            passed.append(ratio <= MOST_RATIO)
     with started_suite(("slapd",)) as suite:
         ids = _fill(suite, round(ENTRIES * share))
         median, slowest = asyncio.run(_look_ups(suite, ids))
@@ -83,17 +98,22 @@ def _connected(suite: Suite, outside: Outside) -> Service:
 
 
 def _yield_processors(suite: Suite) -> None:
-    """Give the servers of the suite what other processes leave, alone and as a group of the scheduler."""
+    """Give the servers of the suite what other processes leave."""
     for process in [each for part in PARTS for each in tree(suite, part)]:
-        os.setpriority(os.PRIO_PROCESS, process.pid, LEAST_PRIORITY)
-        group = Path(f"/proc/{process.pid}/autogroup")
-        if group.exists():
-            group.write_text(str(LEAST_PRIORITY))
+        _yield_processor(process.pid)
+
+
+def _yield_processor(pid: int) -> None:
+    """Give a process the lowest priority, alone and as a group of the scheduler (sched(7))."""
+    os.setpriority(os.PRIO_PROCESS, pid, LEAST_PRIORITY)
+    group = Path(f"/proc/{pid}/autogroup")
+    if group.exists():
+        group.write_text(str(LEAST_PRIORITY))
 
 
 def _queued_mailboxes(service: Service, outside: Outside, count: int) -> float:
     """Queue mailboxes, start a worker, and return how many it creates a second after the first one."""
-    asyncio.run(_send(service, count))
+    asyncio.run(_send(service.url, service.headers(ADA_MAIL, MAIL), count))
     outside.start_worker()
     wait_until(lambda: _left(outside) < count, 60)
     left, began = _left(outside), time.monotonic()
@@ -104,7 +124,7 @@ def _queued_mailboxes(service: Service, outside: Outside, count: int) -> float:
 def _sent_mailboxes(service: Service, outside: Outside, count: int) -> float:
     """Request mailboxes as quickly as possible, and return how many are created a second."""
     began = time.monotonic()
-    asyncio.run(_send(service, count))
+    asyncio.run(_send(service.url, service.headers(ADA_MAIL, MAIL), count))
     _wait_for_all(outside)
     return count / (time.monotonic() - began)
 
@@ -123,42 +143,58 @@ def _left(outside: Outside) -> int:
     return left
 
 
-def _neighbour(service: Service, outside: Outside, count: int) -> tuple[float, float]:
-    """Request groups of the other tenant, with and without mailboxes beside it. Returns the medians in ms."""
-    alone, beside = _house(service, outside, count // 2), list[float]()
+def _neighbour(service: Service, outside: Outside, rate: float, count: int) -> tuple[float, float]:
+    """Request groups of the other tenant, with and without mailboxes beside them, in turn.
 
-    async def both() -> None:
-        # For as long as the groups take.
-        sending = asyncio.create_task(_send(service, MAILBOXES, BESIDE))
-        beside.extend(await asyncio.to_thread(_house, service, outside, count))
-        sending.cancel()
-
-    asyncio.run(both())
-    _wait_for_all(outside)
-    alone += _house(service, outside, count // 2)
+    `rate` is in mailboxes a second. Returns the medians in ms.
+    """
+    alone, beside = list[float](), list[float]()
+    for _ in range(ROUNDS):
+        alone += _house(service, outside, count // ROUNDS)
+        # A process of its own: in this one, it would take time from the clock that measures.
+        sender = multiprocessing.get_context("spawn").Process(target=_send_last, args=(service.url, service.headers(ADA_MAIL, MAIL), rate))
+        sender.start()
+        # The first mailbox ends when the sender has started.
+        before = _created(outside)
+        wait_until(lambda before=before: _created(outside) > before, 60)  # type: ignore[misc]
+        beside += _house(service, outside, count // ROUNDS)
+        sender.terminate()
+        sender.join()
+        _wait_for_all(outside)
     return statistics.median(alone), statistics.median(beside)
+
+
+def _created(outside: Outside) -> int:
+    created = outside.value(_CREATED)
+    assert isinstance(created, int)
+    return created
+
+
+def _send_last(url: str, headers: Mapping[str, str], rate: float) -> None:
+    """Request mailboxes until the process ends, with the lowest priority."""
+    os.setsid()
+    _yield_processor(os.getpid())
+    asyncio.run(_send(url, headers, MAILBOXES, rate))
 
 
 def _house(service: Service, outside: Outside, count: int) -> list[float]:
     """Request groups of the other tenant one after the other, and return their times to the end in ms."""
-    times = []
+    began = {}
     for number in range(count):
-        began = time.time()
+        at = time.time()
         body = {"displayName": f"House {number} {uuid4().hex[:8]}", "templateId": HOUSE_TEMPLATE}
         request_id = service.post_group(body, ZOE_MAIL).json()["requestId"]
         wait_until(lambda request_id=request_id: service.request(request_id, ZOE_MAIL)["state"] == "succeeded", 60)  # type: ignore[misc]
-        # Looks have pauses of 10 ms, as long as a request takes.
-        finished = outside.value(_FINISHED, request_id)
-        assert isinstance(finished, float)
-        times.append((finished - began) * 1000)
-    return times
+        began[request_id] = at
+    # Looks have pauses of 10 ms, as long as a request takes. So the end is that of the database.
+    finished = json.loads(str(outside.value(_FINISHED, list(began))))
+    return [(finished[request_id] - at) * 1000 for request_id, at in began.items()]
 
 
-async def _send(service: Service, count: int, most: float | None = None) -> None:
+async def _send(url: str, headers: Mapping[str, str], count: int, most: float | None = None) -> None:
     """Request mailboxes, at most so many a second."""
-    headers = service.headers(ADA_MAIL, MAIL)
     turn = asyncio.Semaphore(AT_ONCE)
-    async with httpx2.AsyncClient(base_url=service.url, headers=headers, timeout=60) as client:
+    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=60) as client:
 
         async def one(number: int) -> None:
             await asyncio.sleep(0 if most is None else number / most)

@@ -15,6 +15,7 @@ from email.message import EmailMessage
 from email.policy import SMTP as SMTP_POLICY
 from email.utils import format_datetime
 from enum import Enum, auto
+from functools import cache
 from urllib.parse import unquote, urlsplit
 
 from aiosmtplib import (
@@ -87,6 +88,9 @@ MAX_REPLY_TEXT = 300
 # The schedule of notices determines the wait.
 _RETRY = timedelta(0)
 
+# Loading the authorities of the system takes tens of milliseconds, in which no other job runs.
+_default_tls = cache(ssl.create_default_context)
+
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
@@ -94,7 +98,7 @@ class MailServer:
 
     address: SmtpAddress
     sender: Sender
-    tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
+    tls: ssl.SSLContext = field(default_factory=_default_tls)
 
     async def send(self, mails: Sequence[Mail]) -> Sequence[OutsideFault | None]:
         """Send mails, and return the outcome of each.
