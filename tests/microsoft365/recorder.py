@@ -190,12 +190,9 @@ class Description:
 
     def _select_problems(self, operation: Operation, exchange: Exchange) -> Iterable[str]:
         """Compare the names of `$select` and `$orderby` with the type, and the properties of each object with them."""
-        described = operation.described["responses"]["2XX"].get("content")
-        if described is None or not isinstance(exchange.answer, dict):
+        if "content" not in operation.described["responses"]["2XX"] or not isinstance(exchange.answer, dict):
             return
-        schema = described["application/json"]["schema"]
-        is_list = schema.get("properties", {}).get("value", {}).get("type") == "array"
-        known = self._properties(schema["properties"]["value"].get("items", {}) if is_list else schema)
+        known, is_list = self.properties(operation)
         selected = [name.strip() for name in exchange.query.get("$select", "").split(",") if name.strip()]
         ordered = exchange.query.get("$orderby", "").split()[:1]
         for name in (*selected, *ordered):
@@ -207,10 +204,21 @@ class Description:
                 # A delta query always returns the id.
                 always = {"id"} if operation.template.endswith("/delta") else set()
                 yield from (f"{name} is not selected" for name in sorted(names - {*selected} - always))
-            # The token of a delta query contains the selection.
-            elif self._is_strict and not operation.template.endswith("/delta"):
+            # The token of a delta query contains the selection. The answer to an upsert has the unique name
+            # (group-upsert.md, example 1).
+            elif self._is_strict and operation.method == "GET" and not operation.template.endswith("/delta"):
                 hidden = [name for name in names if name in _ONLY_SELECTED or _EXTENSION.fullmatch(name)]
                 yield from (f"{name} is returned only if it is selected" for name in sorted(hidden))
+
+    def properties(self, operation: Operation) -> tuple[frozenset[str], bool]:
+        """List the properties of the answered type, and say whether the answer is a list of such objects."""
+        schema = operation.described["responses"]["2XX"]["content"]["application/json"]["schema"]
+        is_list = schema.get("properties", {}).get("value", {}).get("type") == "array"
+        return self._properties(schema["properties"]["value"].get("items", {}) if is_list else schema), is_list
+
+    def type_properties(self, name: str) -> frozenset[str]:
+        """List the properties of a type by its short name."""
+        return self._properties({"$ref": f"{_SCHEMAS}microsoft.graph.{name}"})
 
     def _properties(self, schema: Mapping[str, Json]) -> frozenset[str]:
         """List the properties of a type, or of all types that an answer can have."""
