@@ -200,6 +200,6 @@ def _hidden_rules(rules: ObservedRules, restricted: Capabilities) -> ObservedRul
         allowed=rules.allowed,
         added_by=None if DriftProperty.ASSIGNMENT_ADDED_BY in unreadable else rules.added_by,
         allowed_domains=None if DriftProperty.ASSIGNMENT_ALLOWED_DOMAINS in unreadable else rules.allowed_domains,
-        blocked_domains=rules.blocked_domains,
+        blocked_domains=None if DriftProperty.ASSIGNMENT_BLOCKED_DOMAINS in unreadable else rules.blocked_domains,
         sharing=rules.sharing,
     )

@@ -125,7 +125,7 @@ async def test_the_loss_of_a_stored_credential_needs_confirmation(
     [
         ({**ELSEWHERE, "address": "postgresql://directory@other.example/d"}, [("address", "hostNotPermitted")]),
         ({**ELSEWHERE, "address": "nonsense"}, [("address", "addressInvalid")]),
-        ({**ELSEWHERE, "adapter": "microsoft365"}, [("adapter", "adapterNotInstalled")]),
+        ({**ELSEWHERE, "adapter": "microsoft365"}, [("address", "addressInvalid")]),
         ({"adapter": "embedded", "address": ADDRESS}, [("credentialFile", "credentialMissing")]),
         ({**OWN, "credentialFile": "password"}, [("credentialFile", "credentialNotNeeded")]),
     ],

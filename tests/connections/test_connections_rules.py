@@ -142,6 +142,9 @@ def test_a_stored_credential_stays_with_its_host(
     assert keeps_secret(before, ConnectionSettings(Adapter.EMBEDDED, address, credential_file)) is is_kept
 
 
+DIRECTORY = "11111111-2222-3333-4444-555555555555"
+
+
 @pytest.mark.parametrize(
     ("adapter", "address", "has_credential", "codes"),
     [
@@ -151,7 +154,12 @@ def test_a_stored_credential_stays_with_its_host(
         (Adapter.EMBEDDED, "postgresql://r@10.0.0.7/d", False, ["credentialMissing"]),
         (Adapter.EMBEDDED, "postgresql://r@192.0.2.1/d", True, ["hostNotPermitted"]),
         (Adapter.EMBEDDED, "nonsense", False, ["addressInvalid", "credentialMissing"]),
-        (Adapter.MICROSOFT365, None, True, ["adapterNotInstalled"]),
+        (Adapter.MICROSOFT365, f"https://10.0.0.7/{DIRECTORY}", True, []),
+        (Adapter.MICROSOFT365, f"https://10.0.0.7/{DIRECTORY}", False, ["credentialMissing"]),
+        (Adapter.MICROSOFT365, f"https://192.0.2.1/{DIRECTORY}", True, ["hostNotPermitted"]),
+        (Adapter.MICROSOFT365, f"http://10.0.0.7/{DIRECTORY}", True, ["addressInvalid"]),
+        (Adapter.MICROSOFT365, "https://10.0.0.7/contoso.com", True, ["addressInvalid"]),
+        (Adapter.MICROSOFT365, None, True, ["addressInvalid"]),
         (Adapter.OPENSUITE, "ldaps://10.0.0.7", True, []),
         (Adapter.OPENSUITE, "ldaps://10.0.0.7", False, ["credentialMissing"]),
         (Adapter.OPENSUITE, "ldaps://192.0.2.1", True, ["hostNotPermitted"]),

@@ -292,13 +292,16 @@ async def test_managed_objects_keep_their_directory(fixture: ConnectionFixture) 
     assert moved.revision == 2
 
 
-async def test_an_adapter_that_is_not_installed_is_refused(fixture: ConnectionFixture) -> None:
+async def test_another_adapter_needs_an_address_and_a_file_of_its_own(fixture: ConnectionFixture) -> None:
     added = await fixture.add()
 
     with pytest.raises(NotPossible) as refused:
         await fixture.change(added, adapter=Adapter.MICROSOFT365)
 
-    assert [(each.pointer, each.code) for each in refused.value.faults] == [("/adapter", "adapterNotInstalled")]
+    assert [(each.pointer, each.code) for each in refused.value.faults] == [
+        ("/address", "addressInvalid"),
+        ("/credential", "credentialMissing"),
+    ]
 
 
 async def test_a_host_that_is_no_longer_permitted_is_not_called(fixture: ConnectionFixture) -> None:

@@ -61,7 +61,6 @@ OF_NO_REQUEST = {"addressRefused", "cursorUnknown", "filterNotSupported", "gone"
 EXAMPLES: Mapping[str, Word] = {
     "choices": ("red", "green"),
     "characters": ("<", ">"),
-    "installed": ("embedded",),
     "guests": ("Ada", "Ben"),
     "types": ("room", "shared"),
     "properties": ("capacity",),
@@ -182,6 +181,8 @@ def test_every_error_of_a_request_has_a_text() -> None:
     found |= first_arguments(directory, {"Refused"}) | first_arguments(SOURCE, {"GiveUp", "Rejected"})
     # Checks that the directory did not answer at the submission.
     found |= {"notPossible", "teamLicenseRequired", "templateNotAllowed"}
+    # Refusals of Microsoft 365 without a reason of their own.
+    found |= {"refusedByDirectory"}
 
     assert ERRORS.keys() == found - OF_NO_REQUEST
     for code in ERRORS:

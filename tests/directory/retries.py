@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 from chamberlain.core.errors import OutsideFault, TryAgain
@@ -44,6 +44,12 @@ Item = TypeVar("Item")
 Ended = TypeVar("Ended", GroupOutcome, MailboxOutcome, GuestOutcome, ActOutcome)
 
 
+class Waits(Protocol):
+    """A clock that skips delays."""
+
+    def wait(self, span: timedelta) -> None: ...
+
+
 @dataclass
 class Clock:
     """The real time plus the skipped delays; the directory uses the real time."""
@@ -57,7 +63,7 @@ class Clock:
         self.ahead += span
 
 
-async def retry(clock: Clock, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+async def retry(clock: Waits, ask: Callable[[], Awaitable[Answer]]) -> Answer:
     """Retry a call until it does not raise TryAgain."""
     for _ in range(MOST_TRIES):
         try:
@@ -72,7 +78,7 @@ class RetryingPeople(People):
     """People with retries."""
 
     people: People
-    clock: Clock
+    clock: Waits
 
     async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
         return await retry(self.clock, lambda: self.people.look_up(question))
@@ -92,7 +98,7 @@ class RetryingDirectory(Directory):
     """
 
     directory: Directory
-    clock: Clock
+    clock: Waits
     stated: Capabilities | None = None
     reasons: list[str] = field(default_factory=list)
 
@@ -117,7 +123,7 @@ class RetryingGuests(Guests):
     """Guests with retries."""
 
     guests: Guests
-    clock: Clock
+    clock: Waits
 
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
         return await retry(self.clock, lambda: self.guests.observe(references))
@@ -137,7 +143,7 @@ class RetryingAdoptions(Adoptions):
     """Adoptions with retries."""
 
     adoptions: Adoptions
-    clock: Clock
+    clock: Waits
 
     async def mailboxes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> MailboxPage:
         return await retry(self.clock, lambda: self.adoptions.mailboxes(tenant_id, extension, cursor))
@@ -173,7 +179,7 @@ class RetryingAdoptions(Adoptions):
 
 
 async def retry_items(
-    clock: Clock,
+    clock: Waits,
     works: Sequence[Item],
     ensure: Callable[[Sequence[Item]], Awaitable[Sequence[Ended]]],
     *,
@@ -202,7 +208,7 @@ class RetryingLifecycle(Lifecycle):
     """Changes of objects with retries."""
 
     lifecycle: Lifecycle
-    clock: Clock
+    clock: Waits
 
     async def ensure(self, works: Sequence[LifecycleWork]) -> Sequence[OutsideFault | None]:
         return [await retry(self.clock, partial(self._ensure, work)) for work in works]

@@ -164,7 +164,7 @@ async def test_own_settings_start_with_the_current_ones(adapter: Adapter) -> Non
     of_group = replace(NOT_FROM_RIVALS, blocked_domains=(), sharing=None)
     of_site = replace(NOT_FROM_RIVALS, added_by=AddedBy.MEMBERS, sharing=sharing)
     assert subject_of(group).rules == adapter.rules(of_group)
-    assert subject_of(site).rules == adapter.rules(of_site)
+    assert subject_of(site).rules == adapter.rules(of_site, HANDBOOK)
 
 
 async def test_it_removes_only_guests(adapter: Adapter) -> None:
@@ -236,7 +236,10 @@ async def test_it_keeps_the_last_owner(adapter: Adapter) -> None:
     assert outcome.stayed[0].detail.startswith("Ines Castro is the last owner of this group")
     shown = subject_of(outcome)
     assert [guest.id for guest in shown.guests] == [OTHER_GUEST]
-    assert (shown.template_id, shown.rules and shown.rules.allowed) == (NO_GUESTS_TEMPLATE, False)
+    assert (shown.template_id, shown.rules) == (
+        NO_GUESTS_TEMPLATE,
+        adapter.rules(replace(NO_GUESTS, sharing=shown.rules and shown.rules.sharing), OTHER_SITE),
+    )
     assert again == outcome
     assert (subject_of(one_of_two).guests, one_of_two.stayed) == ((), ())
 
@@ -289,4 +292,4 @@ async def test_a_batch_isolates_tenants(adapter: Adapter) -> None:
     here, there = await adapter.guests.ensure(works)
 
     assert (subject_of(here).tenant_id, subject_of(there).tenant_id) == (TENANT, OTHER_TENANT)
-    assert subject_of(there).rules == adapter.rules(replace(NOT_FROM_RIVALS, sharing=Sharing.DISABLED))
+    assert subject_of(there).rules == adapter.rules(replace(NOT_FROM_RIVALS, sharing=Sharing.DISABLED), OTHER_SITE)

@@ -55,6 +55,10 @@ async def found(adapter: Adapter, text: str, limit: int = 10) -> list[UserId]:
     ],
 )
 async def test_it_finds_people_by_the_beginning_of_words(adapter: Adapter, text: str, expected: list[UserId]) -> None:
+    if text == "partner" and not adapter.has_inner_words:
+        # Graph searches the beginning of user names only.
+        expected = []
+
     assert await found(adapter, text) == expected
 
 

@@ -464,14 +464,23 @@ def doctor(
     host: Host = None,
     port: Port = None,
     data_dir: DataDir = None,
+    *,
+    permissions: Annotated[
+        bool, typer.Option("--permissions", help="List the permissions that Microsoft 365 needs, by template.")
+    ] = False,
 ) -> None:
     """Check database, migrations, keys, issuers, clocks, directory, webhooks and settings.
 
     Exits 1 if there is a fault.
     """
     from chamberlain.app.doctor.cli import examine_installation
+    from chamberlain.app.doctor.permissions import print_permissions
 
-    examine_installation(settings_of(host=host, port=port, data_dir=data_dir), output)
+    settings = settings_of(host=host, port=port, data_dir=data_dir)
+    if permissions:
+        print_permissions(settings, output)
+    else:
+        examine_installation(settings, output)
 
 
 @app.command()

@@ -18,7 +18,7 @@ from chamberlain.app.processes import running
 from chamberlain.auth.models import SERVICE, Editor
 from chamberlain.connections import records
 from chamberlain.connections.models import Adapter, ConnectionState, Described, Target, context_of
-from chamberlain.connections.rules import is_permitted, parse_address, parse_server
+from chamberlain.connections.rules import is_permitted, parse_address, parse_graph, parse_server
 from chamberlain.connections.states import ConnectionStates
 from chamberlain.core.errors import ConnectionBroken, Unavailable
 from chamberlain.core.ids import ConnectionId, TenantId
@@ -30,6 +30,11 @@ from chamberlain.database.transactions import Database
 from chamberlain.directory.budgets import Budget, Budgets
 from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.embedded.remote import remote_adapters
+from chamberlain.directory.microsoft365.connection import (
+    Microsoft365SettingsInvalid,
+    open_microsoft365,
+    read_settings,
+)
 from chamberlain.directory.opensuite.connection import (
     Suite,
     SuiteSettingsInvalid,
@@ -84,12 +89,15 @@ class Opener:
     files: Path | None
     calls_per_second: int | None = None
 
-    async def open(self, target: Target) -> Opened:
+    async def open(self, target: Target, budgets: Budgets | None = None) -> Opened:
         """Open the directory of a connection with an address.
 
-        It connects at the first call. Raises ConnectionBroken.
+        It connects at the first call. `budgets` hold back the calls of a directory with limits of its own; a check
+        needs none. Raises ConnectionBroken.
         """
         connection = target.connection
+        if connection.adapter is Adapter.MICROSOFT365:
+            return await self._open_microsoft365(target, budgets)
         if connection.adapter is Adapter.OPENSUITE:
             return await self._open_suite(target)
         address = parse_address(connection.address or "")
@@ -105,10 +113,10 @@ class Opener:
     async def version_of(self, target: Target) -> object:
         """Return the version of the settings of a directory.
 
-        A changed file of a suite has another one.
+        A changed file with settings has another one.
         """
         folder = self._folder(target)
-        if target.connection.adapter is not Adapter.OPENSUITE or folder is None:
+        if target.connection.adapter is Adapter.EMBEDDED or folder is None:
             return None
         return await asyncio.to_thread(settings_version, folder)
 
@@ -127,6 +135,23 @@ class Opener:
             raise ConnectionBroken(_BROKEN_FOR, Reason.build("suiteSettingsUnusable", problem=str(error))) from error
         suite = open_suite(settings)
         return Opened(suite.adapters, None, suite.close, suite.close, suite, version)
+
+    async def _open_microsoft365(self, target: Target, budgets: Budgets | None) -> Opened:
+        """Open Microsoft 365 with the settings in its file. Raises ConnectionBroken."""
+        connection, folder = target.connection, self._folder(target)
+        address = parse_graph(connection.address or "")
+        if address is None or connection.credential_file is None or folder is None:
+            raise _broken("credentialUnreadable")
+        if not is_permitted(address.places, self.hosts):
+            raise _broken("hostNotPermitted")
+        version = await self.version_of(target)
+        place = f"{address.url}/{address.directory}"
+        try:
+            settings = await asyncio.to_thread(read_settings, place, folder, connection.credential_file)
+        except Microsoft365SettingsInvalid as error:
+            raise ConnectionBroken(_BROKEN_FOR, Reason.build("connectionBroken", problem=str(error))) from error
+        found = open_microsoft365(settings, connection.tenant_id, budgets)
+        return Opened(found.adapters, None, found.close, found.close, None, version)
 
     def _folder(self, target: Target) -> Path | None:
         return None if self.files is None else self.files / str(target.connection.tenant_id)
@@ -150,6 +175,7 @@ class Opener:
         """Return the budget of the database of a connection.
 
         Tenants with directories in one database share it. Suites have no budget: each limits its own concurrency.
+        Microsoft 365 has budgets for each kind of call, which its adapter takes.
         """
         address = parse_address(target.connection.address or "")
         if address is None or self.calls_per_second is None:
@@ -316,7 +342,7 @@ class Connections:
             self._close(self._opened.pop(target.key))
         try:
             if target.key not in self._opened:
-                self._opened[target.key] = await self._opener.open(target)
+                self._opened[target.key] = await self._opener.open(target, self._budgets)
         except ConnectionBroken as error:
             return Route(None, broken or error)
         budget = self._opener.budget_of(target)

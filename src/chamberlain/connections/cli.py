@@ -45,7 +45,7 @@ _COLUMNS = (
 def add_connection(
     call: Call,
     *,
-    adapter: Annotated[str, typer.Option(help="Adapter: embedded or opensuite.")] = "embedded",
+    adapter: Annotated[str, typer.Option(help="Adapter: embedded, opensuite or microsoft365.")] = "embedded",
     address: Address = None,
     credential_stdin: FromInput = False,
     credential_file: FileName = None,

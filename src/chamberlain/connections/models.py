@@ -18,10 +18,6 @@ class Adapter(StrEnum):
     MICROSOFT365 = "microsoft365"
 
 
-# Adapters of this version.
-INSTALLED = frozenset({Adapter.EMBEDDED, Adapter.OPENSUITE})
-
-
 class ConnectionState(StrEnum):
     """State of a connection.
 

@@ -11,7 +11,6 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from chamberlain.auth.models import Editor
 from chamberlain.changes.models import Change, Content, Event, EventType, Subject, change_by, differences
 from chamberlain.connections.models import (
-    INSTALLED,
     Adapter,
     Connection,
     ConnectionSettings,
@@ -28,6 +27,8 @@ _HOST: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa
 _DEFAULT_PORT: Final = 5432
 # RFC 4516, and the registration of ldaps at IANA.
 _LDAP_PORTS: Final[Mapping[str, int]] = {"ldap": 389, "ldaps": 636}
+_HTTPS_PORT: Final = 443
+_DIRECTORY_ID: Final = re.compile(r"/[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +98,54 @@ def parse_server(address: str) -> ServerAddress | None:
     return None if places is None else ServerAddress(parts.scheme, *places[0])
 
 
+@dataclass(frozen=True, slots=True)
+class GraphAddress:
+    """A parsed address of Microsoft Graph with the id of a directory."""
+
+    host: str
+    port: int
+    directory: str
+
+    @property
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """Return the host with its port."""
+        return ((self.host, self.port),)
+
+    @property
+    def url(self) -> str:
+        """Build the address of Graph, from the validated parts only."""
+        port = "" if self.port == _HTTPS_PORT else f":{self.port}"
+        return f"https://{self.host}{port}"
+
+
+def parse_graph(address: str) -> GraphAddress | None:
+    """Parse an address such as https://graph.microsoft.com/ID, with the id of the directory.
+
+    Returns None if it is invalid.
+    """
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    if parts.scheme != "https" or parts.query or parts.fragment or _DIRECTORY_ID.fullmatch(parts.path) is None:
+        return None
+    places = _places(parts.netloc, _HTTPS_PORT) if "," not in parts.netloc else None
+    return None if places is None else GraphAddress(*places[0], parts.path[1:].lower())
+
+
 def parse_places(adapter: Adapter, address: str) -> tuple[tuple[str, int], ...] | None:
     """Parse hosts and ports of an address, or a local socket.
 
     Returns None if the address is invalid.
     """
-    parsed = parse_server(address) if adapter is Adapter.OPENSUITE else parse_address(address)
+    parsed: ServerAddress | GraphAddress | DatabaseAddress | None
+    match adapter:
+        case Adapter.OPENSUITE:
+            parsed = parse_server(address)
+        case Adapter.MICROSOFT365:
+            parsed = parse_graph(address)
+        case Adapter.EMBEDDED:
+            parsed = parse_address(address)
     return None if parsed is None else parsed.places
 
 
@@ -174,11 +217,6 @@ def connection_faults(
 
     A credential is a secret or a file.
     """
-    if adapter not in INSTALLED:
-        sentence = "The adapter {adapter} is not installed in this version. Installed are: {installed}."
-        installed = tuple(sorted(INSTALLED))
-        yield Fault.build("/adapter", "adapterNotInstalled", sentence, adapter=str(adapter), installed=installed)
-        return
     if address is None and adapter is Adapter.EMBEDDED:
         if has_credential:
             sentence = "The directory in the database of the service needs no credential. Leave it out."
@@ -190,10 +228,10 @@ def connection_faults(
     elif not is_permitted(places, hosts):
         sentence = "The operator does not permit connections to this host. Ask the operator to add it to {setting}."
         yield Fault.build("/address", "hostNotPermitted", sentence, setting="CHAMBERLAIN_CONNECTION_HOSTS")
-    if adapter is Adapter.OPENSUITE and (has_secret or not has_credential):
+    if adapter in _WITH_SETTINGS and (has_secret or not has_credential):
         sentence = (
-            "A connection to an open suite needs credentialFile, the name of a file with its settings. The secrets are "
-            "in files beside it."
+            "A connection to an open suite or to Microsoft 365 needs credentialFile, the name of a file with its "
+            "settings. The secrets are in files beside it."
         )
         yield Fault.build("/credential", "credentialMissing", sentence)
     elif not has_credential:
@@ -204,11 +242,17 @@ def connection_faults(
         yield Fault.build("/credential", "credentialMissing", sentence)
 
 
+# Adapters whose settings are in a file.
+_WITH_SETTINGS: Final = frozenset({Adapter.OPENSUITE, Adapter.MICROSOFT365})
 _ADDRESSES: Final[Mapping[Adapter, str]] = {
     Adapter.EMBEDDED: (
         "The address must be like postgresql://role@host:5432/database, without a password. Its only option is sslmode."
     ),
     Adapter.OPENSUITE: "The address must be that of an LDAP server, like ldaps://host:636, without a user or a path.",
+    Adapter.MICROSOFT365: (
+        "The address must be that of Microsoft Graph with the id of the directory, like "
+        "https://graph.microsoft.com/11111111-2222-3333-4444-555555555555."
+    ),
 }
 
 

@@ -24,6 +24,8 @@ LONGEST_PAUSE = timedelta(hours=1)
 _KNOWN_SINCE: Mapping[Adapter, str] = {
     Adapter.EMBEDDED: "0068_reasons_of_directories.post.sql",
     Adapter.OPENSUITE: "0078_reasons_of_open_suites.post.sql",
+    # It has no reasons of its own.
+    Adapter.MICROSOFT365: "0078_reasons_of_open_suites.post.sql",
 }
 
 

@@ -15,6 +15,7 @@ from chamberlain.directory.properties import DriftProperty
 class Ability(StrEnum):
     """Something that not every directory can do."""
 
+    MAILBOXES = "mailboxes"
     LABELS = "labels"
     SITES = "sites"
     TEAMS = "teams"

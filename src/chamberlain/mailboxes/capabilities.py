@@ -7,6 +7,7 @@ from chamberlain.mailboxes.rules import MailboxSituation
 from chamberlain.templates.capabilities import (
     display_name_faults,
     inherited_property_faults,
+    mailbox_faults,
     mailbox_name_faults,
     property_faults,
 )
@@ -18,6 +19,7 @@ def capability_faults(situation: MailboxSituation, capabilities: Capabilities) -
         return ()
     sent, order, template = situation.sent, situation.order, situation.head.name
     return first_faults(
+        mailbox_faults(capabilities),
         display_name_faults(order.display_name, capabilities),
         mailbox_name_faults(order.name, capabilities),
         property_faults(sent, situation.type, capabilities),

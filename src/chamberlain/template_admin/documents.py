@@ -21,6 +21,7 @@ from chamberlain.template_admin.models import TemplateReferences
 from chamberlain.templates.capabilities import (
     guest_restriction_faults,
     label_faults,
+    mailbox_faults,
     property_faults,
     team_faults,
 )
@@ -163,6 +164,7 @@ def capability_faults(shape: TemplateShape, capabilities: Capabilities) -> Itera
     """Validate a template by what the directory of its tenant can do."""
     match shape:
         case MailboxTemplateShape():
+            yield from mailbox_faults(capabilities, "/kind")
             defaults = mailbox_defaults(shape)
             yield from property_faults(defaults, MailboxType(shape.kind), capabilities, "/defaults")
         case GroupTemplateShape():

@@ -50,6 +50,13 @@ _OF_ROOMS = frozenset({"audio_device_name", "display_device_name", "video_device
 _NOTHING: tuple[object, ...] = (None, "", (), {})
 
 
+def mailbox_faults(capabilities: Capabilities, pointer: str = "") -> Iterator[Fault]:
+    """Validate that the service can create mailboxes in the directory."""
+    if not capabilities.can(Ability.MAILBOXES):
+        sentence = "The service cannot create mailboxes in this tenant's directory. Ask an administrator for one."
+        yield Fault.build(pointer, "mailboxesNotSupported", sentence)
+
+
 def property_faults(
     sent: MailboxProperties, mailbox_type: MailboxType, capabilities: Capabilities, pointer: str = ""
 ) -> Iterator[Fault]:

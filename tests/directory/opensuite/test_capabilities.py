@@ -15,7 +15,7 @@ pytestmark = pytest.mark.pure
 def test_it_works() -> None:
     found = suite_capabilities(has_teams=True, forgets_addresses=True)
 
-    assert found.abilities == {Ability.TEAMS, Ability.LICENSE_CHECK, Ability.MEMBERSHIP_RULES}
+    assert found.abilities == {Ability.MAILBOXES, Ability.TEAMS, Ability.LICENSE_CHECK, Ability.MEMBERSHIP_RULES}
     assert found.unheld == {DriftProperty.GROUP_LABEL, DriftProperty.ASSIGNMENT_SHARING}
     assert (found.visible_after, found.shares_database, found.in_lanes) == (timedelta(seconds=1), False, True)
 

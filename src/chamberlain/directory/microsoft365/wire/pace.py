@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds requests back by the published limits of Graph, shared by all processes."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from chamberlain.core.errors import Unavailable
+from chamberlain.core.ids import TenantId
+from chamberlain.directory.budgets import Budget, Budgets
+from chamberlain.directory.microsoft365.operations import Request
+
+# The used part of each limit. Ours: the rest is for other programs, and for refused requests, which count too.
+_SHARE: Final = 0.8
+# Seconds between two halvings by one process: all parts of a batch are refused together. Ours.
+_SLOWED_AGAIN: Final = 10.0
+_TEN_SECONDS: Final = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A part of a budget that a request takes."""
+
+    budget: Budget
+    cost: float
+
+
+class Pace:
+    """The budgets of one application in one directory.
+
+    `directory` is the id of the directory. Without budgets, nothing is held back: a check makes a few calls.
+    """
+
+    def __init__(self, budgets: Budgets | None, tenant_id: TenantId, *, directory: str, application: str) -> None:
+        self._budgets = budgets
+        self._tenant_id = tenant_id
+        self._next_slowing = 0.0
+        self._place = f"graph {directory} {application}"
+        self._application = f"graph {application}"
+        # throttling-limits.md (01351749). A directory with less than 50 users has the smallest limit.
+        self._units = _budget(f"{self._place} units", 3_500, _TEN_SECONDS)
+        self._app_units = _budget(f"{self._application} units", 150_000, timedelta(seconds=20))
+        self._writes = _budget(f"{self._place} writes", 3_000, timedelta(seconds=150))
+        self._app_writes = _budget(f"{self._application} writes", 70_000, timedelta(seconds=300))
+        self._extensions = _budget(f"{self._place} extensions", 455, _TEN_SECONDS)
+
+    async def begin(self) -> None:
+        """Take the turn of some work. Raises BudgetWait with the time until its turn, and Unavailable."""
+        if self._budgets is not None:
+            await self._budgets.begin(self._units, self._tenant_id)
+
+    async def take(self, request: Request) -> None:
+        """Take a request from its budgets, and wait in place for them. Raises BudgetWait and Unavailable."""
+        if self._budgets is not None:
+            for each in self.spent(request):
+                await self._budgets.follow(each.budget, self._tenant_id, each.cost)
+
+    async def slow_down(self, request: Request) -> None:
+        """Slow down for all processes, because a limit is reached or near."""
+        now = asyncio.get_running_loop().time()
+        if self._budgets is None or now < self._next_slowing:
+            return
+        self._next_slowing = now + _SLOWED_AGAIN
+        # Without the database of budgets, no request is made either.
+        with suppress(Unavailable):
+            for each in self.spent(request):
+                if each.budget.name.startswith(self._place):
+                    await self._budgets.slow_down(each.budget)
+
+    def spent(self, request: Request) -> Sequence[Spent]:
+        """List the budgets of a request."""
+        operation = request.operation
+        if operation.per_second is not None:
+            name = f"{self._place} {operation.name}"
+            return [Spent(_budget(name, operation.per_second, timedelta(seconds=1)), 1)]
+        found = [Spent(self._units, request.units), Spent(self._app_units, request.units)]
+        if not operation.is_read:
+            found += [Spent(self._writes, 1), Spent(self._app_writes, 1)]
+        if request.has_extension:
+            found.append(Spent(self._extensions, 1))
+        return found
+
+
+def _budget(name: str, limit: int, window: timedelta) -> Budget:
+    return Budget.within(name, limit, window, _SHARE)
