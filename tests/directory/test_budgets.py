@@ -14,7 +14,7 @@ import pytest
 
 from chamberlain.core.errors import BudgetWait
 from chamberlain.core.ids import TenantId
-from chamberlain.directory.budgets import Budget, Budgets
+from chamberlain.directory.budgets import SHARE, Budget, Budgets
 from chamberlain.embedded import postgres
 from tests.databases import Databases, migrated_database
 
@@ -35,6 +35,7 @@ class Simulation:
     limit: int
     window: float
     workers: int = 3
+    share: float = SHARE
     time: float = 0.0
     calls: Counter[TenantId] = field(default_factory=Counter)
     refused: int = 0
@@ -53,7 +54,7 @@ class Simulation:
             )
             for _ in range(self.workers)
         ]
-        self.budget = Budget.within("test", self.limit, timedelta(seconds=self.window))
+        self.budget = Budget.within("test", self.limit, timedelta(seconds=self.window), self.share)
 
     async def run(self, until: float, jobs: dict[TenantId, int], *, from_time: float = 0.0) -> None:
         """Run this number of waiting jobs for each tenant; each makes one call after the other."""
@@ -117,6 +118,16 @@ async def test_one_tenant_alone_uses_nearly_all_calls(databases: Databases) -> N
     await simulation.run(30, {FIRST: 20})
 
     assert simulation.calls[FIRST] > 0.8 * 300
+    assert simulation.refused == 0
+
+
+@pytest.mark.parametrize("limit", [6, 30])
+async def test_a_limit_of_one_second_is_used_and_never_exceeded(databases: Databases, limit: int) -> None:
+    simulation = Simulation(databases, limit, 1, share=0.8)
+
+    await simulation.run(30, {FIRST: 20})
+
+    assert 0.9 * 0.8 * 30 * limit < simulation.calls[FIRST]
     assert simulation.refused == 0
 
 

@@ -32,16 +32,21 @@ class Budget:
     """A limit of calls.
 
     `name` is unique in the installation. Tenants whose calls count against the same limit use the same name.
-    `per_second` is the number of calls, or of units where calls have different costs.
+    `per_second` is the number of calls, or of units where calls have different costs. `most` are those that it holds
+    after idle time. Processes take them one by one then. None is the calls of one second, in slices.
     """
 
     name: str
     per_second: float
+    most: float | None = None
 
     @classmethod
     def within(cls, name: str, limit: int, window: timedelta, share: float = SHARE) -> "Budget":
         """Use a share of a limit in a window."""
-        return cls(name, limit * share / window.total_seconds())
+        seconds = window.total_seconds()
+        # In a short window, the calls of a burst and those of the rate count together.
+        most = limit * (1 - share) if seconds <= _SLICE else None
+        return cls(name, limit * share / seconds, most)
 
 
 @dataclass(slots=True)
@@ -145,9 +150,10 @@ class Budgets:
     async def _lease(self, budget: Budget, tenant_id: TenantId, cost: float, part: _Slice) -> None:
         """Lease as many calls as the slice before had."""
         least = cost - part.left
-        wanted = max(least, part.former_demand - part.demand + cost)
+        wanted = max(least, part.former_demand - part.demand + cost) if budget.most is None else least
+        most = budget.per_second if budget.most is None else budget.most
         async with self._database.across_tenants(before_disk=True) as tx:
-            values = (budget.name, tenant_id, budget.per_second, least, wanted, part.unused, self._at())
+            values = (budget.name, tenant_id, budget.per_second, most, least, wanted, part.unused, self._at())
             (row,) = await tx.fetch(SQL["take"], *values)
         part.unused = 0.0
         part.left += row["granted"]
