@@ -13,44 +13,55 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import timedelta
 from uuid import UUID, uuid5
 
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.directory.budgets import Budgets
 from chamberlain.directory.microsoft365.connection import Microsoft365, open_microsoft365
+from chamberlain.directory.microsoft365.wire.pace import SHARE
 from chamberlain.directory.port import GroupWork, Work
 from tests.databases import Databases, migrated_database
 from tests.directory.group_work import work
 from tests.directory.sample_directory import ADA, BEN, OTHER_TENANT, TENANT, ZOE
 from tests.microsoft365.fake.application import FakeMicrosoft365
 from tests.microsoft365.fake.clock import Clock
-from tests.microsoft365.fake.sample import sample_fake
+from tests.microsoft365.fake.sample import APP, sample_fake
+from tests.microsoft365.fake.tenant import Tenant
 from tests.microsoft365.stage import settings
 from tests.postgres import running_postgres
 
 GROUPS, TEAMS = 1_000, 200
-# The used part of the tightest budget: 16 writes a second for each directory, 80 % of the published limit.
-WRITES_PER_SECOND = 16.0
+# Of the tightest budget, of all calls, and of the writes of a tenant. A budget is SHARE of a published limit.
 LEAST_USE, MOST_REFUSED, MOST_DIFFERENCE = 0.8, 0.01, 0.1
+# Seconds. A process that waits longer for the processor was stopped.
+LONGEST_PAUSE = 2.0
 PEOPLE = {TENANT: (ADA, BEN), OTHER_TENANT: (ZOE,)}
 
 
-class RealClock(Clock):
-    """The clock of the fake in real time."""
+class RunningClock(Clock):
+    """The clock of the fake in real time, without long stops of this process by the machine."""
 
-    def __call__(self) -> datetime:
-        return datetime.now(UTC)
+    async def run(self) -> None:
+        """Advance the clock until this task is cancelled."""
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(0.005)
+            last, passed = (now := time.monotonic()), now - last
+            self.wait(timedelta(seconds=min(passed, LONGEST_PAUSE)))
 
 
 @dataclass(frozen=True, slots=True)
-class Provisioned:
-    """A provisioned tenant: seconds, and the objects that exist."""
+class Ended:
+    """The end of the work of a tenant.
+
+    `use` is the used part of each published limit until then, the fullest first. `writes` are those of both tenants.
+    """
 
     seconds: float
-    groups: int
-    teams: int
+    use: Sequence[tuple[float, str]]
+    writes: Mapping[TenantId, int]
 
 
 def main() -> int:
@@ -93,37 +104,63 @@ def _limits() -> bool:
 
 
 async def _measure(databases: Databases) -> bool:
-    """Provision in both tenants at the same time, and compare with the limits that the fake has counted."""
-    fake = sample_fake(clock=RealClock())
-    budgets = Budgets(databases.worker, time.monotonic)
-    begin = time.monotonic()
-    tenants = await asyncio.gather(*[_provision(fake, each, budgets, begin) for each in PEOPLE])
+    """Provision in both tenants at the same time, and compare with the limits as the fake counts them."""
+    clock = RunningClock()
+    fake = sample_fake(clock=clock)
+    budgets = Budgets(databases.worker, clock.monotonic, at=clock)
+    running = asyncio.create_task(clock.run())
+    ended: dict[TenantId, Ended] = {}
+    await asyncio.gather(*[_provision(fake, each, budgets, ended) for each in PEOPLE])
+    running.cancel()
     refused = sum(fake.limits.refused.values())
-    first, second = (each.seconds for each in tenants)
-    use = [(each.groups + each.teams) / each.seconds / WRITES_PER_SECOND for each in tenants]
-    print(f"calls: {fake.limits.calls}, refused: {refused}", flush=True)
-    for each, used in zip(tenants, use, strict=True):
-        print(f"{each.groups} groups and {each.teams} teams in {each.seconds:.1f} s, {used:.0%} of the writes")
-    expected = [GROUPS // 2, TEAMS // 2]
+    print(f"{fake.limits.calls} calls, {refused} refused: {dict(fake.limits.refused)}", flush=True)
+    tightest = [_report(fake.tenants[str(each)], ended[each]) for each in ended]
+    [first, second] = next(iter(ended.values())).writes.values()
+    print(f"writes of the tenants until the first one ended: {first} and {second}")
     return (
         refused < MOST_REFUSED * fake.limits.calls
-        and min(use) > LEAST_USE
+        and min(tightest) > LEAST_USE
         and abs(first - second) <= MOST_DIFFERENCE * max(first, second)
-        and all([each.groups, each.teams] == expected for each in tenants)
+        and all(_is_complete(fake.tenants[str(each)]) for each in PEOPLE)
     )
 
 
-async def _provision(fake: FakeMicrosoft365, tenant_id: TenantId, budgets: Budgets, begin: float) -> Provisioned:
+def _report(tenant: Tenant, end: "Ended") -> float:
+    """Print the fullest budgets, and return the use of the first one."""
+    groups, teams = len(tenant.created("group")), len(tenant.created("team"))
+    print(f"{groups - teams} groups and {teams} teams in {end.seconds:.1f} s. Use of budget and of published limit:")
+    # At the beginning, a budget holds the calls of a second.
+    of_budget = end.seconds / (end.seconds + 1) / SHARE
+    for use, name in end.use[:3]:
+        print(f"  {name}: {use * of_budget:.0%}, {use:.0%}")
+    return end.use[0][0] * of_budget
+
+
+def _is_complete(tenant: Tenant) -> bool:
+    teams = len(tenant.created("team"))
+    return [len(tenant.created("group")) - teams, teams] == [GROUPS // 2, TEAMS // 2]
+
+
+async def _provision(
+    fake: FakeMicrosoft365, tenant_id: TenantId, budgets: Budgets, ended: dict[TenantId, "Ended"]
+) -> None:
     microsoft365 = open_microsoft365(
         settings(tenant_id), tenant_id, budgets, transport=fake.transport(), sign_in=fake.http_client()
     )
-    works = list(_works(tenant_id))
-    await asyncio.gather(*[_finish(microsoft365, each) for each in works])
-    seconds = time.monotonic() - begin
+    await asyncio.gather(*[_finish(microsoft365, each) for each in _works(tenant_id)])
+    seconds, limits = fake.clock.monotonic(), fake.limits
+    # Counted by the fake, and divided by the calls that the published limit permits in this time.
+    use = sorted(
+        [
+            (used / (limits.rates[key] * seconds), key[1] if key[0] == "teams" else key[0])
+            for key, used in limits.used_by.items()
+            if str(tenant_id) in key
+        ],
+        reverse=True,
+    )
+    writes = {each: limits.used_by["writes", str(APP), str(each)] for each in PEOPLE}
+    ended[tenant_id] = Ended(seconds, use, writes)
     await microsoft365.close()
-    tenant = fake.tenants[str(tenant_id)]
-    teams = len(tenant.created("team"))
-    return Provisioned(seconds, len(tenant.created("group")) - teams, teams)
 
 
 def _works(tenant_id: TenantId) -> Sequence[GroupWork]:

@@ -164,7 +164,8 @@ class Limits:
     """The used limits of all apps and tenants, with figures for tests of budgets.
 
     `calls` counts all requests, and `refused` those that a limit refused, by its name. `used` sums costs by the name of
-    a limit, and `used_by` by its whole key, such as ("teams", operation, app, tenant).
+    a limit, and `used_by` by its whole key, such as ("teams", operation, app, tenant). `rates` are the costs a second
+    that each limit permits in the long run.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
@@ -172,6 +173,7 @@ class Limits:
         self._windows: defaultdict[tuple[str, ...], _Window] = defaultdict(_Window)
         self.calls = 0
         self.used_by: defaultdict[tuple[str, ...], int] = defaultdict(int)
+        self.rates: dict[tuple[str, ...], float] = {}
         self.used: defaultdict[str, int] = defaultdict(int)
         self.refused: defaultdict[str, int] = defaultdict(int)
 
@@ -191,6 +193,7 @@ class Limits:
             share = max(share, window.sum / cost.most)
             self.used[cost.key[0]] += cost.amount
             self.used_by[cost.key] += cost.amount
+            self.rates[cost.key] = cost.most / cost.window.total_seconds()
         if refused is not None:
             self.refused[refused.key[0]] += 1
         is_identity = call.operation not in _TEAMS and not _OTHER_SERVICES.match(call.path)

@@ -14,7 +14,7 @@ from chamberlain.directory.budgets import Budget, Budgets
 from chamberlain.directory.microsoft365.operations import Request
 
 # The used part of each limit. Ours: the rest is for other programs, and for refused requests, which count too.
-_SHARE: Final = 0.8
+SHARE: Final = 0.8
 # Seconds between two halvings by one process: all parts of a batch are refused together. Ours.
 _SLOWED_AGAIN: Final = 10.0
 _TEN_SECONDS: Final = timedelta(seconds=10)
@@ -85,4 +85,4 @@ class Pace:
 
 
 def _budget(name: str, limit: int, window: timedelta) -> Budget:
-    return Budget.within(name, limit, window, _SHARE)
+    return Budget.within(name, limit, window, SHARE)
