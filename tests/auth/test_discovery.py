@@ -16,6 +16,7 @@ from chamberlain.auth.issuers import UNANSWERED, IssuerKeys, UnusableAnswer, ask
 from chamberlain.core.errors import Unavailable
 from chamberlain.embedded.identity.certificates import make_server_certificate
 from tests.auth.issuer import Issuer, encoded, make_key, run_issuer
+from tests.resetting_server import resetting_server
 
 KEY = make_key("first")
 DISCOVERY = "/.well-known/openid-configuration"
@@ -52,6 +53,17 @@ async def test_each_document_is_asked_for_as_plain_json_on_a_connection_of_its_o
         assert headers["accept"] == "application/json"
         # An answer that unpacks to far more than it weighs would pass the limit.
         assert headers["accept-encoding"] == "identity"
+
+
+async def test_a_reset_connection_is_an_issuer_that_does_not_answer(client: httpx2.AsyncClient) -> None:
+    # A reset meets the moment after the connection in about one of 200 attempts.
+    attempts = 500
+    answers: list[object] = []
+    with resetting_server(attempts) as port:
+        for _ in range(attempts):
+            answers += await asyncio.gather(ask_issuer(client, f"http://127.0.0.1:{port}"), return_exceptions=True)
+
+    assert [each for each in answers if not isinstance(each, UNANSWERED)] == []
 
 
 async def test_an_authority_of_its_own_is_trusted_where_it_is_given(client: httpx2.AsyncClient, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from joserfc.jwk import ECKey, RSAKey
 from msgspec import Struct
 
 from chamberlain.core.errors import Unavailable
+from chamberlain.http_client import Transport
 
 Key = RSAKey | ECKey
 
@@ -56,9 +57,8 @@ def issuers_client(authority_pem: str | None) -> httpx2.AsyncClient:
         context.load_verify_locations(cadata=authority_pem)
     # No keep-alive: calls are hours apart, and an idle connection would delay the stop of the server.
     limits = httpx2.Limits(max_keepalive_connections=0)
-    return httpx2.AsyncClient(
-        verify=context, timeout=TIMEOUT_SECONDS, follow_redirects=False, trust_env=False, limits=limits
-    )
+    transport = Transport(verify=context, trust_env=False, limits=limits)
+    return httpx2.AsyncClient(transport=transport, timeout=TIMEOUT_SECONDS, follow_redirects=False, trust_env=False)
 
 
 async def ask_issuer(client: httpx2.AsyncClient, issuer: str) -> Published:

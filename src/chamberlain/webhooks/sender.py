@@ -23,6 +23,7 @@ from urllib.parse import quote, urlsplit
 
 import httpcore2
 
+from chamberlain.http_client import is_reset
 from chamberlain.webhooks.addresses import Address, Network, Resolve, is_allowed, is_ambiguous
 from chamberlain.webhooks.models import MAX_ANSWER_BYTES, Reply, WebhookCall, truncate_answer
 
@@ -74,8 +75,7 @@ class GuardedConnection(httpcore2.AsyncHTTPConnection):
         try:
             return await super().handle_async_request(request)
         except AttributeError as error:
-            # uvloop has no socket of such a connection, and httpcore2 2.16 with anyio 4.16 asks it for its address.
-            if error.name != "getpeername" or error.obj is not None:
+            if not is_reset(error):
                 raise
             raise httpcore2.ConnectError("The receiver has reset the connection.") from error
 

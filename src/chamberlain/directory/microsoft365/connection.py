@@ -5,7 +5,6 @@ Nothing is connected before the first call. All clients belong to one event loop
 """
 
 import asyncio
-import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -37,6 +36,7 @@ from chamberlain.directory.microsoft365.wire.graph import Graph
 from chamberlain.directory.microsoft365.wire.pace import Pace
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.routed import Adapters
+from chamberlain.http_client import open_http_client
 
 __all__ = ["Microsoft365", "Microsoft365SettingsInvalid", "open_microsoft365", "read_settings", "settings_version"]
 
@@ -94,7 +94,7 @@ def open_microsoft365(
 
     Budgets hold its calls back; a check needs none. `transport`, `sign_in` and `sleep` are for tests.
     """
-    http = _http_client(transport)
+    http = open_http_client(_TIMEOUT_SECONDS, most_connections=_MOST_CONNECTIONS, transport=transport)
     tokens = Tokens(settings.application, sign_in)
     pace = Pace(budgets, tenant_id, directory=settings.directory, application=settings.application.client_id)
     graph = Graph(http, tokens, pace, address=settings.graph, sleep=sleep)
@@ -119,16 +119,3 @@ def open_microsoft365(
         check=check,
     )
     return Microsoft365(adapters, close)
-
-
-def _http_client(transport: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
-    """Return the HTTP client for Graph. It trusts the authorities of the system."""
-    limits = httpx2.Limits(max_connections=_MOST_CONNECTIONS, max_keepalive_connections=_MOST_CONNECTIONS)
-    return httpx2.AsyncClient(
-        transport=transport,
-        verify=ssl.create_default_context(),
-        timeout=_TIMEOUT_SECONDS,
-        follow_redirects=False,
-        trust_env=False,
-        limits=limits,
-    )

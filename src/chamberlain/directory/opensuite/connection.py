@@ -27,7 +27,6 @@ from chamberlain.directory.opensuite.check import Bases, Calendar, Servers, chec
 from chamberlain.directory.opensuite.entries import Entries
 from chamberlain.directory.opensuite.groups import Groups
 from chamberlain.directory.opensuite.guests import SuiteGuests
-from chamberlain.directory.opensuite.http_client import open_http_client
 from chamberlain.directory.opensuite.layout import Layout
 from chamberlain.directory.opensuite.ldap import Client
 from chamberlain.directory.opensuite.lookups import SuiteLookups
@@ -45,10 +44,13 @@ from chamberlain.directory.opensuite.settings import (
 from chamberlain.directory.opensuite.sogo_cache import SogoCache
 from chamberlain.directory.opensuite.teams import Teams
 from chamberlain.directory.routed import Adapters
+from chamberlain.http_client import open_http_client
 
 __all__ = ["Suite", "SuiteSettingsInvalid", "open_suite", "read_suite", "settings_version"]
 
 _NO_ID: Final = UUID(int=0)
+# Connections to Dovecot, Matrix and SOGo together. Each client limits its own calls below that.
+_MOST_CONNECTIONS: Final = 64
 _BROKEN_FOR: Final = timedelta(minutes=1)
 
 
@@ -98,7 +100,7 @@ class SuiteDirectory(port.Directory):
 
 def open_suite(settings: SuiteSettings) -> Suite:
     """Build the ports of a suite."""
-    ldap, http = Client(settings.ldap), open_http_client(TIMEOUT_SECONDS)
+    ldap, http = Client(settings.ldap), open_http_client(TIMEOUT_SECONDS, most_connections=_MOST_CONNECTIONS)
     entries, layout = Entries(ldap), settings.layout
     matrix = None if settings.homeserver is None else Matrix(http, settings.homeserver)
     rooms = None if matrix is None else Rooms(matrix)
