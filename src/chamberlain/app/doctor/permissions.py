@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The permissions that Microsoft 365 needs for the templates and policies of each tenant."""
+"""Permissions in Microsoft 365 for the templates and policies of a tenant."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,10 @@ _decode = StoredDecoder(PolicyShape).decode
 
 
 def print_permissions(settings: Settings, output: Output) -> None:
-    """Print one line for each permission of a template or policy. Exits 1 without the database."""
+    """Print one line for each permission of a template or policy.
+
+    Exits 1 without the database.
+    """
     found = asyncio.run(_find(settings))
     if found is None:
         say("The database cannot be read. Run `chamberlain doctor`.")
@@ -43,7 +46,10 @@ async def _find(settings: Settings) -> Sequence[Record] | None:
 
 
 async def permissions_in_use(opened: Opened) -> Sequence[Record] | None:
-    """List the permissions of all tenants with Microsoft 365; None without the database."""
+    """List the permissions of all tenants with Microsoft 365.
+
+    None without the database.
+    """
     if opened.worker is None:
         return None
     async with opened.worker.across_tenants() as tx:

@@ -76,7 +76,10 @@ class GraphAdoptions(Adoptions):
         return None
 
     async def _name(self, group: Group, marking: Marking) -> None:
-        """Set the unique name, which finds a group before the index of marks does. It can be set once."""
+        """Set the unique name of a group, which can be set once.
+
+        It finds the group before the index of marks does.
+        """
         try:
             await calls.update_group(self._graph, group.id, {"uniqueName": calls.unique_name(marking.request_id)})
         except Refused as refused:

@@ -7,9 +7,9 @@ from typing import Final
 from chamberlain.directory.capabilities import ALL_ABILITIES, SETTLES_LATE, Ability, Capabilities, Limits
 from chamberlain.directory.properties import DriftProperty
 
-# Mailboxes are no part of Graph. An application may not set labels (Microsoft, July 2026), and the adapter does not do so
-# for a user yet. A group has no domains of guests. The sharing of a site is not a part of Graph. The adapter does not
-# remove or rename objects yet.
+# Mailboxes are no part of Graph. An application may not set labels (Microsoft, July 2026), and the adapter does not do
+# so for a user yet. A group has no domains of guests. The sharing of a site is not a part of Graph. The adapter does
+# not remove or rename objects yet.
 _MISSING: Final = frozenset(
     {
         Ability.MAILBOXES,

@@ -39,7 +39,10 @@ _cursors = msgspec.json.Decoder(_Cursor)
 
 
 class GraphChanges:
-    """Groups of one tenant and their changes. `directory` identifies the directory in cursors."""
+    """Groups of one tenant and their changes.
+
+    `directory` identifies the directory in cursors.
+    """
 
     def __init__(self, graph: Graph, directory: str) -> None:
         self._graph = graph
@@ -79,7 +82,10 @@ class GraphChanges:
             raise
 
     async def _summary(self, tenant_id: TenantId, entity: Mapping[str, Any], extension: str) -> SubjectSummary:
-        """Read a changed group again for its marks. The other properties of the change are newer than a replica."""
+        """Read a changed group again for its marks.
+
+        The other properties of the change are newer than a replica.
+        """
         found = await calls.read_group(self._graph, GroupId(UUID(entity["id"])), extension)
         if found is None and "displayName" not in entity:
             # A replica hides a new group, or it was deleted meanwhile: the next attempt reports that.
@@ -99,5 +105,8 @@ class GraphChanges:
 
 
 def _is_removed(entity: Mapping[str, Any]) -> bool:
-    """Return whether a group was removed. One in the recycle bin is removed too, and restorable."""
+    """Return whether a group was removed.
+
+    One in the recycle bin is removed too, and restorable.
+    """
     return "@removed" in entity

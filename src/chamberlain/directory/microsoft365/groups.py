@@ -36,7 +36,10 @@ _AT_ONCE: Final = 40
 
 @dataclass(slots=True)
 class _Run:
-    """The steps for one group so far. `channels` is None for a group that is no team."""
+    """The steps for one group so far.
+
+    `channels` is None for a group that is no team.
+    """
 
     work: GroupWork
     group: Group | None = None
@@ -111,7 +114,10 @@ class Groups:
         return _observed(group, *run)
 
     async def _find(self, reference: GroupReference) -> Group | None:
-        """Find the group of a request: by id, by unique name, and then in the slower index of marks."""
+        """Find the group of a request.
+
+        By id, by unique name, and then in the slower index of marks.
+        """
         if reference.id is not None:
             group = await calls.get_group(self._graph, reference.id, reference.extension)
             if _has_mark(group, reference):
@@ -159,7 +165,10 @@ class Groups:
         return None
 
     async def _begin(self, run: _Run) -> None:
-        """Read the group if it exists. Only the step that creates it does without."""
+        """Read the group if it exists.
+
+        Only the step that creates it does without.
+        """
         wanted = run.wanted
         reference = GroupReference(wanted.tenant_id, wanted.extension, wanted.request_id)
         if Step.CREATE_GROUP not in run.work.steps:
@@ -184,7 +193,10 @@ class Groups:
         """Complete a step that has no effect in this directory."""
 
     async def _create(self, run: _Run) -> None:
-        """Create the group, unless it exists. Raises Rejected for a taken address or an unknown user."""
+        """Create the group, unless it exists.
+
+        Raises Rejected for a taken address or an unknown user.
+        """
         wanted = run.wanted
         if run.group is None:
             owners = wanted.owners[: calls.MOST_REFERENCES]
@@ -213,7 +225,10 @@ class Groups:
             run.shortfalls.append(Shortfall(Step.CREATE_GROUP, reason))
 
     async def _accept_existing(self, run: _Run, refused: Refused) -> None:
-        """Return if the group exists. Otherwise, raise the reason of a refused upsert."""
+        """Return if the group exists.
+
+        Otherwise, raise the reason of a refused upsert.
+        """
         wanted = run.wanted
         if refused.says("alreadyAdded"):
             return
@@ -263,7 +278,10 @@ class Groups:
         run.group = become
 
     async def _create_team(self, run: _Run) -> None:
-        """Make the group a team. Owners and members are there, and the new team inherits them."""
+        """Make the group a team.
+
+        Owners and members are there, and the new team inherits them.
+        """
         if run.channels is not None:
             return
         try:

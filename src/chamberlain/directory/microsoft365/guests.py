@@ -47,7 +47,10 @@ Ended = TypeVar("Ended", port.GuestOutcome, port.ActOutcome)
 
 @dataclass(slots=True)
 class _Run:
-    """The steps for one group so far. `subject` is its state with the writes of this run."""
+    """The steps for one group so far.
+
+    `subject` is its state with the writes of this run.
+    """
 
     work: port.GuestWork
     group: Group
@@ -79,7 +82,10 @@ class GraphGuests(port.Guests):
         return [None if each is None else each[1] for each in found]
 
     async def ensure(self, works: Sequence[port.GuestWork]) -> Sequence[port.GuestOutcome]:
-        """Apply guest rules by their steps. Works for one group run in their order."""
+        """Apply guest rules by their steps.
+
+        Works for one group run in their order.
+        """
         return await self._in_order(
             works, lambda work: work.wanted.id, self._ensure, lambda fault: port.GuestOutcome(None, (), fault)
         )
@@ -214,12 +220,18 @@ class GraphGuests(port.Guests):
         run.subject, run.stayed = await self._remove(run.group, run.subject, run.work.wanted.remove_guests)
 
     async def _set_domains(self, run: _Run) -> None:
-        """Complete the step: the adapter has no place for domains, and guests are removed by their findings."""
+        """Complete the step without a write.
+
+        The adapter has no place for domains, and guests are removed by their findings.
+        """
         if _names_domains(run.work.wanted.rules):
             run.shortfalls.append(port.Shortfall(Step.SET_GUEST_DOMAINS, Reason.build("guestDomainsNotEnforced")))
 
     async def _set_setting(self, run: _Run, *, is_allowed: bool | None) -> None:
-        """Set whether guests may be added; None restores the default of the tenant."""
+        """Set whether guests may be added.
+
+        None restores the default of the tenant.
+        """
         for _ in range(_MOST_TRIES):
             if await self._settings.has_set(run.group.id, is_allowed=is_allowed):
                 rules = None if is_allowed is None else _rules(is_allowed=is_allowed)
@@ -231,7 +243,10 @@ class GraphGuests(port.Guests):
     async def _remove(
         self, group: Group, subject: ObservedSubject, user_ids: Collection[UserId]
     ) -> tuple[ObservedSubject, tuple[port.Stayed, ...]]:
-        """Remove guests as owners and as members. Others, and those who have to stay, are skipped."""
+        """Remove guests as owners and as members.
+
+        Others, and those who have to stay, are skipped.
+        """
         going = {guest.id for guest in subject.guests if guest.id in user_ids}
         stay = dict(guests_who_stay(subject, going))
         removed_owners = {each for each in going if each in subject.guest_owners} - stay.keys()

@@ -48,7 +48,10 @@ class Members:
             await self._raise_missing(users, refused)
 
     async def add_members(self, group: Group, users: Sequence[UserId]) -> None:
-        """Add members. Present ones stay. A dynamic group has none to add: Graph refuses them."""
+        """Add members.
+
+        Present ones stay. A dynamic group has none to add: Graph refuses them.
+        """
         if not users or group.is_dynamic:
             return
         if group.is_team:
@@ -81,7 +84,10 @@ class Members:
             await self._raise_missing(users, refused)
 
     async def _raise_missing(self, users: Sequence[UserId], refused: Refused) -> None:
-        """Raise the reason of a refused addition: an unknown user, or a replica without the group."""
+        """Raise the reason of a refused addition.
+
+        It is an unknown user, or a replica without the group.
+        """
         if not refused.is_missing:
             raise refused
         await self.require_known(users)

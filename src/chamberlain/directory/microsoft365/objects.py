@@ -121,14 +121,20 @@ def parse_guest(found: Mapping[str, Any], last_seen_at: datetime | None) -> Gues
 
 
 def channel_names(found: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the names of channels in the order of their creation, the general one first."""
+    """Return the names of channels in the order of their creation.
+
+    The general one is the first.
+    """
     ordered = sorted(found, key=lambda each: str(each.get("createdDateTime") or ""))
     names = [clean_line(each.get("displayName") or "") for each in ordered]
     return sorted(names, key=lambda name: name.casefold() != _GENERAL)
 
 
 def require_storable(texts: Iterable[str | None]) -> None:
-    """Raise Rejected for NUL and lone surrogates, which JSON of Graph cannot have."""
+    """Raise Rejected for NUL and lone surrogates.
+
+    JSON of Graph cannot have them.
+    """
     for each in texts:
         if each is not None and not is_storable(each):
             raise Rejected("notAccepted", "The directory cannot store one of the texts. Remove control characters.")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations of Graph that the adapter uses: path, permission and cost of each. Pure.
+"""The operations of Graph that the adapter uses. Pure.
+
+Each has a path, a permission and a cost.
 
 The permission is the least of those that an administrator grants for the features in use. The published table
 sometimes has a smaller one for the same path, which does not return every property that the adapter reads.
@@ -60,7 +62,10 @@ class Operation:
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> "Request":
-        """Build a request. `values` are the variable parts of the path in their order."""
+        """Build a request.
+
+        `values` are the variable parts of the path in their order.
+        """
         parts = iter(values)
         # A quote in an alternate key is doubled, as in every text of OData.
         path = _VARIABLE.sub(lambda _: quote(str(next(parts)).replace("'", "''"), safe=""), self.template)
@@ -80,7 +85,10 @@ class Request:
 
     @property
     def units(self) -> int:
-        """Return its resource units: a selection costs one less, and nothing costs less than one."""
+        """Return its resource units.
+
+        A selection costs one less, and nothing costs less than one.
+        """
         return max(1, self.operation.units - self.has_select) if self.operation.units else 0
 
     @property

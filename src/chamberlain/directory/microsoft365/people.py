@@ -108,7 +108,10 @@ class GraphPeople(People):
         return {each.id: each for each in people}
 
     async def _taken_addresses(self, addresses: Collection[str]) -> frozenset[str]:
-        """Compare the addresses of users, groups and contacts, in the spelling of the question."""
+        """Compare the addresses of users, groups and contacts.
+
+        They are returned in the spelling of the question.
+        """
         storable = [each for each in addresses if is_storable(each)]
         found = await asyncio.gather(*[self._addresses(part) for part in chunks(storable, group_calls.MOST_CLAUSES)])
         taken = {each for part in found for each in part}
@@ -243,7 +246,10 @@ def _by_name(found: Iterable[Mapping[str, Any]]) -> tuple[NamedPerson, ...]:
 
 
 def _fault_of(rule: str) -> str | None:
-    """Return the error of an invalid membership rule. Graph has no call that checks one."""
+    """Return the error of an invalid membership rule.
+
+    Graph has no call that checks one.
+    """
     try:
         read_rule(rule)
     except RuleInvalid as error:

@@ -65,7 +65,10 @@ _INCLUDED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 
 
 def required(features: Iterable[Feature]) -> tuple[str, ...]:
-    """Return the fewest permissions of features, sorted. People are one of them always."""
+    """Return the fewest permissions of features, sorted.
+
+    People are one of them always.
+    """
     wanted = {Feature.PEOPLE, *features}
     permissions = {operation.permission for feature in wanted for operation in FEATURES[feature]}
     included = {each for permission in permissions for each in _INCLUDED.get(permission, ())}

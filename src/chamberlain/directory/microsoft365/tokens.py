@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens of an application by msal, in a thread: msal is synchronous, and has a cache and a lock of its own.
+"""Tokens of an application by msal, in a thread.
+
+msal is synchronous, and has a cache and a lock of its own.
 
 msal keeps a token until it expires, also one that Graph refuses: `forget` removes it.
 """
@@ -43,14 +45,20 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Federation:
-    """A file with a token of another issuer, such as a Kubernetes service account. It is read for each request."""
+    """A file with a token of another issuer.
+
+    An example is a Kubernetes service account. The file is read for each request.
+    """
 
     token_file: Path
 
 
 @dataclass(frozen=True, slots=True)
 class ManagedIdentity:
-    """The identity of the machine in Azure. `client_id` is that of a user-assigned one."""
+    """The identity of the machine in Azure.
+
+    `client_id` is that of a user-assigned one.
+    """
 
     client_id: str | None = None
 
@@ -134,7 +142,10 @@ class Tokens:
                 self._client.remove_tokens_for_client()
 
     def _open(self) -> Any:  # noqa: ANN401 - msal has no types.
-        """Open the client at the first call: msal asks the sign-in server for its addresses then."""
+        """Open the client at the first call.
+
+        msal asks the sign-in server for its addresses then.
+        """
         if self._client is not None:
             return self._client
         application = self._application

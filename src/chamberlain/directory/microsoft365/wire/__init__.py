@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends requests to Microsoft Graph, and turns its errors into faults of the ports."""
+"""Requests to Microsoft Graph, with its errors as faults of the ports."""

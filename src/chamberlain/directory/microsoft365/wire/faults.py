@@ -75,12 +75,18 @@ class Refused(Rejected):
 
     @property
     def is_denied(self) -> bool:
-        """Return whether a permission is missing, or the object permits no such change."""
+        """Return whether the change is not permitted.
+
+        A permission is missing, or the object permits no such change.
+        """
         return self.status == 403 and self.graph_code != "Directory_QuotaExceeded"
 
     @property
     def is_conflict(self) -> bool:
-        """Return whether another object has the same value, or another write came first."""
+        """Return whether another object or write is in conflict.
+
+        An object has the same value, or the write came first.
+        """
         return bool(self.targets) or self.status in {409, 412}
 
     def says(self, name: str) -> bool:
@@ -112,7 +118,10 @@ def fault_of(request: Request, answer: Answer) -> OutsideFault:
 
 
 def delay_of(answer: Answer) -> timedelta:
-    """Return the delay that Graph asks for. It may be missing, and in a batch it may be decimal."""
+    """Return the delay that Graph asks for.
+
+    It may be missing, and in a batch it may be decimal.
+    """
     try:
         seconds = float(answer.headers.get("retry-after", ""))
     except ValueError:

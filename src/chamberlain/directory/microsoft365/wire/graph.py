@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to Graph: one alone, or up to 20 concurrent ones as one batch (json-batching.md, 028b8e35)."""
+"""Requests to Graph, alone or in batches.
+
+Up to 20 concurrent ones are one batch (json-batching.md, 028b8e35).
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -114,7 +117,10 @@ class Graph:
         return [each async for page in self.pages(request) for each in page]
 
     def following(self, request: Request, link: str) -> Request:
-        """Return the request of a link in an answer. A link to another server is a fault of Graph."""
+        """Return the request of a link in an answer.
+
+        A link to another server is a fault of Graph.
+        """
         if not link.startswith(f"{self._base}/"):
             raise away()
         return replace(request, path=link.removeprefix(self._base))
@@ -180,7 +186,10 @@ class Graph:
 
 
 def _is_near_limit(answer: Answer) -> bool:
-    """Return whether other programs have used most of a limit of identity (throttling-limits.md)."""
+    """Return whether most of a limit of identity is used.
+
+    Other programs use it too (throttling-limits.md).
+    """
     try:
         return float(answer.headers.get("x-ms-throttle-limit-percentage", "0")) >= _NEAR_LIMIT
     except ValueError:

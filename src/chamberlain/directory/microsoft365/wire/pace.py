@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds requests back by the published limits of Graph, shared by all processes."""
+"""Holds requests back by the published limits of Graph.
+
+All processes share them.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -48,12 +51,18 @@ class Pace:
         self._extensions = _budget(f"{self._place} extensions", 455, _TEN_SECONDS)
 
     async def begin(self) -> None:
-        """Take the turn of some work. Raises BudgetWait with the time until its turn, and Unavailable."""
+        """Take the turn of some work.
+
+        Raises BudgetWait with the time until its turn, and Unavailable.
+        """
         if self._budgets is not None:
             await self._budgets.begin(self._units, self._tenant_id)
 
     async def take(self, request: Request) -> None:
-        """Take a request from its budgets, and wait in place for them. Raises BudgetWait and Unavailable."""
+        """Take a request from its budgets, and wait in place for them.
+
+        Raises BudgetWait and Unavailable.
+        """
         if self._budgets is not None:
             for each in self.spent(request):
                 await self._budgets.follow(each.budget, self._tenant_id, each.cost)
