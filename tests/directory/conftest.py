@@ -5,7 +5,6 @@ To add an adapter, add a function such as `embedded_adapter` to ADAPTERS.
 """
 
 import os
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ import pytest
 
 from chamberlain.core.errors import OutsideFault
 from chamberlain.core.ids import GroupId, TenantId, UserId
-from chamberlain.directory.capabilities import Ability, Capabilities
+from chamberlain.directory.capabilities import ALL_ABILITIES, Ability, Capabilities
 from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions, FaultyAdoptions
 from chamberlain.directory.embedded.directory import EmbeddedDirectory, FaultyDirectory
 from chamberlain.directory.embedded.guests import EmbeddedGuests, FaultyGuests
@@ -23,6 +22,7 @@ from chamberlain.directory.embedded.lifecycle import EmbeddedLifecycle, FaultyLi
 from chamberlain.directory.embedded.mapping import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.mailboxes import ObservedMailbox
+from chamberlain.directory.microsoft365.capabilities import CAPABILITIES as GRAPH_CAPABILITIES
 from chamberlain.directory.port import Adoptions, Directory, Guests, GuestWork, Lifecycle, LifecycleWork, People, Work
 from chamberlain.directory.properties import DriftProperty
 from chamberlain.directory.routed import RoutedAdoptions, RoutedDirectory, RoutedGuests, RoutedLookups, RoutedPeople
@@ -292,6 +292,7 @@ async def microsoft365_adapter(seed: int | None) -> AsyncIterator[Adapter]:
             second_guests=graph_stage.SettledGuests(RoutedGuests(own.guests, others), clock),
             adoptions=graph_stage.SettledAdoptions(RoutedAdoptions(own.adoptions, routes), clock),
             lifecycle=NoLifecycle(),
+            lookups=port_lookups(graph_stage.SettledLookups(RoutedLookups(routes), clock)),
             remove_group=remove_group,
             accounts=accounts,
             record_activity=record_activity,
@@ -386,49 +387,58 @@ async def adapter(request: pytest.FixtureRequest) -> AsyncIterator[Adapter]:
 
 
 def _opened(request: pytest.FixtureRequest) -> AbstractAsyncContextManager[Adapter]:
-    if isinstance(request.param, Hostile):
-        return microsoft365_adapter(request.param.seed)
-    if request.param is open_suite_adapter:
+    stage: object = request.param
+    if isinstance(stage, Hostile):
+        return microsoft365_adapter(stage.seed)
+    if stage is open_suite_adapter:
         suites: Mapping[TenantId, suite_stage.SampleSuite] = request.getfixturevalue("sample_suites")
         return open_suite_adapter(suites)
     opener: Callable[[Databases], AbstractAsyncContextManager[Adapter]] = request.param
-    return opener(request.getfixturevalue("filled"))
-
-
-# Tests about mailboxes, which the adapter of Microsoft 365 does not manage yet, and of modules about them alone.
-MAILBOX_MODULES = frozenset({"test_ensure_mailboxes.py", "test_observe_mailboxes.py", "test_lifecycle.py"})
-# A test of the embedded directory that uses this fixture.
-EMBEDDED_MODULE = "test_embedded_outage.py"
-MAILBOX_TESTS = re.compile(r"mailbox|test_adoptions\.py::(?!test_it_handles_a_group|.*groups_with_the_same_mark)")
+    filled: Databases = request.getfixturevalue("filled")
+    return opener(filled)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run the other adapters with the heavy tests, but for those tests of the restricted one that an ability decides.
-
-    All other tests differ from those of the embedded directory by the faults of the adapter alone. Those of an open
-    suite run with the tests of suites. Tests that need abilities run with the adapters that state them.
-    """
-    impossible = []
+    """Mark tests by their adapter, and leave out those that need an ability which it does not have."""
+    impossible = [item for item in items if not _needed(item) <= _abilities(_adapter_of(item))]
     for item in items:
-        spec = getattr(item, "callspec", None)
-        adapter = spec.params.get("adapter") if spec else None
-        marker = item.get_closest_marker("abilities")
-        needed = frozenset(marker.args) if marker else frozenset()
-        by_ability = adapter is restricted_adapter and marker is not None and not needed
-        if adapter in (faulty_adapter, restricted_adapter) and not by_ability:
-            item.add_marker(pytest.mark.heavy)
-        if isinstance(adapter, Hostile):
-            if adapter.seed is not None:
-                item.add_marker(pytest.mark.heavy)
-            if item.path.name == EMBEDDED_MODULE:
-                item.add_marker(pytest.mark.skip("It is about the embedded directory."))
-            if item.path.name in MAILBOX_MODULES or MAILBOX_TESTS.search(item.nodeid):
-                item.add_marker(pytest.mark.skip("The adapter of Microsoft 365 does not manage mailboxes yet."))
-        if adapter is open_suite_adapter:
-            for mark in (pytest.mark.suite, pytest.mark.needs("suite"), pytest.mark.timeout(300)):
-                item.add_marker(mark)
-            if not needed <= suite_stage.ABILITIES:
-                impossible.append(item)
+        for mark in _marks(item):
+            item.add_marker(mark)
     if impossible:
         config.hook.pytest_deselected(items=impossible)
         items[:] = [item for item in items if item not in impossible]
+
+
+def _adapter_of(item: pytest.Item) -> object:
+    spec = getattr(item, "callspec", None)
+    return spec.params.get("adapter") if spec else None
+
+
+def _needed(item: pytest.Item) -> frozenset[Ability]:
+    return frozenset(each for marker in item.iter_markers("abilities") for each in marker.args)
+
+
+def _abilities(adapter: object) -> frozenset[Ability]:
+    if isinstance(adapter, Hostile):
+        return GRAPH_CAPABILITIES.abilities
+    return suite_stage.ABILITIES if adapter is open_suite_adapter else ALL_ABILITIES
+
+
+def _marks(item: pytest.Item) -> Sequence[pytest.MarkDecorator]:
+    """Return the marks of an adapter: all but the embedded directory run with the heavy tests.
+
+    The restricted one runs those tests that an ability decides with the ordinary ones, because the faults of an adapter
+    make no difference to the others. So does Microsoft 365 without a seed. Tests of an open suite need its servers.
+    """
+    match _adapter_of(item):
+        case Hostile(seed):
+            return () if seed is None else (pytest.mark.heavy,)
+        case adapter if adapter is open_suite_adapter:
+            return (pytest.mark.suite, pytest.mark.needs("suite"), pytest.mark.timeout(300))
+        case adapter if adapter is faulty_adapter:
+            return (pytest.mark.heavy,)
+        case adapter if adapter is restricted_adapter:
+            is_decided = any(not marker.args for marker in item.iter_markers("abilities"))
+            return () if is_decided else (pytest.mark.heavy,)
+        case _:
+            return ()

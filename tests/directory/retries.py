@@ -9,9 +9,10 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from chamberlain.core.errors import OutsideFault, TryAgain
-from chamberlain.core.ids import TenantId
+from chamberlain.core.ids import GroupId, TenantId
 from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.groups import GroupReference, ObservedGroup
+from chamberlain.directory.lookups import Found, FoundGroup, FoundUser, Related, Relation, Search, Slice
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.models import Label, PeopleAnswer, PeopleQuestion, Person
 from chamberlain.directory.port import (
@@ -26,6 +27,7 @@ from chamberlain.directory.port import (
     GuestWork,
     Lifecycle,
     LifecycleWork,
+    Lookups,
     MailboxChanges,
     MailboxOutcome,
     MailboxPage,
@@ -136,6 +138,25 @@ class RetryingGuests(Guests):
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
         return await retry(self.clock, lambda: self.guests.changes(tenant_id, extension, cursor))
+
+
+@dataclass
+class RetryingLookups(Lookups):
+    """Lookups with retries."""
+
+    lookups: Lookups
+    clock: Waits
+
+    async def groups(self, tenant_id: TenantId, search: Search) -> Found[FoundGroup]:
+        return await retry(self.clock, lambda: self.lookups.groups(tenant_id, search))
+
+    async def related(
+        self, tenant_id: TenantId, group_id: GroupId, relation: Relation, part: Slice
+    ) -> Found[Related] | None:
+        return await retry(self.clock, lambda: self.lookups.related(tenant_id, group_id, relation, part))
+
+    async def users(self, tenant_id: TenantId, search: Search) -> Found[FoundUser]:
+        return await retry(self.clock, lambda: self.lookups.users(tenant_id, search))
 
 
 @dataclass

@@ -6,6 +6,7 @@ import pytest
 
 from chamberlain.core.errors import Rejected
 from chamberlain.core.ids import RequestId
+from chamberlain.directory.capabilities import Ability
 from chamberlain.directory.groups import GroupReference
 from chamberlain.directory.mailboxes import MailboxReference
 from chamberlain.directory.models import ObjectType
@@ -17,6 +18,7 @@ from tests.directory.marking_work import GROUP_EXTENSION, MAILBOX_EXTENSION, all
 from tests.directory.sample_directory import OTHER_TENANT, TENANT
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 @each_type
 async def test_it_works(adapter: Adapter, make: Make) -> None:
     before = await made_before(adapter, make)
@@ -50,6 +52,7 @@ async def test_it_handles_a_group(adapter: Adapter) -> None:
     assert replace(after, marks=outcome.observed.marks) == outcome.observed
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_the_id_selects_one_of_several_mailboxes_with_the_same_mark(adapter: Adapter) -> None:
     first, second, other = [await made_before(adapter) for _ in range(3)]
     one, another = marking(first.id), marking(other.id)
@@ -84,6 +87,7 @@ async def test_the_id_selects_one_of_several_groups_with_the_same_mark(adapter: 
     assert [None if each is None else each.id for each in shown] == ids
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_marking_is_idempotent(adapter: Adapter) -> None:
     one = marking((await made_before(adapter)).id)
     await adapter.adoptions.mark([one])
@@ -93,6 +97,7 @@ async def test_marking_is_idempotent(adapter: Adapter) -> None:
     assert await all_of(adapter.adoptions) == once
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_unmarking_leaves_no_trace(adapter: Adapter) -> None:
     before = await made_before(adapter, room)
     shown = (await all_of(adapter.adoptions))[before.id]
@@ -107,6 +112,7 @@ async def test_unmarking_leaves_no_trace(adapter: Adapter) -> None:
     assert await adapter.directory.observe_mailboxes([reference]) == [None]
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_it_rejects_only_missing_and_managed_objects(adapter: Adapter) -> None:
     managed, free = await made_before(adapter), await made_before(adapter)
     await adapter.adoptions.mark([marking(managed.id)])
@@ -119,6 +125,7 @@ async def test_it_rejects_only_missing_and_managed_objects(adapter: Adapter) -> 
     assert codes == ["gone", None, "alreadyManaged", "gone"]
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_changed_mailboxes_are_reported(adapter: Adapter) -> None:
     before = await made_before(adapter)
     begun = await adapter.adoptions.changed_mailboxes(TENANT, [MAILBOX_EXTENSION], None)
@@ -133,6 +140,7 @@ async def test_changed_mailboxes_are_reported(adapter: Adapter) -> None:
         await adapter.adoptions.changed_mailboxes(TENANT, [MAILBOX_EXTENSION], "no cursor")
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_unmarking_keeps_the_mark_of_another_request(adapter: Adapter) -> None:
     one = marking((await made_before(adapter)).id)
     await adapter.adoptions.mark([one])
@@ -145,6 +153,7 @@ async def test_unmarking_keeps_the_mark_of_another_request(adapter: Adapter) -> 
     assert after is not None
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_nothing_of_another_tenant_is_shown_or_marked(adapter: Adapter) -> None:
     before = await made_before(adapter)
     strange = replace(marking(before.id), tenant_id=OTHER_TENANT)
@@ -157,6 +166,7 @@ async def test_nothing_of_another_tenant_is_shown_or_marked(adapter: Adapter) ->
     assert await adapter.adoptions.observe(OTHER_TENANT, MAILBOX_EXTENSION, [before.id]) == [None]
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_it_pages(adapter: Adapter) -> None:
     works = [plain() for _ in range(MOST_CHANGES + 1)]
     outcomes = await adapter.second_directory.ensure_mailboxes(works)
@@ -166,6 +176,7 @@ async def test_it_pages(adapter: Adapter) -> None:
     assert {outcome.observed.id for outcome in outcomes if outcome.observed} <= found.keys()
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_it_rejects_an_invalid_cursor(adapter: Adapter) -> None:
     with pytest.raises(Rejected) as rejected:
         await adapter.adoptions.mailboxes(TENANT, MAILBOX_EXTENSION, "nothing of ours")

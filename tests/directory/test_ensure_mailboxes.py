@@ -6,6 +6,7 @@ import pytest
 
 from chamberlain.core.errors import Rejected
 from chamberlain.directory import subjects
+from chamberlain.directory.capabilities import Ability
 from chamberlain.directory.mailboxes import (
     AddressFields,
     MailboxType,
@@ -23,6 +24,8 @@ from tests.directory import group_work
 from tests.directory.conftest import Adapter
 from tests.directory.mailbox_work import MAKERS, Changes, Make, each_type, equipment, plain, reference, room, shared
 from tests.directory.sample_directory import ADA, BEN, CLEO, NOBODY, OTHER_TENANT, TENANT, ZOE
+
+pytestmark = pytest.mark.abilities(Ability.MAILBOXES)
 
 FULL_ACCESS, SEND_AS = PermissionLevel.FULL_ACCESS, PermissionLevel.SEND_AS
 

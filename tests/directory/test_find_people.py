@@ -78,6 +78,7 @@ async def test_the_order_is_that_of_the_names_and_the_limit_holds(adapter: Adapt
     assert await found(adapter, "ha", limit=0) == []
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_mailboxes_are_no_people(adapter: Adapter) -> None:
     work = plain()
     await adapter.directory.ensure_mailboxes([work])

@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from chamberlain.core.ids import GroupId, UserId
+from chamberlain.directory.capabilities import Ability
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.port import DisableGuest
 from chamberlain.embedded.directory.errors import BadQuery
@@ -236,6 +237,7 @@ async def test_a_guest_has_the_last_sign_in(adapter: Adapter) -> None:
     assert other["signInActivity"] is None
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_a_mailbox_is_a_user(adapter: Adapter) -> None:
     wanted = shared()
     [outcome] = await adapter.directory.ensure_mailboxes([wanted])
@@ -264,6 +266,7 @@ async def test_a_mailbox_is_a_user(adapter: Adapter) -> None:
     }
 
 
+@pytest.mark.abilities(Ability.MAILBOXES)
 async def test_a_mailbox_is_visible_unless_it_is_hidden(adapter: Adapter) -> None:
     wanted = shared(is_hidden=False)
     [outcome] = await adapter.directory.ensure_mailboxes([wanted])

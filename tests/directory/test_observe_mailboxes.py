@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 
+import pytest
+
+from chamberlain.directory.capabilities import Ability
 from tests.directory import group_work
 from tests.directory.conftest import Adapter
 from tests.directory.mailbox_work import plain, reference, room, shared
 from tests.directory.sample_directory import OTHER_TENANT
+
+pytestmark = pytest.mark.abilities(Ability.MAILBOXES)
 
 
 async def test_it_works(adapter: Adapter) -> None:

@@ -16,10 +16,11 @@ from typing import Final
 import httpx2
 
 from chamberlain.core.errors import ConnectionBroken, OutsideFault
-from chamberlain.core.ids import TenantId
+from chamberlain.core.ids import GroupId, TenantId
 from chamberlain.directory import port
 from chamberlain.directory.budgets import Budgets
 from chamberlain.directory.groups import GroupReference, ObservedGroup
+from chamberlain.directory.lookups import Found, FoundGroup, FoundUser, Related, Relation, Search, Slice
 from chamberlain.directory.microsoft365.connection import Microsoft365, open_microsoft365
 from chamberlain.directory.microsoft365.settings import Microsoft365Settings
 from chamberlain.directory.microsoft365.tokens import Application, Credential, Secret, Tokens
@@ -32,6 +33,7 @@ from tests.directory.retries import (
     RetryingAdoptions,
     RetryingDirectory,
     RetryingGuests,
+    RetryingLookups,
     RetryingPeople,
 )
 from tests.microsoft365.fake.application import FakeMicrosoft365
@@ -173,6 +175,24 @@ class SettledGuests(RetryingGuests):
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> port.SubjectChanges:
         _settle(self.clock)
         return await super().changes(tenant_id, extension, cursor)
+
+
+class SettledLookups(RetryingLookups):
+    """Lookups, after earlier writes have arrived."""
+
+    async def groups(self, tenant_id: TenantId, search: Search) -> Found[FoundGroup]:
+        _settle(self.clock)
+        return await super().groups(tenant_id, search)
+
+    async def related(
+        self, tenant_id: TenantId, group_id: GroupId, relation: Relation, part: Slice
+    ) -> Found[Related] | None:
+        _settle(self.clock)
+        return await super().related(tenant_id, group_id, relation, part)
+
+    async def users(self, tenant_id: TenantId, search: Search) -> Found[FoundUser]:
+        _settle(self.clock)
+        return await super().users(tenant_id, search)
 
 
 class SettledAdoptions(RetryingAdoptions):

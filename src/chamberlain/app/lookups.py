@@ -17,6 +17,7 @@ from chamberlain.directory.port import Lookups
 from chamberlain.embedded.directory.errors import BadQuery, Unreachable
 from chamberlain.embedded.directory.graph import relations
 from chamberlain.embedded.directory.graph.calls import Call, NotThere, Row
+from chamberlain.embedded.directory.graph.options import read_options
 from chamberlain.embedded.directory.graph.paging import Listing, Page, Query, page_of
 from chamberlain.embedded.directory.graph.remote import Reader
 
@@ -42,7 +43,7 @@ class PortReader(Reader):
     async def group(self, call: Call) -> Row:
         """Read the group in the path. Raises NotThere."""
         with _faults():
-            found = await self._lookups.groups(self._tenant_id, _one("id", str(call.id)))
+            found = await self._lookups.groups(self._tenant_id, _one(call, "id", str(call.id)))
         return _group_row(_only(call, found))
 
     async def related(self, call: Call, relation: relations.Relation, query: Query) -> Page:
@@ -64,7 +65,8 @@ class PortReader(Reader):
 
     async def user(self, call: Call) -> Row:
         """Read the user in the path. Raises NotThere."""
-        search = _one("userPrincipalName", call.address or "") if call.id is None else _one("id", str(call.id))
+        is_named = call.id is None
+        search = _one(call, "userPrincipalName" if is_named else "id", str(call.address if is_named else call.id))
         with _faults():
             found = await self._lookups.users(self._tenant_id, search)
         return _user_row(_only(call, found))
@@ -88,7 +90,7 @@ def _search(query: Query) -> Search:
         raise BadQuery("Request_UnsupportedQuery", "This directory sorts by id only. Leave '$orderby' out.")
     # A list without a filter is not served.
     wanted: Filter = Equals(Path(None, "id"), ()) if query.filter is None else query.filter
-    return Search(wanted, _slice(query))
+    return Search(wanted, _slice(query), frozenset(query.options.select or ()))
 
 
 def _slice(query: Query) -> Slice:
@@ -99,8 +101,9 @@ def _slice(query: Query) -> Slice:
     return Slice(query.options.top + 1, None if query.after is None else query.after.id)
 
 
-def _one(name: str, value: str) -> Search:
-    return Search(Equals(Path(None, name), (value,)), Slice(1))
+def _one(call: Call, name: str, value: str) -> Search:
+    options = read_options(call.query_string, known=frozenset({"$select"}))
+    return Search(Equals(Path(None, name), (value,)), Slice(1), frozenset(options.select or ()))
 
 
 def _page(call: Call, query: Query, found: Found[dict[str, object]]) -> Page:

@@ -87,7 +87,12 @@ Related: TypeAlias = FoundUser | FoundGroup
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The groups, or users, that match a filter."""
+    """The groups, or users, that match a filter.
+
+    `selected` are the properties and extension attributes that the client selects. A directory may leave out extension
+    attributes and the last sign-in if they are neither selected nor in the filter.
+    """
 
     filter: Filter
     slice: Slice
+    selected: frozenset[str] = frozenset()

@@ -142,6 +142,8 @@ class Tenant:
             "accountEnabled": True,
             "userType": "Member",
             "createdDateTime": self.timestamp(self.old),
+            # Required of each user (user-post-users.md).
+            "mailNickname": str(properties.get("userPrincipalName", "")).partition("@")[0],
             "assignedPlans": [plan] if has_teams else [],
             "proxyAddresses": [f"SMTP:{mail}"] if mail else [],
             **properties,

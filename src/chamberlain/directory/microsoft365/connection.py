@@ -24,6 +24,7 @@ from chamberlain.directory.microsoft365.capabilities import CAPABILITIES
 from chamberlain.directory.microsoft365.changes import GraphChanges
 from chamberlain.directory.microsoft365.groups import Groups
 from chamberlain.directory.microsoft365.guests import GraphGuests
+from chamberlain.directory.microsoft365.lookups import GraphLookups
 from chamberlain.directory.microsoft365.people import GraphPeople
 from chamberlain.directory.microsoft365.settings import (
     Microsoft365Settings,
@@ -117,5 +118,6 @@ def open_microsoft365(
         adoptions=GraphAdoptions(graph),
         subjects=guests,
         check=check,
+        lookups=GraphLookups(graph),
     )
     return Microsoft365(adapters, close)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls for groups and their members."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from chamberlain.core.ids import GroupId, RequestId, UserId
 from chamberlain.directory.microsoft365 import operations as known
 from chamberlain.directory.microsoft365.objects import GROUP_PROPERTIES, Group, parse_group
 from chamberlain.directory.microsoft365.operations import Operation, text
+from chamberlain.directory.microsoft365.searches import Condition, headers_of, query_of
 from chamberlain.directory.microsoft365.wire.faults import Answer, Refused
 from chamberlain.directory.microsoft365.wire.graph import Graph
 
@@ -16,6 +17,8 @@ from chamberlain.directory.microsoft365.wire.graph import Graph
 MOST_REFERENCES: Final = 20
 _PAGE: Final = "999"
 _ADVANCED: Final = {"ConsistencyLevel": "eventual"}
+# The properties of a group for clients.
+_LOOKUP: Final = (*GROUP_PROPERTIES, "membershipRule", "createdDateTime")
 # Clauses of a filter with `or` (aad-advanced-queries.md).
 MOST_CLAUSES: Final = 15
 
@@ -61,6 +64,21 @@ async def known_groups(graph: Graph, group_ids: Collection[GroupId]) -> frozense
     condition = f"id in ({','.join(text(each) for each in group_ids)})"
     found = await graph.all(known.LIST_GROUPS.request(query={"$filter": condition, "$select": "id"}))
     return frozenset(each["id"] for each in found)
+
+
+def group_pages(
+    graph: Graph, condition: Condition | None, extensions: Collection[str]
+) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+    """GET /groups?$filter=…, with values of extensions, in pages. GroupMember.Read.All."""
+    query = {"$select": ",".join((*_LOOKUP, *extensions)), "$top": _PAGE}
+    return graph.pages(known.LIST_GROUPS.request(query=query | query_of(condition), headers=headers_of(condition)))
+
+
+async def groups_by_id(graph: Graph, group_ids: Collection[GroupId]) -> Sequence[Mapping[str, Any]]:
+    """GET /groups?$filter=id in (…), for at most MOST_CLAUSES ids. GroupMember.Read.All."""
+    condition = f"id in ({','.join(text(each) for each in group_ids)})"
+    query = {"$filter": condition, "$select": ",".join(_LOOKUP)}
+    return await graph.all(known.LIST_GROUPS.request(query=query))
 
 
 async def groups_with_addresses(graph: Graph, condition: str) -> Sequence[Mapping[str, Any]]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls for users and contacts."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -9,6 +9,7 @@ from chamberlain.core.ids import GroupId, UserId
 from chamberlain.core.membership_rules import FURTHER
 from chamberlain.directory.microsoft365 import operations as known
 from chamberlain.directory.microsoft365.operations import text
+from chamberlain.directory.microsoft365.searches import Condition, headers_of, query_of
 from chamberlain.directory.microsoft365.wire.faults import Refused
 from chamberlain.directory.microsoft365.wire.graph import Graph
 
@@ -30,6 +31,12 @@ async def users_by_id(
     condition = f"id in ({','.join(text(each) for each in user_ids)})"
     query = {"$filter": condition, "$select": select}
     return await graph.all(known.LIST_USERS.request(query=query, headers=_HIGH))
+
+
+def user_pages(graph: Graph, condition: Condition | None, *, select: str) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+    """GET /users?$filter=…, in pages. User.Read.All."""
+    query = {"$select": select, "$top": "999"} | query_of(condition)
+    return graph.pages(known.LIST_USERS.request(query=query, headers={**headers_of(condition), **_HIGH}))
 
 
 async def users_with_addresses(graph: Graph, condition: str) -> Sequence[Mapping[str, Any]]:
