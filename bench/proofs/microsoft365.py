@@ -88,7 +88,7 @@ def _timed(name: str, part: Callable[[], bool]) -> bool:
 
 
 def _tests(path: str, names: str, **counts: int) -> bool:
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-k", names, path]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-n", "2", "--dist", "load", "-k", names, path]
     environment = {**os.environ, **{name: str(count) for name, count in counts.items()}}
     return subprocess.run(command, env=environment, check=False).returncode == 0
 
