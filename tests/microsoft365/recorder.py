@@ -111,6 +111,7 @@ class Description:
     def __init__(self, document: Mapping[str, Json], *, is_strict: bool = False) -> None:
         self._components = document["components"]
         self._is_strict = is_strict
+        self._found: dict[tuple[str, str], Operation | None] = {}
         self._validators: dict[tuple[str, str, str], Draft202012Validator] = {}
         paths = sorted(document["paths"].items(), key=lambda item: item[0].count("{"))
         self._operations = [
@@ -121,6 +122,12 @@ class Description:
 
     def find(self, method: str, path: str) -> Operation | None:
         """Find the operation of a path below `/v1.0`. Paths with fewer variable parts come first."""
+        key = (method, path)
+        if key not in self._found:
+            self._found[key] = self._find(method, path)
+        return self._found[key]
+
+    def _find(self, method: str, path: str) -> Operation | None:
         for written, instead in _SAME:
             path = written.sub(instead, path)
         asked = "GET" if method == "HEAD" else method
