@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
+from uuid import uuid4
 
 import httpx2
 
@@ -80,7 +81,7 @@ async def graph_of(fake: FakeMicrosoft365, tenant_id: TenantId, recorder: Record
         fake.clock.wait(timedelta(seconds=seconds))
 
     async with httpx2.AsyncClient(transport=recorder) as http:
-        yield Graph(http, tokens, pace, address=chosen.graph, sleep=sleep)
+        yield Graph(http, tokens, pace, address=chosen.graph, new_id=uuid4, sleep=sleep)
 
 
 def conformance_fake(seed: int | None) -> FakeMicrosoft365:

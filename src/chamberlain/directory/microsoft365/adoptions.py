@@ -14,7 +14,7 @@ from chamberlain.core.ids import GroupId, TenantId
 from chamberlain.directory.mailboxes import ObservedMailbox
 from chamberlain.directory.microsoft365.calls import groups as calls
 from chamberlain.directory.microsoft365.objects import Group
-from chamberlain.directory.microsoft365.wire.faults import Refused
+from chamberlain.directory.microsoft365.wire.faults import Refused, again_after_conflict
 from chamberlain.directory.microsoft365.wire.graph import Graph
 from chamberlain.directory.models import ObjectType
 from chamberlain.directory.port import Adoptions, MailboxChanges, MailboxPage, Marking
@@ -72,7 +72,7 @@ class GraphAdoptions(Adoptions):
             if group.unique_name is None:
                 await self._name(group, marking)
         except OutsideFault as fault:
-            return fault
+            return again_after_conflict(fault)
         return None
 
     async def _name(self, group: Group, marking: Marking) -> None:
@@ -93,7 +93,7 @@ class GraphAdoptions(Adoptions):
             if group is not None and group.marks.get(_REQUEST, "").lower() == str(marking.request_id):
                 await calls.update_group(self._graph, group.id, {marking.extension: {_REQUEST: None}})
         except OutsideFault as fault:
-            return fault
+            return again_after_conflict(fault)
         return None
 
     async def _read(self, marking: Marking) -> Group | None:

@@ -14,6 +14,7 @@ import httpx2
 
 from chamberlain.core.errors import Rejected
 from chamberlain.core.ids import RequestId, TenantId, UserId
+from chamberlain.database.connection import random_id
 from chamberlain.directory import port
 from chamberlain.directory.budgets import Budgets
 from chamberlain.directory.capabilities import Capabilities
@@ -89,16 +90,17 @@ def open_microsoft365(
     *,
     transport: httpx2.AsyncBaseTransport | None = None,
     sign_in: HttpClient | None = None,
+    new_id: Callable[[], UUID] = random_id,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Microsoft365:
     """Build the ports of a directory.
 
-    Budgets hold its calls back; a check needs none. `transport`, `sign_in` and `sleep` are for tests.
+    Budgets hold its calls back; a check needs none. `transport`, `sign_in`, `new_id` and `sleep` are for tests.
     """
     http = open_http_client(_TIMEOUT_SECONDS, most_connections=_MOST_CONNECTIONS, transport=transport)
     tokens = Tokens(settings.application, sign_in)
     pace = Pace(budgets, tenant_id, directory=settings.directory, application=settings.application.client_id)
-    graph = Graph(http, tokens, pace, address=settings.graph, sleep=sleep)
+    graph = Graph(http, tokens, pace, address=settings.graph, new_id=new_id, sleep=sleep)
     guests = GraphGuests(graph, GraphChanges(graph, settings.directory))
     people, directory = GraphPeople(graph), GraphDirectory(Groups(graph))
 

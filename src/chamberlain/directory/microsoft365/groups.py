@@ -25,7 +25,7 @@ from chamberlain.directory.microsoft365.objects import (
     user_ids,
     written_marks,
 )
-from chamberlain.directory.microsoft365.wire.faults import Refused, not_yet
+from chamberlain.directory.microsoft365.wire.faults import Refused, again_after_conflict, not_yet
 from chamberlain.directory.microsoft365.wire.graph import Graph
 from chamberlain.directory.port import GroupOutcome, GroupWork, Outcome, Shortfall
 from chamberlain.directory.steps import Step
@@ -161,7 +161,7 @@ class Groups:
                 await self._parts[step](run)
                 run.done.append(step)
         except OutsideFault as fault:
-            return fault
+            return again_after_conflict(fault)
         return None
 
     async def _begin(self, run: _Run) -> None:

@@ -21,7 +21,7 @@ from chamberlain.directory.microsoft365.calls import settings as setting_calls
 from chamberlain.directory.microsoft365.changes import GraphChanges
 from chamberlain.directory.microsoft365.guest_settings import GuestSettings
 from chamberlain.directory.microsoft365.objects import Group, parse_guest, require_storable, summary_of
-from chamberlain.directory.microsoft365.wire.faults import PermissionMissing, Refused, not_yet
+from chamberlain.directory.microsoft365.wire.faults import PermissionMissing, Refused, again_after_conflict, not_yet
 from chamberlain.directory.microsoft365.wire.graph import Graph
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import (
@@ -190,7 +190,7 @@ class GraphGuests(port.Guests):
                 await self._parts[step](run)
                 run.done.append(step)
         except OutsideFault as fault:
-            return port.GuestOutcome(None, () if run is None else tuple(run.done), fault)
+            return port.GuestOutcome(None, () if run is None else tuple(run.done), again_after_conflict(fault))
         return port.GuestOutcome(run.subject, work.steps, None, run.stayed, tuple(run.shortfalls))
 
     async def _present(self, tenant_id: TenantId, group_id: GroupId, extension: str) -> tuple[Group, ObservedSubject]:
@@ -276,7 +276,7 @@ class GraphGuests(port.Guests):
                 case port.DisableGuest():
                     return port.ActOutcome(await self._disable(act), None)
         except OutsideFault as fault:
-            return port.ActOutcome(None, fault)
+            return port.ActOutcome(None, again_after_conflict(fault))
 
     async def _remove_one(self, act: port.RemoveGuest) -> port.Stayed | None:
         group, subject = await self._present(act.tenant_id, act.group_id, "")

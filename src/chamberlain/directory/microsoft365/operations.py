@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operations of Graph that the adapter uses. Pure.
 
-Each has a path, a permission and a cost.
-
-The permission is the least of those that an administrator grants for the features in use. The published table
-sometimes has a smaller one for the same path, which does not return every property that the adapter reads.
+Each has a path, a permission and a cost. The permission is the least of those that an administrator grants for the
+features in use. The published table sometimes has a smaller one for the same path, which does not return every
+property that the adapter reads.
 `doctor --permissions` and the tests use this table.
 """
 

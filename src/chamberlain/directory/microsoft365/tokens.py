@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tokens of an application by msal, in a thread.
 
-msal is synchronous, and has a cache and a lock of its own.
-
-msal keeps a token until it expires, also one that Graph refuses: `forget` removes it.
+msal is synchronous, and has a cache and a lock of its own. It keeps a token until it expires, also one that Graph
+refuses: `forget` removes it.
 """
 
 import asyncio
@@ -16,6 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import httpx2
 import msal  # type: ignore[import-untyped]  # It comes without types.
+from msal.exceptions import MsalServiceError  # type: ignore[import-untyped]  # It comes without types.
 
 from chamberlain.core.errors import Cause, ConnectionBroken, TryAgain
 from chamberlain.core.reasons import Reason
@@ -126,7 +126,7 @@ class Tokens:
                     answer = client.acquire_token_for_client(resource=resource)
                 else:
                     answer = client.acquire_token_for_client(scopes=[f"{resource}/.default"])
-        except (httpx2.TransportError, msal.ManagedIdentityError) as error:
+        except (httpx2.HTTPError, MsalServiceError, msal.ManagedIdentityError) as error:
             raise TryAgain(_AWAY_DELAY, Reason.build("directoryNotAvailable"), Cause.AWAY) from error
         except (ValueError, OSError) as error:
             # msal raises ValueError for a key that it cannot read, and for an authority that does not exist.

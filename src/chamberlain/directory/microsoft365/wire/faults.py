@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from chamberlain.core.errors import Cause, ConnectionBroken, OutsideFault, Rejected, TryAgain
 from chamberlain.core.reasons import Reason
-from chamberlain.directory.microsoft365.operations import Request
+from chamberlain.directory.microsoft365.operations import UPSERT_GROUP, Request
 
 # Delay of a retry that Graph gives no time for (MICROSOFT365.md, 4).
 _DEFAULT_DELAY: Final = timedelta(seconds=30)
@@ -21,6 +21,9 @@ _AWAY_DELAY: Final = timedelta(seconds=10)
 _NOT_YET_DELAY: Final = timedelta(seconds=20)
 _BROKEN_FOR: Final = timedelta(minutes=1)
 _LONGEST_DELAY: Final = timedelta(hours=1)
+_CONFLICTS: Final = frozenset({409, 412})
+# Operations without an object that could refuse them.
+_CREATIONS: Final = frozenset({UPSERT_GROUP})
 
 # Texts of errors that share their code with others, in lower case.
 TEXTS: Final[Mapping[str, str]] = MappingProxyType(
@@ -100,7 +103,7 @@ def fault_of(request: Request, answer: Answer) -> OutsideFault:
     if status == 429 or (status == 503 and "retry-after" in answer.headers):
         return TryAgain(delay_of(answer), Reason.build("directoryBusy"), Cause.BUSY)
     # 424: a part of a batch was not run because another one failed.
-    if status >= 500 or status == 424:
+    if status >= 500 or status in {408, 424} or status < 400:
         return away()
     if status == 401:
         return ConnectionBroken(_BROKEN_FOR, Reason.build("serverRefusesCredential", server="Microsoft Graph"))
@@ -111,10 +114,20 @@ def fault_of(request: Request, answer: Answer) -> OutsideFault:
         name = next((each for each in request.body or {} if "_" in each and "@" not in each), "")
         problem = f"The schema extension {name} is not registered in the directory."
         return ConnectionBroken(_BROKEN_FOR, Reason.build("connectionBroken", problem=problem))
-    if refused.is_denied and request.operation.is_read:
-        # A read has no other reason. A write may be refused for its object alone, and breaks nothing.
+    if refused.is_denied and (request.operation.is_read or request.operation in _CREATIONS):
+        # Neither has another reason. A write may be refused for its object alone, and breaks nothing.
         return permission_missing(request.operation.permission)
     return refused
+
+
+def again_after_conflict(fault: OutsideFault) -> OutsideFault:
+    """Return the fault of a step, temporary if another write came first.
+
+    The next attempt reads the object, and decides again.
+    """
+    if isinstance(fault, Refused) and fault.status in _CONFLICTS:
+        return TryAgain(_AWAY_DELAY, Reason.build("directoryBusy"), Cause.BUSY)
+    return fault
 
 
 def delay_of(answer: Answer) -> timedelta:
@@ -123,10 +136,10 @@ def delay_of(answer: Answer) -> timedelta:
     It may be missing, and in a batch it may be decimal.
     """
     try:
-        seconds = float(answer.headers.get("retry-after", ""))
-    except ValueError:
+        delay = timedelta(seconds=float(answer.headers.get("retry-after", "")))
+    except (ValueError, OverflowError):
         return _DEFAULT_DELAY
-    return min(max(timedelta(seconds=seconds), timedelta(seconds=1)), _LONGEST_DELAY)
+    return min(max(delay, timedelta(seconds=1)), _LONGEST_DELAY)
 
 
 def away() -> TryAgain:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests to Graph, alone or in batches.
 
-Up to 20 concurrent ones are one batch (json-batching.md, 028b8e35).
+Up to 20 concurrent ones are one batch (json-batching.md, 028b8e35). Each call has an id, by which Microsoft finds it if
+its answer is lost.
 """
 
 import asyncio
@@ -9,9 +10,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final
+from uuid import UUID
 
 import httpx2
 import msgspec
+import structlog
 
 from chamberlain.core.errors import BudgetWait, Cause, ConnectionBroken, OutsideFault, TryAgain
 from chamberlain.directory.microsoft365.operations import Request
@@ -24,6 +27,8 @@ _MOST_PARTS: Final = 20
 # Requests and batches that are sent at the same time. While all are in use, calls wait and form larger batches.
 _AT_ONCE: Final = 8
 _UNAUTHORIZED: Final = 401
+# Graph redirects no request of the adapter.
+_FAILED: Final = 300
 # Attempts of a read, and the longest wait in place for one. Ours.
 _MOST_TRIES: Final = 4
 _LONGEST_WAIT: Final = timedelta(seconds=30)
@@ -31,6 +36,9 @@ _AWAY_SECONDS: Final = 1.0
 # The used part of a limit at which calls slow down. Ours: the service itself uses 80 %.
 _NEAR_LIMIT: Final = 0.9
 _JSON: Final = {"Content-Type": "application/json"}
+_ID: Final = "client-request-id"
+
+_log = structlog.get_logger()
 
 Result = Answer | OutsideFault
 
@@ -57,12 +65,14 @@ class Graph:
         pace: Pace,
         *,
         address: str,
+        new_id: Callable[[], UUID],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._http = http
         self._tokens = tokens
         self._pace = pace
         self._base = f"{address}{_VERSION}"
+        self._new_id = new_id
         self._sleep = sleep
         self._at_once = asyncio.Semaphore(_AT_ONCE)
         self._open: _Batch | None = None
@@ -94,13 +104,18 @@ class Graph:
 
     async def _call(self, request: Request) -> Answer:
         await self._pace.take(request)
-        result = await self._join(request)
+        call_id = str(self._new_id())
+        result = await self._join(replace(request, headers={**request.headers, _ID: call_id}))
         if isinstance(result, Answer):
             if _is_near_limit(result):
                 await self._pace.slow_down(request)
             return result
         if isinstance(result, TryAgain) and result.cause is Cause.BUSY:
             await self._pace.slow_down(request)
+        if isinstance(result, TryAgain):
+            _log.warning(
+                "graph call failed", operation=request.operation.name, client_request_id=call_id, reason=result.reason
+            )
         raise result
 
     async def pages(self, request: Request) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
@@ -150,7 +165,7 @@ class Graph:
                 for number, each in zip(refused, again, strict=True):
                     results[number] = each
         return [
-            fault_of(request, each) if isinstance(each, Answer) and each.status >= 400 else each
+            fault_of(request, each) if isinstance(each, Answer) and each.status >= _FAILED else each
             for request, each in zip(batch.requests, results, strict=True)
         ]
 
@@ -160,8 +175,8 @@ class Graph:
             [request] = requests
             return [await self._send_one(request.operation.method, request.path, request.body, request.headers)]
         parts = [_part(number, request) for number, request in enumerate(requests)]
-        answer = await self._send_one("POST", "/$batch", {"requests": parts}, {})
-        if not isinstance(answer, Answer) or answer.status >= 400:
+        answer = await self._send_one("POST", "/$batch", {"requests": parts}, {_ID: str(self._new_id())})
+        if not isinstance(answer, Answer) or answer.status >= _FAILED:
             return [answer] * len(requests)
         found = {str(each.get("id")): each for each in answer.body.get("responses", ())}
         return [_answer_of_part(found.get(str(number))) for number in range(len(requests))]
@@ -177,11 +192,17 @@ class Graph:
                 content=None if body is None else msgspec.json.encode(body),
                 headers={**headers, **(_JSON if body is not None else {}), "Authorization": f"Bearer {token}"},
             )
-            read = msgspec.json.decode(response.content) if response.content else {}
         except OutsideFault as fault:
             return fault
-        except (httpx2.TransportError, msgspec.DecodeError):
+        except httpx2.RequestError:
             return away()
+        try:
+            read = msgspec.json.decode(response.content) if response.content else {}
+        except msgspec.DecodeError:
+            # Proxies answer with pages. Their status counts.
+            if response.status_code < _FAILED:
+                return away()
+            read = {}
         return Answer(response.status_code, read if isinstance(read, dict) else {}, _lowered(response.headers))
 
 
