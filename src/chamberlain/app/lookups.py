@@ -88,6 +88,8 @@ def _faults() -> Iterator[None]:
 def _search(query: Query) -> Search:
     if query.order is not None:
         raise BadQuery("Request_UnsupportedQuery", "This directory sorts by id only. Leave '$orderby' out.")
+    if query.search:
+        raise BadQuery("Request_UnsupportedQuery", "This directory has no '$search'. Use '$filter'.")
     # A list without a filter is not served.
     wanted: Filter = Equals(Path(None, "id"), ()) if query.filter is None else query.filter
     return Search(wanted, _slice(query), frozenset(query.options.select or ()))

@@ -86,12 +86,20 @@ async def test_it_shows_a_team_and_its_channels(served: Served) -> None:
     group = await served.get(f"/v1.0/groups/{CREW}")
     team = await served.get(f"/v1.0/groups/{CREW}/team")
     channels = await served.get(f"/v1.0/teams/{CREW}/channels")
+    names = await served.get(f"/v1.0/teams/{CREW}/channels?$select=displayName")
 
     assert group.json()["resourceProvisioningOptions"] == ["Team"]
     assert team.json()["displayName"] == "Crew"
     assert team.json()["visibility"] == "private"
     assert [one["displayName"] for one in channels.json()["value"]] == ["General", "Deck"]
+    assert names.json()["value"] == [{"displayName": "General"}, {"displayName": "Deck"}]
     assert (await served.get(f"/v1.0/teams/{CREW}")).json() == team.json()
+
+
+async def test_it_rejects_unknown_properties_of_channels(served: Served) -> None:
+    answer = await served.get(f"/v1.0/teams/{CREW}/channels?$select=topic")
+
+    assert answer.status_code == 400
 
 
 async def test_it_rejects_the_team_of_an_ordinary_group(served: Served) -> None:

@@ -225,12 +225,14 @@ async def get_team(call: Call) -> Shape:
 
 async def list_channels(call: Call) -> Shape:
     """List the channels of the team in their order."""
-    read_options(call.query_string)
+    options = read_options(call.query_string, known=_ENTITY_OPTIONS)
+    check_select(options, _CHANNEL_PROPERTIES, "channel")
     async with call.connected() as connection:
         await fetch_team(call, connection)
         rows = await connection.fetch(SQL["channels"], call.tenant_id, call.id)
-    context = f"{call.root}/$metadata#teams('{call.id}')/channels"
-    return {"@odata.context": context, "value": [_channel(row) for row in rows]}
+    selected = _CHANNEL_PROPERTIES if options.select is None else {*options.select}
+    channels = [{name: value for name, value in _channel(row).items() if name in selected} for row in rows]
+    return {"@odata.context": context_of(call.root, f"teams('{call.id}')/channels", options), "value": channels}
 
 
 async def fetch_team(call: Call, connection: Connection) -> Row:
@@ -239,6 +241,9 @@ async def fetch_team(call: Call, connection: Connection) -> Row:
     if row["team_created_at"] is None:
         raise NotThere("NotFound", f"No team found with Group Id '{call.id}'.")
     return row
+
+
+_CHANNEL_PROPERTIES = frozenset({"id", "createdDateTime", "displayName", "description", "membershipType"})
 
 
 def _channel(row: Row) -> Shape:

@@ -35,6 +35,7 @@ class Options:
     count: bool
     skip_token: str | None
     delta_token: str | None = None
+    search: str | None = None
 
 
 def read_options(query_string: bytes, *, known: frozenset[str] = frozenset()) -> Options:
@@ -55,6 +56,7 @@ def read_options(query_string: bytes, *, known: frozenset[str] = frozenset()) ->
         count=_count(given.get("$count")),
         skip_token=given.get("$skiptoken"),
         delta_token=given.get("$deltatoken"),
+        search=given.get("$search"),
     )
 
 
@@ -62,6 +64,7 @@ def next_query(options: Options, skip_token: str) -> str:
     """Encode the query string of the next page, for pagination."""
     pairs: Sequence[tuple[str, str | None]] = (
         ("$filter", options.filter),
+        ("$search", options.search),
         ("$select", None if options.select is None else ",".join(options.select)),
         ("$orderby", options.order),
         ("$count", "true" if options.count else None),

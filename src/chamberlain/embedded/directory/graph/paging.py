@@ -35,6 +35,7 @@ from chamberlain.embedded.directory.graph.options import (
     read_options,
     read_order,
 )
+from chamberlain.embedded.directory.graph.searches import Search, read_search, search_condition
 
 _DIGEST_BYTES = 12
 
@@ -140,6 +141,7 @@ class Query:
     filter: Filter | None
     order: Order | None
     after: Place | None
+    search: Search = ()
 
     def counts(self, call: Call) -> bool:
         """Check whether the first page includes the count.
@@ -169,10 +171,15 @@ def read_query(call: Call, listing: Listing, options: Options) -> Query:
         filter=None if options.filter is None else read_filter(options.filter, listing.vocabulary),
         order=order,
         after=read_place(call, options, key_is_time=order is not None and order.key.kind == "timestamptz"),
+        search=() if options.search is None else read_search(options.search),
     )
-    if order is not None and query.filter is not None and query.after is None and not query.counts(call):
+    if query.search and not call.is_eventual:
+        message = "Request with $search query parameter needs the header ConsistencyLevel: eventual."
+        raise BadQuery("Request_UnsupportedQuery", message)
+    is_limited = query.filter is not None or query.search
+    if order is not None and is_limited and query.after is None and not query.counts(call):
         # As in Graph.
-        needed = "Beside $filter, $orderby needs the header ConsistencyLevel: eventual and $count=true."
+        needed = "Beside $filter and $search, $orderby needs the header ConsistencyLevel: eventual and $count=true."
         message = f"Sorting not supported for current query. {needed}"
         raise BadQuery("Request_UnsupportedQuery", message)
     return query
@@ -193,7 +200,7 @@ async def fetch_page(call: Call, listing: Listing, query: Query) -> Page:
         count = None
         if query.counts(call):
             parameters = listing.parameters(call)
-            count = await connection.fetchval(_count_statement(call, listing, query.filter, parameters), *parameters)
+            count = await connection.fetchval(_count_statement(call, listing, query, parameters), *parameters)
     return page_of(call, query, rows, count)
 
 
@@ -225,9 +232,8 @@ async def count_entries(call: Call, listing: Listing) -> int:
     """Count the entries that match the filter, for `/$count`. Raises BadQuery."""
     options = read_options(call.query_string, known=_COUNT_OPTIONS)
     require_eventual(call)
-    wanted = None if options.filter is None else read_filter(options.filter, listing.vocabulary)
     parameters = listing.parameters(call)
-    statement = _count_statement(call, listing, wanted, parameters)
+    statement = _count_statement(call, listing, read_query(call, listing, options), parameters)
     async with call.connected() as connection:
         count: int = await connection.fetchval(statement, *parameters)
     return count
@@ -239,7 +245,7 @@ def page_statement(call: Call, listing: Listing, query: Query, parameters: Param
     Its values are added to the parameters.
     """
     key = "" if query.order is None else f", {query.order.key.expression} AS sort_key"
-    conditions = _conditions(call, listing, query.filter, parameters)
+    conditions = _conditions(call, listing, query, parameters)
     if query.after is not None:
         conditions += f" AND {_behind(query.after, query.order, listing.subject.id, parameters)}"
     limit = parameters.add(query.options.top + 1, "integer")
@@ -254,13 +260,15 @@ def require_eventual(call: Call) -> None:
         raise BadQuery("Request_BadRequest", message)
 
 
-def _count_statement(call: Call, listing: Listing, wanted: Filter | None, parameters: Parameters) -> str:
-    conditions = _conditions(call, listing, wanted, parameters)
+def _count_statement(call: Call, listing: Listing, query: Query, parameters: Parameters) -> str:
+    conditions = _conditions(call, listing, query, parameters)
     return f"SELECT count(*) FROM {listing.counted}{conditions}"  # noqa: S608 - fixed pieces.
 
 
-def _conditions(call: Call, listing: Listing, wanted: Filter | None, parameters: Parameters) -> str:
-    conditions = "" if wanted is None else f" AND {condition_of(wanted, parameters, listing.subject)}"
+def _conditions(call: Call, listing: Listing, query: Query, parameters: Parameters) -> str:
+    conditions = "" if query.filter is None else f" AND {condition_of(query.filter, parameters, listing.subject)}"
+    if query.search:
+        conditions += f" AND {search_condition(query.search, parameters)}"
     if call.visible_until is not None:
         conditions += f" AND {listing.visible.format(parameters.add(call.visible_until, 'timestamptz'))}"
     return conditions
@@ -289,4 +297,5 @@ def _behind(place: Place, order: Order | None, id_column: str, parameters: Param
 
 def _binding(call: Call, options: Options) -> Sequence[str | None]:
     """Return the parts of a query that its skip token depends on."""
-    return (str(call.tenant_id), call.path, options.filter, options.order)
+    search = () if options.search is None else (options.search,)
+    return (str(call.tenant_id), call.path, options.filter, options.order, *search)

@@ -29,7 +29,7 @@ from chamberlain.queries import load_queries
 
 SQL = load_queries(__name__)
 
-_LIST_OPTIONS = frozenset({"$filter", "$select", "$orderby", "$count", "$top", "$skiptoken"})
+_LIST_OPTIONS = frozenset({"$filter", "$search", "$select", "$orderby", "$count", "$top", "$skiptoken"})
 _ENTITY_OPTIONS = frozenset({"$select"})
 
 # Only mailboxes have a creation time. LATERAL makes one probe for each user; a merge join would read all mailboxes
