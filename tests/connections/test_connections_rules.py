@@ -20,12 +20,14 @@ from chamberlain.connections.rules import (
     is_permitted,
     keeps_secret,
     parse_address,
+    parse_graph,
     parse_server,
 )
 from chamberlain.core.health import HealthState
 from chamberlain.core.ids import ConnectionId, TenantId
 
 HOSTS = frozenset({"directory.example:5432", "10.0.0.7", "/run/postgresql", "[::1]"})
+DIRECTORY = "11111111-2222-3333-4444-555555555555"
 
 
 def test_it_works() -> None:
@@ -215,3 +217,34 @@ def test_addresses_of_ldap_servers(address: str, url: str) -> None:
 )
 def test_invalid_addresses_of_ldap_servers(address: str) -> None:
     assert parse_server(address) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "url", "places"),
+    [
+        (f"https://graph.microsoft.com/{DIRECTORY}", "https://graph.microsoft.com", ("graph.microsoft.com", 443)),
+        (f"https://localhost:8366/graph/{DIRECTORY}", "https://localhost:8366/graph", ("localhost", 8366)),
+    ],
+)
+def test_addresses_of_graph(address: str, url: str, places: tuple[str, int]) -> None:
+    parsed = parse_graph(address)
+
+    assert parsed is not None
+    assert (parsed.url, parsed.directory, parsed.places) == (url, DIRECTORY, (places,))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"http://localhost:8365/graph/{DIRECTORY}",
+        f"https://graph.microsoft.com/v1.0/{DIRECTORY}",
+        f"https://graph.microsoft.com//graph/{DIRECTORY}",
+        f"https://graph.microsoft.com/{DIRECTORY}/",
+        f"https://graph.microsoft.com/{DIRECTORY}?a=b",
+        f"https://user@graph.microsoft.com/{DIRECTORY}",
+        "https://graph.microsoft.com/graph",
+        "https://graph.microsoft.com/contoso",
+    ],
+)
+def test_invalid_addresses_of_graph(address: str) -> None:
+    assert parse_graph(address) is None

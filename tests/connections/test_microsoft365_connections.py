@@ -134,6 +134,21 @@ def test_a_national_cloud_has_its_own_sign_in(folder: Path) -> None:
     assert found.application.authority.startswith("https://login.partner.microsoftonline.cn/")
 
 
+def test_another_installation_has_its_own_sign_in_and_resource(folder: Path) -> None:
+    settings = (
+        'login = "https://localhost:8366/identity"\nresource = "https://graph.estate.example"\n'
+        'client_id = "a"\n[secret]\nsecret_file = "secret"'
+    )
+    (folder / "microsoft365.toml").write_text(settings, encoding="utf-8")
+    directory = ADDRESS.rpartition("/")[2]
+
+    found = read_settings(f"https://localhost:8366/graph/{directory}", folder, "microsoft365.toml")
+
+    assert (found.graph, found.directory) == ("https://localhost:8366/graph", directory)
+    assert found.application.authority == f"https://localhost:8366/identity/{directory}"
+    assert found.application.resource == "https://graph.estate.example"
+
+
 @pytest.mark.parametrize(
     "written",
     [

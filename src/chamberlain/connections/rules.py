@@ -28,7 +28,8 @@ _DEFAULT_PORT: Final = 5432
 # RFC 4516, and the registration of ldaps at IANA.
 _LDAP_PORTS: Final[Mapping[str, int]] = {"ldap": 389, "ldaps": 636}
 _HTTPS_PORT: Final = 443
-_DIRECTORY_ID: Final = re.compile(r"/[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
+# The embedded directory of another installation is below /graph.
+_DIRECTORY_ID: Final = re.compile(r"(/graph)?/([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +101,14 @@ def parse_server(address: str) -> ServerAddress | None:
 
 @dataclass(frozen=True, slots=True)
 class GraphAddress:
-    """A parsed address of Microsoft Graph with the id of a directory."""
+    """A parsed address of Microsoft Graph with the id of a directory.
+
+    `path` is that of Graph, `/graph` in another installation of this service.
+    """
 
     host: str
     port: int
+    path: str
     directory: str
 
     @property
@@ -115,7 +120,7 @@ class GraphAddress:
     def url(self) -> str:
         """Build the address of Graph, from the validated parts only."""
         port = "" if self.port == _HTTPS_PORT else f":{self.port}"
-        return f"https://{self.host}{port}"
+        return f"https://{self.host}{port}{self.path}"
 
 
 def parse_graph(address: str) -> GraphAddress | None:
@@ -127,10 +132,11 @@ def parse_graph(address: str) -> GraphAddress | None:
         parts = urlsplit(address)
     except ValueError:
         return None
-    if parts.scheme != "https" or parts.query or parts.fragment or _DIRECTORY_ID.fullmatch(parts.path) is None:
+    found = _DIRECTORY_ID.fullmatch(parts.path)
+    if parts.scheme != "https" or parts.query or parts.fragment or found is None:
         return None
     places = _places(parts.netloc, _HTTPS_PORT) if "," not in parts.netloc else None
-    return None if places is None else GraphAddress(*places[0], parts.path[1:].lower())
+    return None if places is None else GraphAddress(*places[0], found[1] or "", found[2].lower())
 
 
 def parse_places(adapter: Adapter, address: str) -> tuple[tuple[str, int], ...] | None:

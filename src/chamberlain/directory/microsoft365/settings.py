@@ -89,8 +89,9 @@ class SettingsFile(_Section, frozen=True):
     secret: _Secret | None = None
     federation: _Federation | None = None
     managed_identity: _ManagedIdentity | None = None
-    # For the directory of another Chamberlain, whose sign-in is not that of a cloud.
+    # For the directory of another Chamberlain, whose sign-in and resource are not those of a cloud.
     login: _Text | None = None
+    resource: _Text | None = None
 
 
 def read_settings(address: str, folder: Path, file_name: str) -> Microsoft365Settings:
@@ -99,20 +100,19 @@ def read_settings(address: str, folder: Path, file_name: str) -> Microsoft365Set
     Raises Microsoft365SettingsInvalid. Blocks.
     """
     written = _parse(_read(folder, file_name))
-    parts = urlsplit(address)
-    directory = parts.path.strip("/")
+    graph, _, directory = address.rpartition("/")
     if _DIRECTORY.fullmatch(directory) is None:
         raise Microsoft365SettingsInvalid(
             "The address has no id of a directory, such as https://graph.microsoft.com/ID."
         )
-    login = written.login or LOGINS.get(parts.hostname or "")
+    host = urlsplit(graph).hostname or ""
+    login = written.login or LOGINS.get(host)
     if login is None:
-        raise Microsoft365SettingsInvalid(f"The sign-in for {parts.hostname} is not known. Set login.")
-    graph = f"{parts.scheme}://{parts.netloc}"
+        raise Microsoft365SettingsInvalid(f"The sign-in for {host} is not known. Set login.")
     application = Application(
         client_id=written.client_id,
         authority=f"{login.rstrip('/')}/{directory}",
-        resource=graph,
+        resource=written.resource or graph,
         credential=_credential(written, folder),
     )
     return Microsoft365Settings(graph, directory, application)

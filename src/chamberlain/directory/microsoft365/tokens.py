@@ -6,6 +6,7 @@ refuses: `forget` removes it.
 """
 
 import asyncio
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -172,8 +173,11 @@ class Tokens:
 
 
 def new_http_client() -> HttpClient:
-    """Return the HTTP client for msal."""
-    client: Any = httpx2.Client(timeout=_TIMEOUT_SECONDS, trust_env=False)
+    """Return the HTTP client for msal.
+
+    It trusts the authorities of the system, as that for Graph does.
+    """
+    client: Any = httpx2.Client(verify=ssl.create_default_context(), timeout=_TIMEOUT_SECONDS, trust_env=False)
     opened: HttpClient = client
     return opened
 
