@@ -23,12 +23,16 @@ _PAGES: Final[Mapping[str, frozenset[str]]] = {
     "GET /directory/deletedItems/microsoft.graph.group": _READ_GROUPS,
     "GET /groups/{group-id}/sites/{site-id}": _READ_GROUPS | {"Sites.Read.All", "Sites.ReadWrite.All"},
 }
+# The property of a user that needs a permission of its own (resources/signinactivity.md).
+ACTIVITY: Final = "signInActivity"
 # The permission for labels alone.
 LABELS_ONLY: Final = "Group.ManageProtection.All"
 
 
 def sufficient(operation: str, *, is_delegated: bool = False) -> frozenset[str]:
-    """Return the permissions that allow an operation, each alone."""
+    """Return the permissions that allow an operation, each alone. One with ACTIVITY at its end reads that property."""
+    if operation.endswith(f" {ACTIVITY}"):
+        return frozenset({"AuditLog.Read.All"})
     if operation in _PAGES:
         return _PAGES[operation]
     method, path = operation.split(" ", 1)

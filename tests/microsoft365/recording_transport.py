@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import httpx2
 
-from tests.microsoft365.permissions import sufficient
+from tests.microsoft365.permissions import ACTIVITY, sufficient
 from tests.microsoft365.recorder import PUBLISHED, Exchange, Operation, description
 
 # Parsed JSON of any form.
@@ -131,12 +131,22 @@ class RecordingTransport(httpx2.AsyncBaseTransport):
 
     def needs(self, permissions: frozenset[str]) -> frozenset[str]:
         """Return the recorded operations that none of these application permissions allows."""
-        return frozenset(each for each in self.operations if not sufficient(each) & permissions)
+        return frozenset(each for each in self._successful() if not sufficient(each) & permissions)
 
-    def superfluous(self, permissions: frozenset[str]) -> frozenset[str]:
-        """Return the permissions without which every recorded operation is still allowed."""
-        missing = self.needs(permissions)
-        return frozenset(each for each in permissions if self.needs(permissions - {each}) == missing)
+    def in_use(self, permissions: frozenset[str]) -> frozenset[str]:
+        """Return those of these application permissions that alone allow a recorded operation."""
+        allowed = [sufficient(each) & permissions for each in self._successful()]
+        return frozenset(each for names in allowed if len(names) == 1 for each in names)
+
+    def _successful(self) -> frozenset[str]:
+        """Return the operations of successful exchanges. The sign-in activity of users is one of its own."""
+        found = set()
+        for each in self.exchanges:
+            operation = self._described.find(each.method, each.path)
+            if operation is not None and each.status < 400:
+                has_activity = ACTIVITY in each.query.get("$select", "")
+                found.add(f"{name(operation)} {ACTIVITY}" if has_activity else name(operation))
+        return frozenset(found)
 
 
 def _problems(exchange: Exchange) -> Sequence[str]:

@@ -1,72 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The permissions that `doctor --permissions` names are those that the recorder sees in use."""
+"""The permissions of each kind of template and policy are those that the recorder sees in use, and no others."""
 
 import pytest
 
-from chamberlain.directory.microsoft365.permissions import Feature, required
-from chamberlain.directory.models import PeopleQuestion
-from chamberlain.directory.port import DisableGuest, RemoveGuest
-from tests.directory.group_work import work
-from tests.directory.guest_work import ASSIGNMENTS, assign
-from tests.directory.sample_directory import ADA, BEN, CLEO, GIL, HANA, OUTER, PARTNERS, TENANT
-from tests.microsoft365.fake.application import FakeMicrosoft365
-from tests.microsoft365.fake.sample import APP
-from tests.microsoft365.recording_transport import RecordingTransport
-from tests.microsoft365.stage import opened
+from chamberlain.directory.features import Feature
+from chamberlain.directory.microsoft365.permissions import required
+from chamberlain.guests.policies.models import ConfirmedBy, Expiry, Inactivity, PolicyAction, PolicyRules, Review
+from chamberlain.permissions.rules import policy_features, template_features
+from chamberlain.templates.models import TemplateKind
+from tests.microsoft365.exercises import record_policy, record_template
 
-CLEAR, FORBID, ALLOW, *_ = ASSIGNMENTS
-EVERYTHING = PeopleQuestion(
-    TENANT,
-    users=frozenset({ADA}),
-    addresses=frozenset({"free@estate.example"}),
-    member=ADA,
-    groups=frozenset({OUTER}),
-    manager_of=BEN,
-    members_of=frozenset({OUTER}),
-    named_groups=frozenset({OUTER}),
-    owners_of=frozenset({OUTER}),
-)
+NONE = PolicyRules(None, None, None, None)
+EACH_RULE = [
+    rules
+    for action in PolicyAction
+    for rules in (
+        PolicyRules(Expiry(30, (), action), None, None, None),
+        PolicyRules(None, Review(30, 7, ConfirmedBy.OWNERS, (), action), None, None),
+        PolicyRules(None, None, Inactivity(30, (), action), None),
+    )
+]
 
 
-@pytest.mark.parametrize("feature", Feature)
-async def test_the_permissions_of_a_feature_are_those_in_use(fake: FakeMicrosoft365, feature: Feature) -> None:
-    permissions = frozenset(required([feature]))
-    fake.consent(str(TENANT), str(APP), permissions)
-    recorder = RecordingTransport(fake.transport())
-    microsoft365 = opened(fake, TENANT, recorder)
-    ports = microsoft365.adapters
+async def test_without_templates_they_are_those_of_people() -> None:
+    permissions = frozenset(required([]))
 
-    await ports.people.look_up(EVERYTHING)
-    faults: list[object]
-    match feature:
-        case Feature.PEOPLE:
-            faults = []
-        case Feature.GROUPS:
-            one = work()
-            more = work(request_id=one.wanted.request_id, owners=(ADA, CLEO), members=(ADA, BEN, CLEO))
-            faults = [outcome.fault for each in (one, more) for outcome in await ports.directory.ensure([each])]
-        case Feature.TEAMS:
-            team = work(channels=("General", "Plans"))
-            more = work(
-                request_id=team.wanted.request_id, owners=(ADA, CLEO), members=(ADA, CLEO), channels=("General",)
-            )
-            faults = [outcome.fault for each in (team, more) for outcome in await ports.directory.ensure([each])]
-        case Feature.GUEST_RULES:
-            rules = [assign(PARTNERS, each) for each in (FORBID, ALLOW, CLEAR)]
-            faults = [outcome.fault for outcome in await ports.guests.ensure(rules)]
-        case Feature.REMOVE_GUESTS:
-            faults = [outcome.fault for outcome in await ports.guests.act([RemoveGuest(TENANT, PARTNERS, GIL)])]
-        case Feature.DISABLE_GUESTS:
-            faults = [outcome.fault for outcome in await ports.guests.act([DisableGuest(TENANT, HANA)])]
-        case Feature.INACTIVITY:
-            await ports.guests.changes(TENANT, "chamberlain_group", None)
-            faults = []
-    await microsoft365.close()
+    recorder = await record_template(None, permissions)
 
-    assert faults == [None] * len(faults)
     assert recorder.needs(permissions) == frozenset()
-    # The recorder does not tell the sign-in activity from other properties of a user.
-    assert recorder.superfluous(permissions) - {"AuditLog.Read.All"} == frozenset()
+    assert recorder.in_use(permissions) == permissions
+
+
+@pytest.mark.parametrize("kind", TemplateKind)
+async def test_a_template_has_those_in_use(kind: TemplateKind) -> None:
+    permissions = frozenset(required(template_features(kind)))
+
+    recorder = await record_template(kind, permissions)
+
+    assert recorder.needs(permissions) == frozenset()
+    assert recorder.in_use(permissions) == permissions
+
+
+@pytest.mark.parametrize("rules", [NONE, *EACH_RULE])
+async def test_a_policy_has_those_in_use(rules: PolicyRules) -> None:
+    permissions = frozenset(required(policy_features(rules)))
+
+    recorder = await record_policy(rules, permissions)
+
+    assert recorder.needs(permissions) == frozenset()
+    assert recorder.in_use(permissions) == permissions
 
 
 def test_a_team_needs_more_than_a_group() -> None:

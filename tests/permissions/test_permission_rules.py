@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The permission that allowed a call, and the directory permissions of templates and policies."""
+"""The permission that allowed a call, and the features of templates and policies in the directory."""
 
 from dataclasses import replace
 
@@ -7,15 +7,15 @@ import pytest
 
 from chamberlain.auth.models import ActorType
 from chamberlain.auth.permissions import Operation, find_match, known_names
+from chamberlain.directory.features import Feature
 from chamberlain.guests.policies.models import Expiry, Inactivity, PolicyAction, PolicyRules
-from chamberlain.permissions.rules import policy_needs, template_needs
+from chamberlain.permissions.rules import policy_features, template_features
 from chamberlain.templates.models import TemplateKind
 from tests.estates import ADA, PREFIX, PREFIXES, caller_of
 
 pytestmark = pytest.mark.pure
 COLLAB, MAIL, CONFIG = "collab/App.ReadWrite.All", "mail/App.ReadWrite.All", "admin/Config.ReadWrite.All"
 MANAGE, MAIL_CONFIG = "admin/Mail.Manage.ReadWrite.All", "admin/Mail.Config.ReadWrite.All"
-READ = {"User.Read.All", "GroupMember.Read.All"}
 
 
 @pytest.mark.parametrize(
@@ -54,36 +54,29 @@ def test_the_names_of_the_api_are_known_and_no_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "label_id", "channels", "needs"),
+    ("kind", "features"),
     [
-        (TemplateKind.ROOM, None, (), {"Exchange.ManageAsApp"}),
-        (TemplateKind.GROUP, "l", (), {"Group.ReadWrite.All", "SensitivityLabel.Read"}),
-        (TemplateKind.TEAM, None, ("News",), {"Group.ReadWrite.All", "TeamMember.ReadWrite.All", "Channel.Create"}),
-        (
-            TemplateKind.GUEST,
-            None,
-            (),
-            {"Group.ReadWrite.All", "GroupSettings.ReadWrite.All", "Sites.FullControl.All"},
-        ),
+        (TemplateKind.ROOM, set[Feature]()),
+        (TemplateKind.GROUP, {Feature.GROUPS}),
+        (TemplateKind.TEAM, {Feature.TEAMS}),
+        (TemplateKind.GUEST, {Feature.GUEST_RULES}),
     ],
 )
-def test_templates_need_these(
-    kind: TemplateKind, label_id: str | None, channels: tuple[str, ...], needs: set[str]
-) -> None:
-    assert template_needs(kind, label_id=label_id, channels=channels) == READ | needs
+def test_templates_have_these_features(kind: TemplateKind, features: set[Feature]) -> None:
+    assert template_features(kind) == features
 
 
 @pytest.mark.parametrize(
-    ("action", "needs"),
+    ("action", "features"),
     [
-        (PolicyAction.NOTIFY, set[str]()),
-        (PolicyAction.REMOVE, {"Group.ReadWrite.All"}),
-        (PolicyAction.DISABLE, {"User.EnableDisableAccount.All", "User.RevokeSessions.All"}),
+        (PolicyAction.NOTIFY, set[Feature]()),
+        (PolicyAction.REMOVE, {Feature.REMOVE_GUESTS}),
+        (PolicyAction.DISABLE, {Feature.DISABLE_GUESTS}),
     ],
 )
-def test_policies_need_these(action: PolicyAction, needs: set[str]) -> None:
+def test_policies_have_these_features(action: PolicyAction, features: set[Feature]) -> None:
     expiry = PolicyRules(Expiry(30, (), action), None, None, None)
     inactivity = PolicyRules(None, None, Inactivity(30, (), action), None)
 
-    assert policy_needs(expiry) == READ | needs
-    assert policy_needs(inactivity) == READ | needs | {"AuditLog.Read.All"}
+    assert policy_features(expiry) == {Feature.POLICIES, *features}
+    assert policy_features(inactivity) == {Feature.POLICIES, Feature.INACTIVITY, *features}

@@ -12,6 +12,7 @@ from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Forbidden, TryAgain, Unavailable
 from chamberlain.core.ids import ClientId
 from chamberlain.database.transactions import open_database
+from chamberlain.directory.microsoft365.permissions import required
 from chamberlain.permissions import store
 from chamberlain.permissions.models import PermissionReport
 from chamberlain.permissions.service import PermissionService
@@ -53,8 +54,9 @@ class Uses:
             return self.names
 
         typed: ClientNames = names
+        estate = self.estate
         service = PermissionService(
-            self.estate.databases.application, self.estate.authorization(), self.estate.people, typed, self.estate.now
+            estate.databases.application, estate.authorization(), estate.people, typed, required, estate.now
         )
         return await service.report(caller or administrator(ADA))
 
@@ -162,7 +164,7 @@ async def test_the_directory_permissions_name_their_templates_and_policies(uses:
     needed = {each.permission: [(needer.kind, needer.id) for needer in each.needed_by] for each in report.directory}
     assert ("template", PROJECT_TEAM) in needed["TeamMember.ReadWrite.All"]
     assert {kind for kind, _ in needed["User.Read.All"]} == {"template", "policy"}
-    assert len(needed["User.Read.All"]) > len(needed["Exchange.ManageAsApp"]) > 0
+    assert len(needed["User.Read.All"]) > len(needed["GroupSettings.ReadWrite.All"]) > 0
 
 
 async def test_only_administrators_read_it_and_of_their_tenant(uses: Uses) -> None:

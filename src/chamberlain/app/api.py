@@ -38,6 +38,7 @@ from chamberlain.auth.models import Caller
 from chamberlain.auth.tokens import api_audiences
 from chamberlain.configuration.service import TenantConfigurationService
 from chamberlain.connections.service import ConnectionService, ConnectionWriter
+from chamberlain.directory.microsoft365 import permissions as graph_permissions
 from chamberlain.directory.routed import RoutedAdoptions, RoutedSubjects
 from chamberlain.drift.service import DriftService
 from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
@@ -227,7 +228,7 @@ def make_services(shared: ApiDependencies) -> Sequence[object]:
         EventService(database, authorization, shared.followers),
         FigureService(database, authorization, now),
         PeopleService(database, authorization, people, now),
-        PermissionService(database, authorization, people, shared.client_names, now),
+        PermissionService(database, authorization, people, shared.client_names, graph_permissions.required, now),
         AuditService(database, authorization, shared.client_names),
         JobService(database, authorization, shared.workers),
         TenantConfigurationService(

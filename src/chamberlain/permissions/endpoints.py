@@ -22,8 +22,8 @@ ABOUT = About(
     tag="Operation",
     summary="Report held, used and needed permissions",
     description="Which permissions the tokens of each caller had in the last 30 days, which of them allowed a call, "
-    "and which did not. `directory` has the permissions that the templates and policies of the tenant need in the "
-    "directory. Calls count within seconds. Callers without a successful call are not listed.",
+    "and which did not. `directory` has the permissions that the templates and policies of the tenant need in "
+    "Microsoft 365. Calls count within seconds. Callers without a successful call are not listed.",
 )
 _SCOPE = "https://api.estate.example/"
 REPORTED = (
@@ -55,7 +55,7 @@ REPORTED = (
             "callersTruncated": False,
             "directory": [
                 {
-                    "permission": "Channel.Create",
+                    "permission": "TeamMember.ReadWrite.All",
                     "neededBy": [
                         {
                             "kind": "template",

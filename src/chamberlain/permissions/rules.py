@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directory permissions of templates and policies, and unused permissions of callers.
+"""Features of templates and policies, and unused permissions of callers.
 
-The names are the least-privileged application permissions of Microsoft Graph, Exchange Online and SharePoint that the
-calls of each feature accept (docs/how-to/reduce-permissions.md has the table). The embedded directory needs none.
+The adapter of a directory has the permissions of each feature (docs/how-to/reduce-permissions.md has a table). The
+embedded directory needs none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
 from uuid import UUID
 
+from chamberlain.directory.features import Feature
 from chamberlain.guests.policies.models import PolicyAction, PolicyRules
 from chamberlain.permissions.models import (
     CallerPermissions,
@@ -16,48 +16,39 @@ from chamberlain.permissions.models import (
     Needer,
     PermissionUse,
 )
-from chamberlain.templates.models import GROUP_KINDS, MAILBOX_KINDS, TemplateKind
-
-# Users, groups and memberships are read for every template and policy.
-_READ: Final = frozenset({"User.Read.All", "GroupMember.Read.All"})
-# Creates and changes groups, teams, members and marks, and removes guests.
-_GROUPS: Final = frozenset({"Group.ReadWrite.All"})
-_TEAM_MEMBERS: Final = frozenset({"TeamMember.ReadWrite.All"})
-_CHANNELS: Final = frozenset({"Channel.Create"})
-_LABELS: Final = frozenset({"SensitivityLabel.Read"})
-# Guest rules are settings of a group, and the sharing of a site.
-_GUEST_RULES: Final = frozenset({"GroupSettings.ReadWrite.All", "Sites.FullControl.All"})
-_MAILBOXES: Final = frozenset({"Exchange.ManageAsApp"})
-_DISABLE: Final = frozenset({"User.EnableDisableAccount.All", "User.RevokeSessions.All"})
-_ACTIVITY: Final = frozenset({"AuditLog.Read.All"})
+from chamberlain.templates.models import TemplateKind
 
 
-def template_needs(kind: TemplateKind, *, label_id: str | None = None, channels: Sequence[str] = ()) -> frozenset[str]:
-    """Return the directory permissions that a template needs."""
-    if kind in MAILBOX_KINDS:
-        return _READ | _MAILBOXES
-    if kind not in GROUP_KINDS:
-        return _READ | _GROUPS | _GUEST_RULES
-    needs = _READ | _GROUPS
-    if kind is TemplateKind.TEAM:
-        needs |= _TEAM_MEMBERS
-    if channels:
-        needs |= _CHANNELS
-    return needs if label_id is None else needs | _LABELS
+def template_features(kind: TemplateKind) -> frozenset[Feature]:
+    """Return the features of a template.
+
+    No adapter with permissions manages mailboxes yet.
+    """
+    match kind:
+        case TemplateKind.GROUP:
+            return frozenset({Feature.GROUPS})
+        case TemplateKind.TEAM:
+            return frozenset({Feature.TEAMS})
+        case TemplateKind.GUEST:
+            return frozenset({Feature.GUEST_RULES})
+        case TemplateKind.SHARED | TemplateKind.EQUIPMENT | TemplateKind.ROOM:
+            return frozenset()
 
 
-def policy_needs(rules: PolicyRules) -> frozenset[str]:
-    """Return the directory permissions that a policy needs."""
-    actions = {each.action for each in (rules.expiry, rules.review, rules.inactivity) if each is not None}
-    needs = _READ
+def policy_features(rules: PolicyRules) -> frozenset[Feature]:
+    """Return the features of the rules of a policy."""
+    actions = {part.action for part in (rules.expiry, rules.review, rules.inactivity) if part is not None}
+    features = {Feature.POLICIES}
     if PolicyAction.REMOVE in actions:
-        needs |= _GROUPS
+        features.add(Feature.REMOVE_GUESTS)
     if PolicyAction.DISABLE in actions:
-        needs |= _DISABLE
-    return needs if rules.inactivity is None else needs | _ACTIVITY
+        features.add(Feature.DISABLE_GUESTS)
+    if rules.inactivity is not None:
+        features.add(Feature.INACTIVITY)
+    return frozenset(features)
 
 
-def directory_permissions(needs: Iterable[tuple[Needer, frozenset[str]]]) -> Sequence[DirectoryPermission]:
+def directory_permissions(needs: Iterable[tuple[Needer, Iterable[str]]]) -> Sequence[DirectoryPermission]:
     """Return each needed permission with its templates and policies, by name."""
     needers: dict[str, list[Needer]] = {}
     for needer, permissions in needs:

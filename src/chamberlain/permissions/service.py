@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Report held, used and needed permissions."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -14,6 +14,7 @@ from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import TenantId, UserId
 from chamberlain.core.json import StoredDecoder
 from chamberlain.database.transactions import Database
+from chamberlain.directory.features import Feature
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.guests.policies import records as policy_records
@@ -21,7 +22,12 @@ from chamberlain.guests.policies.models import StoredPolicy
 from chamberlain.guests.policies.schema import PolicyShape, to_policy_rules
 from chamberlain.permissions import store
 from chamberlain.permissions.models import Needer, NeederKind, PermissionReport, PermissionUse
-from chamberlain.permissions.rules import caller_permissions, directory_permissions, policy_needs, template_needs
+from chamberlain.permissions.rules import (
+    caller_permissions,
+    directory_permissions,
+    policy_features,
+    template_features,
+)
 from chamberlain.templates import records as template_records
 from chamberlain.templates.models import StoredTemplate
 
@@ -34,7 +40,7 @@ _decode_policy = StoredDecoder(PolicyShape).decode
 
 @dataclass(frozen=True, slots=True)
 class PermissionService:
-    """Report permissions.
+    """Report permissions. `required` returns those of features in the directory.
 
     Every method raises Forbidden for callers who are not administrators, and Unavailable.
     """
@@ -43,6 +49,7 @@ class PermissionService:
     authorization: Authorization
     people: People
     client_names: ClientNames
+    required: Callable[[Iterable[Feature]], Sequence[str]]
     now: Callable[[], datetime]
 
     async def report(self, caller: Caller) -> PermissionReport:
@@ -55,7 +62,8 @@ class PermissionService:
             templates = await template_records.find_of(tx, [tenant_id])
             policies = await policy_records.find_all(tx, [tenant_id])
         callers = caller_permissions(uses, await self._names(tenant_id, uses))
-        needs = [*map(_of_template, templates), *map(_of_policy, policies)]
+        features = [*map(features_of_template, templates), *map(features_of_policy, policies)]
+        needs = [(needer, self.required(used)) for needer, used in features]
         return PermissionReport(callers, len(callers) == MOST_CALLERS, directory_permissions(needs))
 
     async def _names(self, tenant_id: TenantId, uses: Collection[PermissionUse]) -> Mapping[UUID, str]:
@@ -81,16 +89,13 @@ def _is_uuid(text: str) -> bool:
     return True
 
 
-def _of_template(stored: StoredTemplate) -> tuple[Needer, frozenset[str]]:
-    compiled = template_records.group_template(stored)
+def features_of_template(stored: StoredTemplate) -> tuple[Needer, frozenset[Feature]]:
+    """Return a template and its features."""
     head = stored.head
-    needer = Needer(NeederKind.TEMPLATE, head.id, head.name)
-    if compiled is None:
-        return needer, template_needs(head.kind)
-    template = compiled.template
-    return needer, template_needs(head.kind, label_id=template.label_id, channels=template.channels)
+    return Needer(NeederKind.TEMPLATE, head.id, head.name), template_features(head.kind)
 
 
-def _of_policy(stored: StoredPolicy) -> tuple[Needer, frozenset[str]]:
+def features_of_policy(stored: StoredPolicy) -> tuple[Needer, frozenset[Feature]]:
+    """Return a policy and its features."""
     needer = Needer(NeederKind.POLICY, stored.head.id, stored.head.name)
-    return needer, policy_needs(to_policy_rules(_decode_policy(stored.content)))
+    return needer, policy_features(to_policy_rules(_decode_policy(stored.content)))

@@ -14,18 +14,15 @@ from chamberlain.cli.output import Column, Record, say
 from chamberlain.connections import records as connection_records
 from chamberlain.connections.models import Adapter
 from chamberlain.core.ids import TenantId
-from chamberlain.core.json import StoredDecoder
 from chamberlain.database.transactions import Transaction
-from chamberlain.directory.microsoft365.permissions import Feature, required
+from chamberlain.directory.microsoft365.permissions import required
 from chamberlain.guests.policies import records as policy_records
-from chamberlain.guests.policies.models import PolicyAction, PolicyRules, StoredPolicy
-from chamberlain.guests.policies.schema import PolicyShape, to_policy_rules
+from chamberlain.permissions.models import NeederKind
+from chamberlain.permissions.service import features_of_policy, features_of_template
 from chamberlain.settings import Settings
 from chamberlain.templates import records as template_records
-from chamberlain.templates.models import StoredTemplate, TemplateKind
 
 _COLUMNS: Final = tuple(Column(name.upper(), name) for name in ("tenantId", "type", "name", "permission"))
-_decode = StoredDecoder(PolicyShape).decode
 
 
 def print_permissions(settings: Settings, output: Output) -> None:
@@ -59,44 +56,18 @@ async def permissions_in_use(opened: Opened) -> Sequence[Record] | None:
 
 
 async def _of_tenant(tx: Transaction, tenant_id: TenantId) -> Sequence[Record]:
-    templates = [each for each in await template_records.find_of(tx, [tenant_id]) if each.head.active]
-    policies = [each for each in await policy_records.find_all(tx, [tenant_id]) if each.head.active]
+    """List those of a tenant.
+
+    Inactive templates and policies count: they remain in force where they are assigned.
+    """
     rows: list[Record] = list(_rows(tenant_id, "people", "", required([])))
-    for template in templates:
-        rows += _rows(tenant_id, str(template.head.kind), template.head.name, required(template_features(template)))
-    for policy in policies:
-        rows += _rows(tenant_id, "policy", policy.head.name, required(stored_policy_features(policy)))
+    for template in await template_records.find_of(tx, [tenant_id]):
+        needer, features = features_of_template(template)
+        rows += _rows(tenant_id, str(template.head.kind), needer.name, required(features))
+    for policy in await policy_records.find_all(tx, [tenant_id]):
+        needer, features = features_of_policy(policy)
+        rows += _rows(tenant_id, str(NeederKind.POLICY), needer.name, required(features))
     return rows
-
-
-def template_features(template: StoredTemplate) -> frozenset[Feature]:
-    """Return the features of a template. Templates of mailboxes have none yet."""
-    match template.head.kind:
-        case TemplateKind.GROUP:
-            return frozenset({Feature.GROUPS})
-        case TemplateKind.TEAM:
-            return frozenset({Feature.TEAMS})
-        case TemplateKind.GUEST:
-            return frozenset({Feature.GUEST_RULES})
-        case TemplateKind.SHARED | TemplateKind.EQUIPMENT | TemplateKind.ROOM:
-            return frozenset()
-
-
-def stored_policy_features(policy: StoredPolicy) -> frozenset[Feature]:
-    """Return the features of a stored policy."""
-    return policy_features(to_policy_rules(_decode(policy.content)))
-
-
-def policy_features(rules: PolicyRules) -> frozenset[Feature]:
-    """Return the features of the rules of a policy."""
-    parts = (rules.expiry, rules.review, rules.inactivity, rules.minimum_owners)
-    actions = {part.action for part in parts if part is not None}
-    features = {
-        PolicyAction.REMOVE: Feature.REMOVE_GUESTS,
-        PolicyAction.DISABLE: Feature.DISABLE_GUESTS,
-    }
-    found = {feature for action, feature in features.items() if action in actions}
-    return frozenset(found | ({Feature.INACTIVITY} if rules.inactivity is not None else set()))
 
 
 def _rows(tenant_id: TenantId, type_: str, name: str, permissions: Iterable[str]) -> Iterator[Record]:

@@ -128,7 +128,8 @@ ADD_OWNER: Final = Operation("POST", "/groups/{group-id}/owners/$ref", WRITE_GRO
 REMOVE_MEMBER: Final = Operation("DELETE", "/groups/{group-id}/members/{directoryObject-id}/$ref", WRITE_GROUPS)
 REMOVE_OWNER: Final = Operation("DELETE", "/groups/{group-id}/owners/{directoryObject-id}/$ref", WRITE_GROUPS)
 
-LIST_SETTINGS: Final = Operation("GET", "/groups/{group-id}/settings", WRITE_SETTINGS)
+# Every feature that reads settings marks groups, which includes this.
+LIST_SETTINGS: Final = Operation("GET", "/groups/{group-id}/settings", WRITE_GROUPS)
 CREATE_SETTING: Final = Operation("POST", "/groups/{group-id}/settings", WRITE_SETTINGS)
 UPDATE_SETTING: Final = Operation("PATCH", "/groups/{group-id}/settings/{groupSetting-id}", WRITE_SETTINGS)
 DELETE_SETTING: Final = Operation("DELETE", "/groups/{group-id}/settings/{groupSetting-id}", WRITE_SETTINGS)

@@ -5,59 +5,40 @@ They follow from the operations of the feature, and are the fewest: a permission
 """
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from chamberlain.directory.features import Feature
 from chamberlain.directory.microsoft365 import operations as known
 from chamberlain.directory.microsoft365.operations import Operation
 
-
-class Feature(StrEnum):
-    """A part of the service that calls Graph."""
-
-    PEOPLE = "people"
-    GROUPS = "groups"
-    TEAMS = "teams"
-    GUEST_RULES = "guestRules"
-    REMOVE_GUESTS = "removeGuests"
-    DISABLE_GUESTS = "disableGuests"
-    INACTIVITY = "inactivity"
-
-
 # Addresses of contacts are optional: without the permission, Graph refuses a taken one when the group is created.
 _PEOPLE: Final = (
-    known.LIST_USERS,
-    known.LIST_CONTACTS,
-    known.GET_MANAGER,
-    known.CHECK_GROUPS,
-    known.LIST_GROUPS,
-    known.LIST_ALL_USERS,
-    known.LIST_OWNERS,
-)
+    known.LIST_USERS, known.LIST_CONTACTS, known.GET_MANAGER, known.CHECK_GROUPS, known.LIST_GROUPS, known.GET_GROUP,
+    known.LIST_ALL_USERS, known.LIST_OWNERS, known.LIST_CHANGES,
+)  # fmt: skip
 _GROUPS: Final = (
     known.GET_NAMED_GROUP, known.GET_GROUP, known.LIST_GROUPS, known.UPSERT_GROUP, known.UPDATE_GROUP,
     known.LIST_OWNERS, known.LIST_MEMBERS, known.ADD_OWNER, known.ADD_MEMBER, known.LIST_USERS,
 )  # fmt: skip
-_SUBJECTS: Final = (known.GET_GROUP, known.LIST_OWNERS, known.LIST_MEMBER_USERS, known.LIST_CHANGES)
+_TEAMS: Final = (known.CREATE_TEAM, known.LIST_CHANNELS, known.CREATE_CHANNEL, known.ADD_TEAM_MEMBERS)
+_SUBJECTS: Final = (known.GET_GROUP, known.LIST_OWNERS, known.LIST_MEMBER_USERS, known.LIST_SETTINGS)
+_REMOVALS: Final = (known.REMOVE_OWNER, known.REMOVE_MEMBER)
+_SETTINGS: Final = (known.CREATE_SETTING, known.UPDATE_SETTING, known.DELETE_SETTING)
 
-# The operations of each feature. People are looked up for every request.
+# The operations of each feature.
 FEATURES: Final[Mapping[Feature, tuple[Operation, ...]]] = MappingProxyType(
     {
         Feature.PEOPLE: _PEOPLE,
         Feature.GROUPS: _GROUPS,
-        Feature.TEAMS: (
-            *_GROUPS, known.CREATE_TEAM, known.LIST_CHANNELS, known.CREATE_CHANNEL, known.ADD_TEAM_MEMBERS,
-        ),
-        Feature.GUEST_RULES: (
-            *_SUBJECTS, known.UPDATE_GROUP, known.LIST_SETTINGS, known.CREATE_SETTING, known.UPDATE_SETTING,
-            known.DELETE_SETTING,
-        ),
-        Feature.REMOVE_GUESTS: (*_SUBJECTS, known.REMOVE_OWNER, known.REMOVE_MEMBER),
+        Feature.TEAMS: (*_GROUPS, *_TEAMS),
+        Feature.GUEST_RULES: (*_SUBJECTS, known.UPDATE_GROUP, *_SETTINGS, *_REMOVALS),
+        Feature.POLICIES: (*_SUBJECTS, known.UPDATE_GROUP),
+        Feature.REMOVE_GUESTS: (*_SUBJECTS, *_REMOVALS),
         Feature.DISABLE_GUESTS: (known.GET_USER, known.UPDATE_USER, known.REVOKE),
         Feature.INACTIVITY: (*_SUBJECTS, known.GET_ACTIVITY),
     }
-)  # fmt: skip
+)
 # Permissions that another one includes (the permission table of each operation).
 _INCLUDED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {known.WRITE_GROUPS: frozenset({known.READ_MEMBERS, known.CREATE_CHANNELS})}

@@ -17,7 +17,7 @@ _NAME: Final = "AllowToAddGuests"
 
 
 async def list_guest_settings(graph: Graph, group_id: GroupId) -> Sequence[Mapping[str, Any]]:
-    """GET /groups/{id}/settings. GroupSettings.ReadWrite.All."""
+    """GET /groups/{id}/settings. Group.ReadWrite.All."""
     found = await graph.all(known.LIST_SETTINGS.request(group_id))
     return [each for each in found if each.get("templateId") == GUEST_TEMPLATE]
 
