@@ -381,21 +381,23 @@ STAGE_IDS = ["embedded", "difficult", "restricted", "opensuite", "microsoft365",
 
 
 @pytest.fixture(params=STAGES, ids=STAGE_IDS)
-async def adapter(request: pytest.FixtureRequest) -> AsyncIterator[Adapter]:
-    async with _opened(request) as found:
-        yield replace(found, capabilities=await found.directory.capabilities(TENANT))
-
-
-def _opened(request: pytest.FixtureRequest) -> AbstractAsyncContextManager[Adapter]:
-    stage: object = request.param
-    if isinstance(stage, Hostile):
-        return microsoft365_adapter(stage.seed)
-    if stage is open_suite_adapter:
+def stage(request: pytest.FixtureRequest) -> AbstractAsyncContextManager[Adapter]:
+    """Start the servers that an adapter needs: the loop of an asynchronous fixture would run already."""
+    wanted: object = request.param
+    if isinstance(wanted, Hostile):
+        return microsoft365_adapter(wanted.seed)
+    if wanted is open_suite_adapter:
         suites: Mapping[TenantId, suite_stage.SampleSuite] = request.getfixturevalue("sample_suites")
         return open_suite_adapter(suites)
     opener: Callable[[Databases], AbstractAsyncContextManager[Adapter]] = request.param
     filled: Databases = request.getfixturevalue("filled")
     return opener(filled)
+
+
+@pytest.fixture
+async def adapter(stage: AbstractAsyncContextManager[Adapter]) -> AsyncIterator[Adapter]:
+    async with stage as found:
+        yield replace(found, capabilities=await found.directory.capabilities(TENANT))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -411,7 +413,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _adapter_of(item: pytest.Item) -> object:
     spec = getattr(item, "callspec", None)
-    return spec.params.get("adapter") if spec else None
+    return spec.params.get("stage") if spec else None
 
 
 def _needed(item: pytest.Item) -> frozenset[Ability]:
