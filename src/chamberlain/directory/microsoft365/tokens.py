@@ -8,6 +8,7 @@ refuses: `forget` removes it.
 import asyncio
 import ssl
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -24,6 +25,8 @@ from chamberlain.core.reasons import Reason
 _AWAY_DELAY: Final = timedelta(seconds=10)
 _BROKEN_FOR: Final = timedelta(minutes=1)
 _TIMEOUT_SECONDS: Final = 15.0
+# Seconds until msal is asked again. It returns no token that expires within five minutes.
+_ASK_AFTER: Final = 60.0
 _SERVER: Final = "Microsoft Entra ID"
 # Errors of a token that pass by themselves (RFC 6749, 4.1.2.1).
 _TEMPORARY: Final = frozenset({"temporarily_unavailable", "server_error", "request_timeout"})
@@ -100,10 +103,14 @@ class Tokens:
         self._client: Any = None
         # Threads of concurrent calls share the client.
         self._lock = threading.Lock()
+        self._token = ""
+        self._ask_at = 0.0
 
     async def token(self) -> str:
         """Return a token, from the cache if possible. Raises TryAgain and ConnectionBroken."""
-        return await asyncio.to_thread(self._acquire)
+        token = self._token
+        # A thread for each call would take longer than the rest of it.
+        return token if token and time.monotonic() < self._ask_at else await asyncio.to_thread(self._acquire)
 
     async def forget(self) -> None:
         """Remove a token that the API refuses."""
@@ -127,6 +134,8 @@ class Tokens:
                     answer = client.acquire_token_for_client(resource=resource)
                 else:
                     answer = client.acquire_token_for_client(scopes=[f"{resource}/.default"])
+                self._token = str(answer.get("access_token", ""))
+                self._ask_at = time.monotonic() + _ASK_AFTER
         except (httpx2.HTTPError, MsalServiceError, msal.ManagedIdentityError) as error:
             raise TryAgain(_AWAY_DELAY, Reason.build("directoryNotAvailable"), Cause.AWAY) from error
         except (ValueError, OSError) as error:
@@ -136,6 +145,7 @@ class Tokens:
 
     def _forget(self) -> None:
         with self._lock:
+            self._token = ""
             if isinstance(self._application.credential, ManagedIdentity):
                 # Its client has no method for that.
                 self._client = None
