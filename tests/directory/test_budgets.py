@@ -181,6 +181,16 @@ async def test_a_call_may_cost_more_than_a_second_of_its_budget(databases: Datab
     assert await simulation.wait(0, FIRST, 3) == timedelta(0)
 
 
+async def test_a_budget_may_hold_the_calls_of_many_seconds(databases: Databases) -> None:
+    simulation = Simulation(databases, 4, 60, workers=1)
+    simulation.budget = Budget("members", 2 / 60, 2)
+
+    waits = [await simulation.wait(0, FIRST) for _ in range(3)]
+
+    assert waits[:2] == [timedelta(0), timedelta(0)]
+    assert timedelta(seconds=25) < waits[2] <= timedelta(seconds=30)
+
+
 async def test_work_that_has_begun_continues_before_other_work_begins(databases: Databases) -> None:
     simulation = Simulation(databases, 20, 10, workers=1)
     while not await simulation.wait(0, FIRST):

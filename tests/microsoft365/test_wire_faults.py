@@ -15,9 +15,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from chamberlain.core.errors import Cause, ConnectionBroken, TryAgain
-from chamberlain.core.ids import RequestId
+from chamberlain.core.ids import RequestId, TenantId
+from chamberlain.directory.budgets import Budget, Budgets
 from chamberlain.directory.microsoft365.adoptions import GraphAdoptions
-from chamberlain.directory.microsoft365.calls import groups
+from chamberlain.directory.microsoft365.calls import groups, teams
 from chamberlain.directory.microsoft365.tokens import Tokens
 from chamberlain.directory.microsoft365.wire.faults import PermissionMissing
 from chamberlain.directory.microsoft365.wire.graph import Graph
@@ -40,10 +41,10 @@ Responder = Callable[[httpx2.Request], httpx2.Response]
 
 
 @asynccontextmanager
-async def answering(fake: FakeMicrosoft365, respond: Responder) -> AsyncIterator[Graph]:
+async def answering(fake: FakeMicrosoft365, respond: Responder, budgets: Budgets | None = None) -> AsyncIterator[Graph]:
     """Open the client of Graph on a server that answers all requests in one way."""
     tokens = Tokens(settings(TENANT).application, fake.http_client())
-    pace = Pace(None, TENANT, directory=str(TENANT), application=str(APP))
+    pace = Pace(budgets, TENANT, directory=str(TENANT), application=str(APP))
 
     async def sleep(_seconds: float) -> None:
         await asyncio.sleep(0)
@@ -178,6 +179,33 @@ def found(request: httpx2.Request) -> httpx2.Response | None:
 
 def marking() -> Marking:
     return Marking(TENANT, ObjectType.GROUP, PARTNERS, EXTENSION, RequestId(uuid4()))
+
+
+class RecordedBudgets(Budgets):
+    """Budgets without a limit, which record those that are slowed down."""
+
+    def __init__(self) -> None:
+        self.slowed: list[str] = []
+
+    async def follow(self, budget: Budget, tenant_id: TenantId, cost: float = 1.0) -> None:
+        """Hold no call back."""
+
+    async def slow_down(self, budget: Budget) -> None:
+        self.slowed.append(budget.name)
+
+
+async def test_only_a_limit_of_identity_slows_down_before_it_is_reached(fake: FakeMicrosoft365) -> None:
+    # Microsoft publishes this header for identity alone. A limit of a second is often nearly reached.
+    near = httpx2.Response(200, json=GROUP, headers={"x-ms-throttle-limit-percentage": "0.95"})
+    for_groups, for_teams = RecordedBudgets(), RecordedBudgets()
+
+    async with answering(fake, lambda _request: near, for_groups) as graph:
+        await groups.get_group(graph, PARTNERS, EXTENSION)
+    async with answering(fake, lambda _request: near, for_teams) as graph:
+        await teams.create_channel(graph, PARTNERS, "Plans")
+
+    assert for_groups.slowed == [f"graph {TENANT} {APP} units"]
+    assert for_teams.slowed == []
 
 
 class SignInThatFails(HttpClient):

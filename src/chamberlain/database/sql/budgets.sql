@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Take calls from a budget that all processes share. A budget fills with `per_second` calls a second and holds `most` calls, at most those of
--- one second, so that idle time allows no burst. While several tenants want more than there is, the one that was served least is served first: a start-time
+-- Take calls from a budget that all processes share. A budget fills with `per_second` calls a second and holds `most` calls,
+-- usually those of one second, so that idle time allows no burst. While several tenants want more than there is, the one that was served least is served first: a start-time
 -- fair queue, in which a tenant that returns starts at the level of the others. `cost` is the smallest useful number of calls, `asked` the
 -- wanted one; `returned` are calls of the last slice that were not used. `wait` is the time until a retry can succeed, zero if something was granted. `at` is for tests; null is the present time.
 CREATE OR REPLACE FUNCTION chamberlain.take_budget_calls(
@@ -18,12 +18,12 @@ DECLARE
     quantum double precision;
     allowed double precision;
 BEGIN
-    INSERT INTO chamberlain.budget (name, available, filled_at) VALUES (budget_name, greatest(least(most, per_second), cost), time)
+    INSERT INTO chamberlain.budget (name, available, filled_at) VALUES (budget_name, greatest(most, cost), time)
     ON CONFLICT DO NOTHING;
     SELECT * INTO budget FROM chamberlain.budget b WHERE b.name = budget_name FOR UPDATE;
     -- A quiet minute doubles the rate of a slowed budget.
     rate := per_second * least(1, budget.factor * 2 ^ floor(greatest(0, extract(epoch FROM time - budget.slowed_at)) / 60));
-    capacity := greatest(least(most, rate), cost);
+    capacity := greatest(most * rate / per_second, cost);
     budget.available := least(
         capacity, budget.available + returned + rate * greatest(0, extract(epoch FROM time - budget.filled_at))::double precision
     );

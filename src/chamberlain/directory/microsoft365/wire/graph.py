@@ -107,7 +107,7 @@ class Graph:
         call_id = str(self._new_id())
         result = await self._join(replace(request, headers={**request.headers, _ID: call_id}))
         if isinstance(result, Answer):
-            if _is_near_limit(result):
+            if request.operation.units and _is_near_limit(result):
                 await self._pace.slow_down(request)
             return result
         if isinstance(result, TryAgain) and result.cause is Cause.BUSY:

@@ -14,13 +14,18 @@ from typing import Final
 from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import TenantId
 from chamberlain.directory.budgets import Budget, Budgets
-from chamberlain.directory.microsoft365.operations import Request
+from chamberlain.directory.microsoft365.operations import ADD_TEAM_MEMBERS, Request
 
 # The used part of each limit. Ours: the rest is for other programs, and for refused requests, which count too.
 SHARE: Final = 0.8
 # Seconds between two halvings by one process: all parts of a batch are refused together. Ours.
 _SLOWED_AGAIN: Final = 10.0
+_SECOND: Final = timedelta(seconds=1)
 _TEN_SECONDS: Final = timedelta(seconds=10)
+# Calls for one team: all in a second, and additions of members in a minute.
+_MOST_OF_TEAM: Final = 4
+_SHARE_OF_TEAM: Final = 0.7
+_MOST_ADDITIONS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +89,24 @@ class Pace:
         operation = request.operation
         if operation.per_second is not None:
             name = f"{self._place} {operation.name}"
-            return [Spent(_budget(name, operation.per_second, timedelta(seconds=1)), 1)]
+            return [*self._of_team(request), Spent(_budget(name, operation.per_second, _SECOND), 1)]
         found = [Spent(self._units, request.units), Spent(self._app_units, request.units)]
         if not operation.is_read:
             found += [Spent(self._writes, 1), Spent(self._app_writes, 1)]
         if request.has_extension:
             found.append(Spent(self._extensions, 1))
+        return found
+
+    def _of_team(self, request: Request) -> Sequence[Spent]:
+        """List the budgets of one team (throttling-teams.md, 017e406a)."""
+        if not request.operation.template.startswith("/teams/"):
+            return []
+        name = f"{self._place} team {request.path.split('/')[2]}"
+        # Three in a second: with 80 %, some seconds would have all four.
+        found = [Spent(Budget.within(name, _MOST_OF_TEAM, _SECOND, _SHARE_OF_TEAM), 1)]
+        if request.operation == ADD_TEAM_MEMBERS:
+            # Owners and members of a team are two calls.
+            found.append(Spent(Budget(f"{name} members", _MOST_ADDITIONS / 2 / 60, _MOST_ADDITIONS / 2), 1))
         return found
 
 
