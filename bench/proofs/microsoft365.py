@@ -2,7 +2,7 @@
 """Does the adapter of Microsoft 365 keep its promises in a hostile fake of Graph?
 
 Three parts: the conformance suite under many seeds, a kill after every request under many seeds, and the use of the
-published limits by two tenants in real time.
+published limits by two tenants.
 """
 
 import argparse
@@ -13,8 +13,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from uuid import UUID, uuid5
+
+import httpx2
 
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import RequestId, TenantId
@@ -26,30 +27,32 @@ from tests.databases import Databases, migrated_database
 from tests.directory.group_work import work
 from tests.directory.sample_directory import ADA, BEN, OTHER_TENANT, TENANT, ZOE
 from tests.microsoft365.fake.application import FakeMicrosoft365
-from tests.microsoft365.fake.clock import Clock
 from tests.microsoft365.fake.sample import APP, sample_fake
 from tests.microsoft365.fake.tenant import Tenant
+from tests.microsoft365.simulated_time import CountedDatabase, SimulatedClock
 from tests.microsoft365.stage import settings
 from tests.postgres import running_postgres
 
 GROUPS, TEAMS = 1_000, 200
+# More than Graph permits in a second for one team.
+CHANNELS = ("General", "Plans", "Meetings", "Archive", "Questions", "Reports")
 # Of the tightest budget, of all calls, and of the writes of a tenant. A budget is SHARE of a published limit.
 LEAST_USE, MOST_REFUSED, MOST_DIFFERENCE = 0.8, 0.01, 0.1
-# Seconds. A process that waits longer for the processor was stopped.
-LONGEST_PAUSE = 2.0
+ANSWER_SECONDS = 0.2
 PEOPLE = {TENANT: (ADA, BEN), OTHER_TENANT: (ZOE,)}
 
 
-class RunningClock(Clock):
-    """The clock of the fake in real time, without long stops of this process by the machine."""
+class DistantServer(httpx2.AsyncBaseTransport):
+    """Take some time for each answer."""
 
-    async def run(self) -> None:
-        """Advance the clock until this task is cancelled."""
-        last = time.monotonic()
-        while True:
-            await asyncio.sleep(0.005)
-            last, passed = (now := time.monotonic()), now - last
-            self.wait(timedelta(seconds=min(passed, LONGEST_PAUSE)))
+    def __init__(self, transport: httpx2.AsyncBaseTransport, clock: SimulatedClock) -> None:
+        self._transport = transport
+        self._clock = clock
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Answer a request."""
+        await self._clock.sleep(ANSWER_SECONDS)
+        return await self._transport.handle_async_request(request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +108,13 @@ def _limits() -> bool:
 
 async def _measure(databases: Databases) -> bool:
     """Provision in both tenants at the same time, and compare with the limits as the fake counts them."""
-    clock = RunningClock()
+    clock = SimulatedClock()
     fake = sample_fake(clock=clock)
-    budgets = Budgets(databases.worker, clock.monotonic, at=clock)
+    database = CountedDatabase(databases.worker, clock)
+    budgets = Budgets(database, clock.monotonic, at=clock, sleep=clock.sleep)
     running = asyncio.create_task(clock.run())
     ended: dict[TenantId, Ended] = {}
-    await asyncio.gather(*[_provision(fake, each, budgets, ended) for each in PEOPLE])
+    await asyncio.gather(*[_provision(fake, each, budgets, clock, ended) for each in PEOPLE])
     running.cancel()
     refused = sum(fake.limits.refused.values())
     print(f"{fake.limits.calls} calls, {refused} refused: {dict(fake.limits.refused)}", flush=True)
@@ -142,13 +146,18 @@ def _is_complete(tenant: Tenant) -> bool:
 
 
 async def _provision(
-    fake: FakeMicrosoft365, tenant_id: TenantId, budgets: Budgets, ended: dict[TenantId, "Ended"]
+    fake: FakeMicrosoft365,
+    tenant_id: TenantId,
+    budgets: Budgets,
+    clock: SimulatedClock,
+    ended: dict[TenantId, "Ended"],
 ) -> None:
+    transport = DistantServer(fake.transport(), clock)
     microsoft365 = open_microsoft365(
-        settings(tenant_id), tenant_id, budgets, transport=fake.transport(), sign_in=fake.http_client()
+        settings(tenant_id), tenant_id, budgets, transport=transport, sign_in=fake.http_client(), sleep=clock.sleep
     )
-    await asyncio.gather(*[_finish(microsoft365, each) for each in _works(tenant_id)])
-    seconds, limits = fake.clock.monotonic(), fake.limits
+    await asyncio.gather(*[_finish(microsoft365, each, clock) for each in _works(tenant_id)])
+    seconds, limits = clock.monotonic(), fake.limits
     # Counted by the fake, and divided by the calls that the published limit permits in this time.
     use = sorted(
         [
@@ -167,7 +176,7 @@ def _works(tenant_id: TenantId) -> Sequence[GroupWork]:
     people = PEOPLE[tenant_id]
     # Among each other: otherwise only one budget is in use at a time.
     count, share = (GROUPS + TEAMS) // 2, (GROUPS + TEAMS) // TEAMS
-    kinds: list[tuple[str, ...] | None] = [None if number % share else ("General",) for number in range(count)]
+    kinds: list[tuple[str, ...] | None] = [None if number % share else CHANNELS for number in range(count)]
     return [
         work(
             tenant_id=tenant_id,
@@ -180,14 +189,14 @@ def _works(tenant_id: TenantId) -> Sequence[GroupWork]:
     ]
 
 
-async def _finish(microsoft365: Microsoft365, wanted: GroupWork) -> None:
+async def _finish(microsoft365: Microsoft365, wanted: GroupWork, clock: SimulatedClock) -> None:
     """Provision a group as a worker does: record completed steps, and wait as long as the fault says."""
     left = wanted.steps
     while left:
         [outcome] = await microsoft365.adapters.directory.ensure([Work(wanted.wanted, left)])
         left = tuple(step for step in left if step not in outcome.done)
         if isinstance(outcome.fault, TryAgain):
-            await asyncio.sleep(outcome.fault.after.total_seconds())
+            await clock.sleep(outcome.fault.after.total_seconds())
         elif outcome.fault is not None:
             raise outcome.fault
 
