@@ -217,7 +217,10 @@ def _read_member(call: Call, sent: Mapping[str, Any]) -> tuple[str, str]:
     if roles and "TeamMember.ReadWrite.All" not in call.principal.permissions:
         # TeamMember.ReadWriteNonOwnerRole.All adds members without the role of an owner.
         raise GraphError(403, "Forbidden", "Insufficient privileges to add an owner.")
-    [user_id] = read_references(sent.get("user@odata.bind"))
+    # A user is one object, not a list of them (conversationmembers-add.md; `user` of aadUserConversationMember).
+    if not isinstance(sent.get("user@odata.bind"), str):
+        raise GraphError(400, "BadRequest", "A user is expected for 'user@odata.bind'.")
+    [user_id] = read_references(sent["user@odata.bind"])
     return user_id, "owner" if roles else "member"
 
 
