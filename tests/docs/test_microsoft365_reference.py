@@ -36,11 +36,13 @@ def names(heading: str, pattern: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", ["reference/microsoft365.md", "how-to/microsoft365.md"])
-def test_the_first_line_says_what_is_not_confirmed(page: str) -> None:
-    title, _, first, *_ = (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+def test_the_first_lines_say_what_is_not_confirmed(page: str) -> None:
+    title, first, *_ = (ROOT / "docs" / page).read_text(encoding="utf-8").split("\n\n")
 
     assert title.startswith("# ")
     assert first.startswith(UNCONFIRMED)
+    assert "Not confirmed are" in first
+    assert "#not-confirmed-yet)" in first
 
 
 def test_it_names_every_setting() -> None:
