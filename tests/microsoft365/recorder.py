@@ -115,6 +115,7 @@ class Description:
         self._is_strict = is_strict
         self._found: dict[tuple[str, str], Operation | None] = {}
         self._validators: dict[tuple[str, str, str], Draft202012Validator] = {}
+        self._answered: dict[tuple[str, str], tuple[frozenset[str], bool]] = {}
         self._valid: set[tuple[str, str, str, str]] = set()
         paths = sorted(document["paths"].items(), key=lambda item: item[0].count("{"))
         self._operations = [
@@ -157,10 +158,11 @@ class Description:
         return [f"{operation.method} {operation.template}: {problem}" for problem in found]
 
     def _permission_problems(self, operation: Operation, exchange: Exchange) -> Iterable[str]:
-        sufficient = operation.permissions()
         # Each signed-in user may read the own object.
-        is_own = exchange.path.startswith("/me")
-        if exchange.permissions is None or sufficient is None or is_own:
+        if exchange.permissions is None or exchange.path.startswith("/me"):
+            return
+        sufficient = operation.permissions()
+        if sufficient is None:
             return
         if not exchange.permissions & (sufficient | _WIDER.get(operation.template, frozenset())):
             yield f"none of {', '.join(sorted(exchange.permissions))} is sufficient"
@@ -229,9 +231,13 @@ class Description:
 
     def properties(self, operation: Operation) -> tuple[frozenset[str], bool]:
         """List the properties of the answered type, and say whether the answer is a list of such objects."""
-        schema = operation.described["responses"]["2XX"]["content"]["application/json"]["schema"]
-        is_list = schema.get("properties", {}).get("value", {}).get("type") == "array"
-        return self._properties(schema["properties"]["value"].get("items", {}) if is_list else schema), is_list
+        key = (operation.method, operation.template)
+        if key not in self._answered:
+            schema = operation.described["responses"]["2XX"]["content"]["application/json"]["schema"]
+            is_list = schema.get("properties", {}).get("value", {}).get("type") == "array"
+            items = schema["properties"]["value"].get("items", {}) if is_list else schema
+            self._answered[key] = (self._properties(items), is_list)
+        return self._answered[key]
 
     def type_properties(self, name: str) -> frozenset[str]:
         """List the properties of a type by its short name."""
