@@ -15,7 +15,7 @@ from chamberlain.app.connections import Opener, described
 from chamberlain.connections.models import Adapter, Connection, ConnectionState, Described, Target
 from chamberlain.core.errors import ConnectionBroken
 from chamberlain.core.ids import ConnectionId, TenantId
-from chamberlain.directory.microsoft365.settings import Microsoft365SettingsInvalid, read_settings
+from chamberlain.directory.microsoft365.settings import CreationMethod, Microsoft365SettingsInvalid, read_settings
 from chamberlain.directory.microsoft365.tokens import Certificate, Federation, ManagedIdentity, Secret
 from chamberlain.secrets.keyring import Keyring
 
@@ -124,6 +124,13 @@ def test_each_credential_is_read(folder: Path, written: str, credential: object)
     assert found.application.credential == credential
     assert found.application.authority == ADDRESS.replace("graph.microsoft.com", "login.microsoftonline.com")
     assert (found.graph, found.application.resource) == ("https://graph.microsoft.com", "https://graph.microsoft.com")
+
+
+@pytest.mark.parametrize("method", CreationMethod)
+def test_groups_can_be_created_without_the_upsert(folder: Path, method: CreationMethod) -> None:
+    (folder / "microsoft365.toml").write_text(f'creation = "{method}"\n{CERTIFICATE}', encoding="utf-8")
+
+    assert read_settings(ADDRESS, folder, "microsoft365.toml").creation is method
 
 
 def test_a_national_cloud_has_its_own_sign_in(folder: Path) -> None:

@@ -81,7 +81,7 @@ class GraphAdoptions(Adoptions):
         It finds the group before the index of marks does.
         """
         try:
-            await calls.update_group(self._graph, group.id, {"uniqueName": calls.unique_name(marking.request_id)})
+            await calls.name_group(self._graph, group.id, marking.request_id)
         except Refused as refused:
             # Another group of the same request has it, and the mark finds this one.
             if "uniqueName" not in refused.targets:

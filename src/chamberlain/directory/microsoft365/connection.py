@@ -23,11 +23,13 @@ from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.microsoft365.adoptions import GraphAdoptions
 from chamberlain.directory.microsoft365.capabilities import CAPABILITIES
 from chamberlain.directory.microsoft365.changes import GraphChanges
+from chamberlain.directory.microsoft365.creation import Post, Upsert
 from chamberlain.directory.microsoft365.groups import Groups
 from chamberlain.directory.microsoft365.guests import GraphGuests
 from chamberlain.directory.microsoft365.lookups import GraphLookups
 from chamberlain.directory.microsoft365.people import GraphPeople
 from chamberlain.directory.microsoft365.settings import (
+    CreationMethod,
     Microsoft365Settings,
     Microsoft365SettingsInvalid,
     read_settings,
@@ -101,8 +103,9 @@ def open_microsoft365(
     tokens = Tokens(settings.application, sign_in)
     pace = Pace(budgets, tenant_id, directory=settings.directory, application=settings.application.client_id)
     graph = Graph(http, tokens, pace, address=settings.graph, new_id=new_id, sleep=sleep)
+    creation = Post(graph) if settings.creation is CreationMethod.POST else Upsert(graph)
     guests = GraphGuests(graph, GraphChanges(graph, settings.directory))
-    people, directory = GraphPeople(graph), GraphDirectory(Groups(graph))
+    people, directory = GraphPeople(graph), GraphDirectory(Groups(creation))
 
     async def close() -> None:
         await http.aclose()

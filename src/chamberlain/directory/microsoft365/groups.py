@@ -17,16 +17,15 @@ from chamberlain.core.reasons import Reason
 from chamberlain.directory.groups import GUEST_MARKS, GroupReference, MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.directory.microsoft365.calls import groups as calls
 from chamberlain.directory.microsoft365.calls import teams as team_calls
+from chamberlain.directory.microsoft365.creation import Creation, visibility
 from chamberlain.directory.microsoft365.members import Members
 from chamberlain.directory.microsoft365.objects import (
     Group,
     channel_names,
     require_storable,
     user_ids,
-    written_marks,
 )
 from chamberlain.directory.microsoft365.wire.faults import Refused, again_after_conflict, not_yet
-from chamberlain.directory.microsoft365.wire.graph import Graph
 from chamberlain.directory.port import GroupOutcome, GroupWork, Outcome, Shortfall
 from chamberlain.directory.steps import Step
 
@@ -77,8 +76,9 @@ class _Run:
 class Groups:
     """Groups and teams of one tenant."""
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
+    def __init__(self, creation: Creation) -> None:
+        self._graph = graph = creation.graph
+        self._creation = creation
         self._members = Members(graph)
         self._at_once = asyncio.Semaphore(_AT_ONCE)
         self._parts: Mapping[Step, Callable[[_Run], Awaitable[None]]] = {
@@ -178,7 +178,7 @@ class Groups:
                 raise not_yet()
         else:
             # An upsert of an existing group would overwrite its names.
-            group = await calls.get_named_group(self._graph, wanted.request_id, wanted.extension)
+            group = await self._creation.find(wanted)
             if group is not None and not _has_mark(group, reference):
                 raise Rejected("alreadyManaged", f"The group {group.id} no longer has the mark of this request.")
         if group is not None:
@@ -199,53 +199,18 @@ class Groups:
         """
         wanted = run.wanted
         if run.group is None:
-            owners = wanted.owners[: calls.MOST_REFERENCES]
-            members = run.people[: calls.MOST_REFERENCES - len(owners)]
-            if len(owners) + len(members) < len(wanted.owners) + len(run.people):
-                # Graph checks those in the request alone.
-                await self._members.require_known((*wanted.owners, *run.people))
-            body = _body(wanted) | {"owners@odata.bind": calls.bound(self._graph, owners)}
-            if members:
-                body["members@odata.bind"] = calls.bound(self._graph, members)
-            try:
-                created = await calls.upsert_group(self._graph, wanted.request_id, body, wanted.extension)
-            except Refused as refused:
-                await self._accept_existing(run, refused)
-                created = None
+            created = await self._creation.create(wanted, run.people)
             if created is None:
                 # An earlier attempt has created it, and its answer was lost.
-                found = await calls.get_named_group(self._graph, wanted.request_id, wanted.extension)
+                found = await self._creation.find(wanted)
                 if found is None:
                     raise not_yet()
                 await self._adopt(run, found)
             else:
-                run.group, run.owners, run.members = created, set(owners), set(members)
+                run.group, run.owners, run.members = created.group, set(created.owners), set(created.members)
         if (mail := run.present.mail) is not None and mail.lower() != wanted.mail.lower():
             reason = Reason.build("addressDomainNotSet", domain=wanted.mail.rpartition("@")[2], address=mail)
             run.shortfalls.append(Shortfall(Step.CREATE_GROUP, reason))
-
-    async def _accept_existing(self, run: _Run, refused: Refused) -> None:
-        """Return if the group exists.
-
-        Otherwise, raise the reason of a refused upsert.
-        """
-        wanted = run.wanted
-        if refused.says("alreadyAdded"):
-            return
-        if refused.is_missing:
-            await self._members.require_known((*wanted.owners, *run.people))
-            raise not_yet() from refused
-        if "uniqueName" in refused.targets:
-            # A concurrent attempt, or a deleted group that keeps its name for 30 days (V15).
-            if await calls.get_named_group(self._graph, wanted.request_id, wanted.extension) is not None:
-                return
-            raise not_yet(Reason.build("partNotSet", problem=_DELETED)) from refused
-        if refused.targets & {"mailNickname", "proxyAddresses", "mail"}:
-            raise Rejected("addressTaken", f"The address {wanted.mail} is taken. Choose another one.") from refused
-        if refused.graph_code == "InvalidDynamicMembershipRule":
-            sentence = "The directory does not accept the membership rule, beginning at character 1."
-            raise Rejected("ruleInvalid", sentence) from refused
-        raise refused
 
     async def _add_owners(self, run: _Run) -> None:
         missing = [each for each in run.wanted.owners if each not in run.owners]
@@ -272,7 +237,7 @@ class Groups:
         body: dict[str, Any] = {"displayName": wanted.display_name, "description": wanted.description or None}
         become = replace(group, display_name=wanted.display_name, description=wanted.description or None)
         if MemberShipType.DYNAMIC not in (wanted.member_ship_type, group.member_ship_type):
-            body["visibility"] = _visibility(wanted)
+            body["visibility"] = visibility(wanted)
             become = replace(become, member_ship_type=wanted.member_ship_type)
         await calls.update_group(self._graph, group.id, body)
         run.group = become
@@ -325,12 +290,6 @@ class Groups:
             raise not_yet() if refused.is_missing else refused from refused
 
 
-_DELETED: Final = (
-    "A deleted group has the unique name of this request, and keeps it for 30 days. Restore it in Microsoft 365, or "
-    "delete it permanently."
-)
-
-
 def _reserved(name: str) -> str:
     return (
         f"Microsoft 365 does not create the channel {name}. If a channel of this name was deleted, its name is "
@@ -349,33 +308,6 @@ def _require_possible(wanted: WantedGroup) -> None:
             read_rule(wanted.membership_rule or "")
         except RuleInvalid as error:
             raise Rejected("ruleInvalid", error.detail) from error
-
-
-def _body(wanted: WantedGroup) -> dict[str, Any]:
-    """Return the properties of a new group.
-
-    The address is the nickname at the default domain of the directory, so the nickname is that of the wanted address.
-    """
-    types = ["Unified"]
-    rule: dict[str, Any] = {}
-    if wanted.member_ship_type is MemberShipType.DYNAMIC:
-        types.append("DynamicMembership")
-        rule = {"membershipRule": wanted.membership_rule, "membershipRuleProcessingState": "On"}
-    return {
-        "displayName": wanted.display_name,
-        "description": wanted.description or None,
-        "mailNickname": wanted.mail.partition("@")[0] or wanted.mail_nickname,
-        "mailEnabled": True,
-        "securityEnabled": False,
-        "groupTypes": types,
-        "visibility": _visibility(wanted),
-        **rule,
-        wanted.extension: written_marks(wanted.marks),
-    }
-
-
-def _visibility(wanted: WantedGroup) -> str:
-    return "Public" if wanted.member_ship_type is MemberShipType.PUBLIC else "Private"
 
 
 def _has_mark(group: Group | None, reference: GroupReference) -> bool:

@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Final
@@ -40,6 +41,13 @@ LOGINS: Final[Mapping[str, str]] = MappingProxyType(
 _DIRECTORY: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 
+class CreationMethod(StrEnum):
+    """The operation that creates groups."""
+
+    UPSERT = "upsert"
+    POST = "post"
+
+
 class Microsoft365SettingsInvalid(Exception):
     """The settings cannot be used.
 
@@ -54,6 +62,7 @@ class Microsoft365Settings:
     graph: str
     directory: str
     application: Application
+    creation: CreationMethod = CreationMethod.UPSERT
 
 
 _Text = Annotated[str, Meta(min_length=1, max_length=1024)]
@@ -92,6 +101,7 @@ class SettingsFile(_Section, frozen=True):
     # For the directory of another Chamberlain, whose sign-in and resource are not those of a cloud.
     login: _Text | None = None
     resource: _Text | None = None
+    creation: CreationMethod = CreationMethod.UPSERT
 
 
 def read_settings(address: str, folder: Path, file_name: str) -> Microsoft365Settings:
@@ -115,7 +125,7 @@ def read_settings(address: str, folder: Path, file_name: str) -> Microsoft365Set
         resource=written.resource or graph,
         credential=_credential(written, folder),
     )
-    return Microsoft365Settings(graph, directory, application)
+    return Microsoft365Settings(graph, directory, application, written.creation)
 
 
 def settings_version(folder: Path) -> object:

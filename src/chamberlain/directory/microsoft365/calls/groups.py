@@ -59,6 +59,15 @@ async def find_marked_groups(graph: Graph, request_id: RequestId, extension: str
     return sorted((parse_group(each, extension) for each in found), key=lambda group: group.id)
 
 
+async def find_groups_by_nickname(graph: Graph, nickname: str, extension: str) -> Sequence[Group]:
+    """GET /groups?$filter=mailNickname eq '…'. GroupMember.Read.All.
+
+    The index of filters lags behind.
+    """
+    query = {"$filter": f"mailNickname eq {text(nickname)}", "$select": _selection(extension)}
+    return [parse_group(each, extension) for each in await graph.all(known.LIST_GROUPS.request(query=query))]
+
+
 async def known_groups(graph: Graph, group_ids: Collection[GroupId]) -> frozenset[str]:
     """GET /groups?$filter=id in (…), for at most MOST_CLAUSES ids. GroupMember.Read.All."""
     condition = f"id in ({','.join(text(each) for each in group_ids)})"
@@ -98,6 +107,21 @@ async def upsert_group(graph: Graph, request_id: RequestId, body: Mapping[str, A
         return None
     # Graph returns no extension values here.
     return parse_group({**answer.body, extension: body.get(extension)}, extension)
+
+
+async def create_group(graph: Graph, body: Mapping[str, Any], extension: str) -> Group:
+    """POST /groups. Group.ReadWrite.All."""
+    answer = await graph.call(known.CREATE_GROUP.request(body=body))
+    # Graph returns no extension values here.
+    return parse_group({**answer.body, extension: body.get(extension)}, extension)
+
+
+async def name_group(graph: Graph, group_id: GroupId, request_id: RequestId) -> None:
+    """PATCH /groups/{id} with the unique name of a request. Group.ReadWrite.All.
+
+    It can be set once.
+    """
+    await update_group(graph, group_id, {"uniqueName": unique_name(request_id)})
 
 
 async def update_group(graph: Graph, group_id: GroupId, body: Mapping[str, Any]) -> None:

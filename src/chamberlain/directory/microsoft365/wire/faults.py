@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from chamberlain.core.errors import Cause, ConnectionBroken, OutsideFault, Rejected, TryAgain
 from chamberlain.core.reasons import Reason
-from chamberlain.directory.microsoft365.operations import UPSERT_GROUP, Request
+from chamberlain.directory.microsoft365.operations import CREATE_GROUP, UPSERT_GROUP, Request
 
 # Delay of a retry that Graph gives no time for (MICROSOFT365.md, 4).
 _DEFAULT_DELAY: Final = timedelta(seconds=30)
@@ -23,7 +23,7 @@ _BROKEN_FOR: Final = timedelta(minutes=1)
 _LONGEST_DELAY: Final = timedelta(hours=1)
 _CONFLICTS: Final = frozenset({409, 412})
 # Operations without an object that could refuse them.
-_CREATIONS: Final = frozenset({UPSERT_GROUP})
+_CREATIONS: Final = frozenset({CREATE_GROUP, UPSERT_GROUP})
 
 # Texts of errors that share their code with others, in lower case.
 TEXTS: Final[Mapping[str, str]] = MappingProxyType(
