@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes of teams, channels, team members and guest settings over HTTP."""
 
+import asyncio
 from dataclasses import replace
 from uuid import uuid4
 
@@ -126,6 +127,19 @@ async def test_it_writes_guest_settings(graph: Graph) -> None:
     removed = [await graph.send("DELETE", f"{path}/{settings_id}") for _ in range(2)]
     assert [each.status_code for each in removed] == [204, 404]
     assert (await graph.get(path))["value"] == []
+
+
+async def test_settings_that_are_deleted_at_once_are_missing(graph: Graph) -> None:
+    path = f"/groups/{await graph.make_group()}/settings"
+    body = {"templateId": GUESTS, "values": [{"name": "AllowToAddGuests", "value": "false"}]}
+    settings_id = (await graph.send("POST", path, body)).json()["id"]
+
+    answers = await asyncio.gather(
+        *(graph.send("POST", path, body) for _ in range(40)),
+        *(graph.send("DELETE", f"{path}/{settings_id}") for _ in range(40)),
+    )
+
+    assert {answer.status_code for answer in answers} <= {201, 204, 400, 404}
 
 
 @pytest.mark.parametrize(

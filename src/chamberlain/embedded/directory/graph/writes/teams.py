@@ -160,7 +160,7 @@ async def create_settings(call: Call) -> Answer:
     change = _settings(convert(body.properties, _SettingsBody, "GroupSetting"))
     async with transaction(call) as connection:
         await writes.create_settings(connection, call.tenant_id, _group_id(call), change)
-    [shape] = _entries(await list_settings(resource_at(call, _group_id(call))))
+    shape = _entry(await list_settings(resource_at(call, _group_id(call))), "id", str(settings_id(_group_id(call))))
     context = f"{call.root}/$metadata#groupSettings/$entity"
     return created(call, f"groups/{_group_id(call)}/settings/{shape['id']}", {"@odata.context": context, **shape})
 
@@ -223,12 +223,15 @@ def _domains(written: str) -> list[str]:
     return [each.strip() for each in written.split(",") if each.strip()]
 
 
-def _entries(listed: Shape) -> list[Shape]:
-    return msgspec.convert(listed["value"], list[dict[str, object]])
-
-
 def _entry(listed: Shape, name: str, value: str) -> Shape:
-    [found] = [each for each in _entries(listed) if each[name] == value]
+    """Return the entry that was just written.
+
+    Raises NotThere if a concurrent call has deleted it.
+    """
+    entries = msgspec.convert(listed["value"], list[dict[str, object]])
+    found = next((each for each in entries if each[name] == value), None)
+    if found is None:
+        raise NotThere("Request_ResourceNotFound", f"Resource '{value}' does not exist.")
     return found
 
 
