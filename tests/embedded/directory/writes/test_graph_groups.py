@@ -59,6 +59,17 @@ async def test_the_user_who_creates_a_group_owns_it(graph: Graph) -> None:
     assert await graph.ids(f"/groups/{answer.json()['id']}/owners") == [str(ADA)]
 
 
+async def test_equal_values_are_no_change(graph: Graph) -> None:
+    group_id = await graph.make_group(house_group={"requestId": "R-30"})
+    changes = str((await graph.get("/groups/delta?$deltatoken=latest"))["@odata.deltaLink"]).partition("/v1.0")[2]
+
+    await graph.send("PATCH", f"/groups/{group_id}", {"displayName": "Desk", "house_group": {"requestId": "R-30"}})
+    same = await graph.ids(changes)
+    await graph.send("PATCH", f"/groups/{group_id}", {"description": "At the front"})
+
+    assert (same, await graph.ids(changes)) == ([], [group_id])
+
+
 async def test_it_changes_a_group(graph: Graph) -> None:
     group_id = await graph.make_group(house_group={"requestId": "R-2", "templateId": "T"})
     change = {

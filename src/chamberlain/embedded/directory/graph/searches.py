@@ -63,13 +63,12 @@ def _clause(name: str, text: str) -> Clause:
         message = f"Unsupported property '{name}' in $search. These can be used: {', '.join(_COLUMNS)}."
         raise BadQuery("Request_UnsupportedQuery", message)
     split = re.split(r"[\W_]+", text) if name == "displayName" else text.split()
-    words = tuple(normalize("NFC", word) for word in split if word)
-    if not words:
-        raise BadQuery("BadRequest", "A clause of a search has a word.")
-    return Clause(name, words)
+    return Clause(name, tuple(normalize("NFC", word) for word in split if word))
 
 
 def _condition(clause: Clause, parameters: Parameters) -> str:
+    if not clause.words:
+        return "false"
     column = _COLUMNS[clause.name]
     begins = [f"starts_with({{}}, lower({parameters.add(word, 'text')}))" for word in clause.words]
     if clause.name == "displayName":

@@ -137,19 +137,22 @@ SELECT g.id FROM directory.groups g WHERE g.tenant_id = $1 AND g.unique_name = $
 SELECT pg_advisory_xact_lock(hashtextextended('directory.unique_name' || $1::text || $2::text, 0))
 
 -- name: update_group
--- Set the values of a group.
-UPDATE directory.groups SET
+-- Set the values of a group. Equal values are no change.
+UPDATE directory.groups g SET
     display_name = $3, mail_nickname = $4, description = $5, visibility = $6, group_types = $7, membership_rule = $8,
     label_id = $9, unique_name = $10
-WHERE tenant_id = $1 AND id = $2
+WHERE g.tenant_id = $1 AND g.id = $2
+    AND (g.display_name, g.mail_nickname, g.description, g.visibility, g.group_types, g.membership_rule, g.label_id,
+        g.unique_name) IS DISTINCT FROM ($3, $4, $5, $6, $7, $8, $9, $10)
 
 -- name: has_label
 -- Check that a sensitivity label exists.
 SELECT EXISTS (SELECT FROM directory.labels l WHERE l.tenant_id = $1 AND l.id = $2)
 
 -- name: set_extensions
--- Set the extension attributes of a group.
-UPDATE directory.groups SET extensions = $3::jsonb WHERE tenant_id = $1 AND id = $2
+-- Set the extension attributes of a group. Equal values are no change.
+UPDATE directory.groups g SET extensions = $3::jsonb
+WHERE g.tenant_id = $1 AND g.id = $2 AND g.extensions IS DISTINCT FROM $3::jsonb
 
 -- name: forget_extension_values
 -- Remove extension values of a group from the index.
