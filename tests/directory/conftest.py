@@ -63,6 +63,7 @@ from tests.directory.retries import (
     RetryingPeople,
 )
 from tests.directory.sample_directory import HANDBOOK, OTHER_SITE, OTHER_TENANT, PARTNERS, SECTION, TENANT
+from tests.microsoft365 import peer_stage
 from tests.microsoft365 import stage as graph_stage
 from tests.microsoft365.fake.sample import guest_accounts
 from tests.microsoft365.fake.sample import record_activity as record_sign_in
@@ -304,6 +305,35 @@ async def microsoft365_adapter(seed: int | None) -> AsyncIterator[Adapter]:
             await opened.close()
 
 
+@asynccontextmanager
+async def peer_adapter(databases: Databases) -> AsyncIterator[Adapter]:
+    """Open the adapter of Microsoft 365 on the embedded directory, twice."""
+    clock = Clock()
+    first, second = ({each: peer_stage.opened(databases, each) for each in (TENANT, OTHER_TENANT)} for _ in range(2))
+    routes, others = peer_stage.PeerRoutes(first), peer_stage.PeerRoutes(second)
+    own = first[TENANT].adapters
+    try:
+        yield Adapter(
+            people=RoutedPeople(own.people, routes),
+            directory=RoutedDirectory(own.directory, routes),
+            second_directory=RoutedDirectory(own.directory, others),
+            # Concurrent writes of one setting are tried again.
+            guests=RetryingGuests(RoutedGuests(own.guests, routes), clock),
+            second_guests=RetryingGuests(RoutedGuests(own.guests, others), clock),
+            adoptions=RoutedAdoptions(own.adoptions, routes),
+            lifecycle=NoLifecycle(),
+            lookups=port_lookups(RoutedLookups(routes)),
+            remove_group=group_remover(databases),
+            accounts=account_reader(databases),
+            record_activity=activity_recorder(databases),
+            without_rules=frozenset({HANDBOOK, OTHER_SITE}),
+            has_inner_words=False,
+        )
+    finally:
+        for opened in (*first.values(), *second.values()):
+            await opened.close()
+
+
 def faulty_directory(databases: Databases, injection: Injection) -> FaultyDirectory:
     pool = databases.worker.pool
     return FaultyDirectory(
@@ -378,8 +408,9 @@ class Hostile:
     seed: int | None
 
 
-STAGES = [*ADAPTERS, open_suite_adapter, Hostile(None), *map(Hostile, SEEDS)]
-STAGE_IDS = ["embedded", "difficult", "restricted", "opensuite", "microsoft365", *(f"microsoft365-{n}" for n in SEEDS)]
+STAGES = [*ADAPTERS, open_suite_adapter, peer_adapter, Hostile(None), *map(Hostile, SEEDS)]
+NAMES = ("embedded", "difficult", "restricted", "opensuite", "peer", "microsoft365")
+STAGE_IDS = [*NAMES, *(f"microsoft365-{n}" for n in SEEDS)]
 
 
 @pytest.fixture(params=STAGES, ids=STAGE_IDS)
@@ -426,7 +457,7 @@ def _needed(item: pytest.Item) -> frozenset[Ability]:
 
 
 def _abilities(adapter: object) -> frozenset[Ability]:
-    if isinstance(adapter, Hostile):
+    if isinstance(adapter, Hostile) or adapter is peer_adapter:
         return GRAPH_CAPABILITIES.abilities
     return suite_stage.ABILITIES if adapter is open_suite_adapter else ALL_ABILITIES
 
@@ -442,7 +473,7 @@ def _marks(item: pytest.Item) -> Sequence[pytest.MarkDecorator]:
             return () if seed is None else (pytest.mark.heavy,)
         case adapter if adapter is open_suite_adapter:
             return (pytest.mark.suite, pytest.mark.needs("suite"), pytest.mark.timeout(300))
-        case adapter if adapter is faulty_adapter:
+        case adapter if adapter in (faulty_adapter, peer_adapter):
             return (pytest.mark.heavy,)
         case adapter if adapter is restricted_adapter:
             is_decided = any(not marker.args for marker in item.iter_markers("abilities"))
