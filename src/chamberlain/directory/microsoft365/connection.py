@@ -7,6 +7,7 @@ Nothing is connected before the first call. All clients belong to one event loop
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from chamberlain.directory.capabilities import Capabilities
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.microsoft365.adoptions import GraphAdoptions
+from chamberlain.directory.microsoft365.calls.people import count_users
 from chamberlain.directory.microsoft365.capabilities import CAPABILITIES
 from chamberlain.directory.microsoft365.changes import GraphChanges
 from chamberlain.directory.microsoft365.creation import Post, Upsert
@@ -103,6 +105,7 @@ def open_microsoft365(
     tokens = Tokens(settings.application, sign_in)
     pace = Pace(budgets, tenant_id, directory=settings.directory, application=settings.application.client_id)
     graph = Graph(http, tokens, pace, address=settings.graph, new_id=new_id, sleep=sleep)
+    pace.count_users = partial(count_users, graph)
     creation = Post(graph) if settings.creation is CreationMethod.POST else Upsert(graph)
     guests = GraphGuests(graph, GraphChanges(graph, settings.directory))
     people, directory = GraphPeople(graph), GraphDirectory(Groups(creation))

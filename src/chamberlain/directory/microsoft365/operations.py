@@ -25,6 +25,9 @@ WRITE_SETTINGS: Final = "GroupSettings.ReadWrite.All"
 DISABLE_USERS: Final = "User.EnableDisableAccount.All"
 REVOKE_SESSIONS: Final = "User.RevokeSessions.All"
 
+# throttling.md: "low" and "high".
+PRIORITY: Final = "x-ms-throttle-priority"
+
 _VARIABLE: Final = re.compile(r"\{[^}]*\}")
 # The characters that OData uses in queries; a quote in a text is doubled before.
 _SAFE: Final = "$,'()/:"
@@ -89,6 +92,11 @@ class Request:
         A selection costs one less, and nothing costs less than one.
         """
         return max(1, self.operation.units - self.has_select) if self.operation.units else 0
+
+    @property
+    def is_background(self) -> bool:
+        """Return whether Graph may serve other requests first."""
+        return self.headers.get(PRIORITY) == "low"
 
     @property
     def has_extension(self) -> bool:

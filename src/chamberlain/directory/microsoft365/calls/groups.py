@@ -2,6 +2,7 @@
 """Calls for groups and their members."""
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from chamberlain.core.ids import GroupId, RequestId, UserId
@@ -17,6 +18,9 @@ from chamberlain.directory.microsoft365.wire.graph import Graph
 MOST_REFERENCES: Final = 20
 _PAGE: Final = "999"
 _ADVANCED: Final = {"ConsistencyLevel": "eventual"}
+# Graph serves other requests first (throttling.md, "x-ms-throttle-priority").
+_LOW: Final = {known.PRIORITY: "low"}
+_NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 # The properties of a group for clients.
 _LOOKUP: Final = (*GROUP_PROPERTIES, "membershipRule", "createdDateTime")
 # Clauses of a filter with `or` (aad-advanced-queries.md).
@@ -34,8 +38,8 @@ async def get_group(graph: Graph, group_id: GroupId, extension: str) -> Group | 
 
 
 async def read_group(graph: Graph, group_id: GroupId, extension: str) -> Mapping[str, Any] | None:
-    """GET /groups/{id}, unparsed. GroupMember.Read.All."""
-    return await _read(graph, known.GET_GROUP, group_id, extension)
+    """GET /groups/{id}, unparsed, for discovery. GroupMember.Read.All."""
+    return await _read(graph, known.GET_GROUP, group_id, extension, _LOW)
 
 
 async def get_named_group(graph: Graph, request_id: RequestId, extension: str) -> Group | None:
@@ -213,24 +217,22 @@ async def follow_changes(graph: Graph, link: str) -> Answer:
     return await graph.call(graph.following(known.LIST_CHANGES.request(headers=_LOW), link))
 
 
-# Graph serves other requests first (throttling.md, "x-ms-throttle-priority").
-_LOW: Final = {"x-ms-throttle-priority": "low"}
-
-
 async def _get(graph: Graph, operation: Operation, key: object, extension: str) -> Group | None:
     found = await _read(graph, operation, key, extension)
     return None if found is None else parse_group(found, extension)
 
 
-async def _read(graph: Graph, operation: Operation, key: object, extension: str) -> Mapping[str, Any] | None:
+async def _read(
+    graph: Graph, operation: Operation, key: object, extension: str, headers: Mapping[str, str] = _NO_HEADERS
+) -> Mapping[str, Any] | None:
     try:
-        answer = await graph.call(operation.request(key, query={"$select": _selection(extension)}))
+        answer = await graph.call(operation.request(key, query={"$select": _selection(extension)}, headers=headers))
     except Refused as refused:
         if refused.is_missing:
             return None
         if extension and refused.says("unknownProperty"):
             # No program has registered this extension, so nothing has its marks.
-            return await _read(graph, operation, key, "")
+            return await _read(graph, operation, key, "", headers)
         raise
     return answer.body
 

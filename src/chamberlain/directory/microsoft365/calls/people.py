@@ -20,7 +20,7 @@ USER_PROPERTIES: Final = (
 MOST_CHECKED: Final = 20
 _ADVANCED: Final = {"ConsistencyLevel": "eventual"}
 # A caller waits (throttling.md, "x-ms-throttle-priority").
-_HIGH: Final = {"x-ms-throttle-priority": "high"}
+_HIGH: Final = {known.PRIORITY: "high"}
 _SELECTION: Final = ",".join(USER_PROPERTIES)
 
 
@@ -62,6 +62,13 @@ async def search_users(graph: Graph, word: str) -> Sequence[Mapping[str, Any]]:
     answer = await graph.call(request)
     found: Sequence[Mapping[str, Any]] = answer.body.get("value", ())
     return found
+
+
+async def count_users(graph: Graph) -> int:
+    """GET /users?$count=true, one user. User.Read.All."""
+    query = {"$count": "true", "$select": "id", "$top": "1"}
+    answer = await graph.call(known.LIST_USERS.request(query=query, headers=_ADVANCED))
+    return int(answer.body.get("@odata.count", 0))
 
 
 async def get_user(graph: Graph, user_id: UserId) -> Mapping[str, Any] | None:

@@ -5,13 +5,13 @@ All processes share them.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from chamberlain.core.errors import Unavailable
+from chamberlain.core.errors import OutsideFault, Unavailable
 from chamberlain.core.ids import TenantId
 from chamberlain.directory.budgets import Budget, Budgets
 from chamberlain.directory.microsoft365.operations import ADD_TEAM_MEMBERS, Request
@@ -21,6 +21,8 @@ SHARE: Final = 0.8
 # Seconds between two halvings by one process: all parts of a batch are refused together. Ours.
 _SLOWED_AGAIN: Final = 10.0
 _SECOND: Final = timedelta(seconds=1)
+# Seconds between two counts of the users.
+_COUNTED_AGAIN: Final = 86_400.0
 _TEN_SECONDS: Final = timedelta(seconds=10)
 # Calls for one team: all in a second, and additions of members in a minute.
 _MOST_OF_TEAM: Final = 4
@@ -40,20 +42,32 @@ class Pace:
     """The budgets of one application in one directory.
 
     `directory` is the id of the directory. Without budgets, nothing is held back: a check makes a few calls.
+    `count_users` asks Graph for the size of the directory, once a day. Its client needs this pace, so it is set later.
     """
 
     def __init__(self, budgets: Budgets | None, tenant_id: TenantId, *, directory: str, application: str) -> None:
+        self.count_users: Callable[[], Awaitable[int]] | None = None
+        self._users = 0
+        self._count_at = 0.0
         self._budgets = budgets
         self._tenant_id = tenant_id
         self._next_slowing = 0.0
         self._place = f"graph {directory} {application}"
         self._application = f"graph {application}"
-        # throttling-limits.md (01351749). A directory with less than 50 users has the smallest limit.
-        self._units = _budget(f"{self._place} units", 3_500, _TEN_SECONDS)
+        # throttling-limits.md (01351749).
         self._app_units = _budget(f"{self._application} units", 150_000, timedelta(seconds=20))
         self._writes = _budget(f"{self._place} writes", 3_000, timedelta(seconds=150))
         self._app_writes = _budget(f"{self._application} writes", 70_000, timedelta(seconds=300))
         self._extensions = _budget(f"{self._place} extensions", 455, _TEN_SECONDS)
+
+    @property
+    def _units(self) -> Budget:
+        """Return the budget of units for the size of the directory.
+
+        Source: throttling-limits.md (01351749).
+        """
+        limit = 3_500 if self._users < 50 else 5_000 if self._users <= 500 else 8_000
+        return _budget(f"{self._place} units", limit, _TEN_SECONDS)
 
     async def begin(self) -> None:
         """Take the turn of some work.
@@ -69,8 +83,22 @@ class Pace:
         Raises BudgetWait and Unavailable.
         """
         if self._budgets is not None:
+            await self._learn_size(self.count_users)
             for each in self.spent(request):
                 await self._budgets.follow(each.budget, self._tenant_id, each.cost)
+
+    async def _learn_size(self, count_users: Callable[[], Awaitable[int]] | None) -> None:
+        """Count the users once a day.
+
+        Without an answer, the last size applies.
+        """
+        now = asyncio.get_running_loop().time()
+        if count_users is None or now < self._count_at:
+            return
+        # The call that counts is a request, too.
+        self._count_at = now + _COUNTED_AGAIN
+        with suppress(OutsideFault):
+            self._users = await count_users()
 
     async def slow_down(self, request: Request) -> None:
         """Slow down for all processes, because a limit is reached or near."""
@@ -90,7 +118,11 @@ class Pace:
         if operation.per_second is not None:
             name = f"{self._place} {operation.name}"
             return [*self._of_team(request), Spent(_budget(name, operation.per_second, _SECOND), 1)]
-        found = [Spent(self._units, request.units), Spent(self._app_units, request.units)]
+        units = self._units
+        found = [Spent(units, request.units), Spent(self._app_units, request.units)]
+        if request.is_background:
+            # The other half is for requests, also during a scan of the whole directory.
+            found.insert(0, Spent(Budget(f"{units.name} of discovery", units.per_second / 2), request.units))
         if not operation.is_read:
             found += [Spent(self._writes, 1), Spent(self._app_writes, 1)]
         if request.has_extension:
