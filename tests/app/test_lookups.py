@@ -106,10 +106,11 @@ async def test_a_comparison_that_the_directory_cannot_make_is_a_bad_query() -> N
     assert refused.value.code == "Request_UnsupportedQuery"
 
 
-async def test_an_order_is_a_bad_query() -> None:
+@pytest.mark.parametrize("option", [{"orderby": "displayName"}, {"search": '"displayName:ada"'}])
+async def test_an_order_or_a_search_is_a_bad_query(option: dict[str, str]) -> None:
     lookups = port_lookups(RoutedLookups(routes_to(AWAY)))
 
     with pytest.raises(BadQuery) as refused:
-        await lookups.get("/users", filter="displayName eq 'Ada'", orderby="displayName", count="true")
+        await lookups.get("/users", filter="displayName eq 'Ada'", count="true", **option)
 
     assert refused.value.code == "Request_UnsupportedQuery"

@@ -156,6 +156,8 @@ def test_it_works(installations: Installations) -> None:
     assert (group["displayName"], group["mail"]) == ("Elsewhere", "elsewhere@estate.example")
     assert installations.ids(f"/groups/{group['id']}/owners") == {ADA}
     assert installations.ids(f"/groups/{group['id']}/members") == {ADA, BEN, CLEO}
+    # Clients of the first one find it below its own address too.
+    assert installations.one.graph(f"/groups/{group['id']}").json()["mail"] == group["mail"]
     own = installations.one.embedded_addresses.worker
     assert look_up(own, "SELECT count(*) FROM directory.groups WHERE display_name = 'Elsewhere'") == 0
 
