@@ -5,7 +5,7 @@ Tokens are those of the other one's identity platform, by msal. A proxy between 
 Microsoft's published description.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from tests.services import (
     Service,
     look_up,
     restarted_service,
+    start_service,
     wait_until,
 )
 
@@ -44,6 +45,7 @@ MANAGED = "/admin/collab/v1/manage/groups/"
 AUTOMATION = "c11e0000-0000-4000-8000-000000000002"
 NO_GUESTS, NINETY_DAYS = "7e000000-0000-4000-8000-000000000021", "90110000-0000-4000-8000-000000000001"
 NONE = "00000000-0000-0000-0000-000000000000"
+UPSERT = "PATCH /groups(uniqueName='{uniqueName}')"
 
 # JSON documents, whose types are under test.
 Json = Any
@@ -240,16 +242,45 @@ def test_throttling_and_lost_answers_leave_one_group_for_each_request(installati
     ):
         set_fault(installations, fault)
 
-    requests = [
-        installations.request(displayName=f"Many {number}", templateId=TEAM_TEMPLATE, members=[BEN])
-        for number in range(10)
-    ]
+    requests = request_teams(installations, "Many")
     for request_id in requests:
         installations.one.wait_for_end(request_id, 120)
 
     seen = emulator(installations, "GET", "")["faults"]
     emulator(installations, "DELETE", "")
     assert all(each["calls"] > each["afterCalls"] for each in seen)
+    assert_each_once(installations, requests)
+
+
+def test_a_killed_service_leaves_one_team_for_each_request(installations: Installations) -> None:
+    one, operations = installations.one, installations.proxy.recorder.operations
+    earlier = operations[UPSERT]
+
+    requests = request_teams(installations, "Killed")
+    wait_until(lambda: operations[UPSERT] >= earlier + 5, 60)
+    one.kill()
+    again = start_service(one.data_dir, port=one.port, environment=one.environment)
+    one.process = again.process
+    one.wait_until_ready()
+    for request_id in requests:
+        one.wait_for_end(request_id, 120)
+
+    assert_each_once(installations, requests)
+    for request_id in requests:
+        [team] = installations.other.find_group(request_id)
+        channels = installations.directory("GET", f"/teams/{team['id']}/channels")["value"]
+        assert [each["displayName"] for each in channels] == ["General", "Planning"]
+
+
+def request_teams(installations: Installations, name: str) -> list[str]:
+    """Request ten teams. Returns the ids of the requests."""
+    return [
+        installations.request(displayName=f"{name} {number}", templateId=TEAM_TEMPLATE, members=[BEN])
+        for number in range(10)
+    ]
+
+
+def assert_each_once(installations: Installations, requests: Sequence[str]) -> None:
     provisioned = installations.other.provisioned()
     assert {request_id: provisioned[request_id] for request_id in requests} == dict.fromkeys(requests, 1)
 
