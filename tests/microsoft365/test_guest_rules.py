@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.core.errors import TryAgain
+from chamberlain.directory.microsoft365.guest_settings import GuestSettings
 from chamberlain.directory.port import DisableGuest, Guests
 from tests.directory.guest_work import ASSIGNMENTS, assign, reference, subject_of
 from tests.directory.sample_directory import GIL, HANDBOOK, PARTNERS, TENANT
@@ -15,7 +16,7 @@ from tests.microsoft365.fake.application import FakeMicrosoft365
 from tests.microsoft365.fake.sample import APP, PERMISSIONS, record_activity
 from tests.microsoft365.fake.tenant import USERS, Tenant, settings
 from tests.microsoft365.recording_transport import RecordingTransport
-from tests.microsoft365.stage import opened
+from tests.microsoft365.stage import graph_of, opened
 
 CLEAR, FORBID, PARTNERS_ONLY = ASSIGNMENTS[:3]
 
@@ -86,6 +87,24 @@ async def test_a_hidden_setting_is_deleted_later(guests: Guests, tenant: Tenant)
     assert isinstance(hidden.fault, TryAgain)
     assert shown.fault is None
     assert tenant.latest().keys(settings(str(PARTNERS))) == []
+
+
+async def test_a_setting_that_another_process_has_deleted_is_read_again_after_a_while(
+    fake: FakeMicrosoft365, strict: RecordingTransport, tenant: Tenant
+) -> None:
+    seconds = 0.0
+    async with graph_of(fake, TENANT, strict) as graph:
+        ours, theirs = GuestSettings(graph, lambda: seconds), GuestSettings(graph)
+        await ours.has_set(PARTNERS, is_allowed=False)
+        await theirs.has_set(PARTNERS, is_allowed=None)
+
+        # A replica may hide it.
+        with pytest.raises(TryAgain):
+            await ours.has_set(PARTNERS, is_allowed=False)
+        seconds = 1_201.0
+
+        assert await ours.has_set(PARTNERS, is_allowed=False)
+        assert len(tenant.latest().keys(settings(str(PARTNERS)))) == 1
 
 
 async def test_a_disabled_guest_is_signed_out(guests: Guests, tenant: Tenant) -> None:

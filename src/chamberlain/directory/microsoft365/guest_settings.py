@@ -5,8 +5,10 @@ A setting has an id of its own, which a replica may hide for minutes. Recent wri
 change does not read an older state.
 """
 
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chamberlain.core.ids import GroupId
@@ -18,15 +20,29 @@ from chamberlain.directory.microsoft365.wire.graph import Graph
 _MOST_KEPT: Final = 1_000
 # Attempts, 20 seconds apart, until a hidden setting counts as deleted by another program.
 _MOST_MISSES: Final = 15
+# Replicas agree after that time (MICROSOFT365.md, 6).
+_KEPT_SECONDS: Final = 1_200.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A written setting. `misses` are the attempts that did not find it."""
+
+    setting_id: str
+    until: float
+    misses: int = 0
 
 
 class GuestSettings:
-    """The guest settings of the groups of one tenant."""
+    """The guest settings of the groups of one tenant.
 
-    def __init__(self, graph: Graph) -> None:
+    `now` is a clock in seconds.
+    """
+
+    def __init__(self, graph: Graph, now: Callable[[], float] = time.monotonic) -> None:
         self._graph = graph
-        # The id of the written setting of a group, with the number of attempts that did not find it.
-        self._written: OrderedDict[GroupId, tuple[str, int]] = OrderedDict()
+        self._now = now
+        self._written: OrderedDict[GroupId, _Written] = OrderedDict()
 
     async def has_set(self, group_id: GroupId, *, is_allowed: bool | None) -> bool:
         """Set or delete the setting of a group.
@@ -36,9 +52,9 @@ class GuestSettings:
         try:
             await self._set(group_id, is_allowed)
         except Refused as refused:
-            written, misses = self._written.pop(group_id, (None, 0))
-            if refused.is_missing and written is not None and misses < _MOST_MISSES:
-                self._keep(group_id, written, misses + 1)
+            written = self._written.pop(group_id, None)
+            if refused.is_missing and written is not None and written.misses < _MOST_MISSES:
+                self._written[group_id] = replace(written, misses=written.misses + 1)
                 raise not_yet() from refused
             if refused.is_missing or refused.is_conflict:
                 return False
@@ -60,12 +76,14 @@ class GuestSettings:
 
     async def _present(self, group_id: GroupId) -> Sequence[str]:
         """Return the ids of the present settings. There is one at most."""
-        if group_id in self._written:
-            return self._written[group_id][:1]
+        written = self._written.get(group_id)
+        if written is not None and self._now() < written.until:
+            return [written.setting_id]
+        self._written.pop(group_id, None)
         return [str(each["id"]) for each in await calls.list_guest_settings(self._graph, group_id)]
 
-    def _keep(self, group_id: GroupId, setting_id: str, misses: int = 0) -> None:
-        self._written[group_id] = (setting_id, misses)
+    def _keep(self, group_id: GroupId, setting_id: str) -> None:
+        self._written[group_id] = _Written(setting_id, self._now() + _KEPT_SECONDS)
         self._written.move_to_end(group_id)
         while len(self._written) > _MOST_KEPT:
             self._written.popitem(last=False)
