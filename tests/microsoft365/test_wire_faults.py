@@ -208,15 +208,35 @@ async def test_only_a_limit_of_identity_slows_down_before_it_is_reached(fake: Fa
     assert for_teams.slowed == []
 
 
-class SignInThatFails(HttpClient):
-    """A sign-in whose tokens endpoint fails."""
+class SignIn(HttpClient):
+    """A sign-in that gives one answer to the discovery, or to requests of tokens."""
 
-    def post(self, url: str, **_options: object) -> HttpResponse:
-        return HttpResponse(503, f"<html>{url} is not available.</html>", {})
+    def __init__(self, fake: FakeMicrosoft365, method: str, status: int, text: str) -> None:
+        super().__init__(fake.tokens)
+        self._method = method
+        self._answer = HttpResponse(status, text, {})
+
+    def _request(self, method: str, url: str, body: bytes) -> HttpResponse:
+        return self._answer if method == self._method else super()._request(method, url, body)
 
 
-async def test_a_sign_in_that_fails_is_tried_again(fake: FakeMicrosoft365) -> None:
-    tokens = Tokens(settings(TENANT).application, SignInThatFails(fake.tokens))
+@pytest.mark.parametrize(
+    ("method", "status", "text"),
+    [
+        ("POST", 503, "<html>It is not available.</html>"),
+        ("POST", 200, "<html>Sign in</html>"),
+        ("POST", 200, "[]"),
+        ("POST", 200, '{"access_token": null}'),
+        ("POST", 200, '{"access_token": "\u00e9"}'),
+        ("POST", 200, '{"access_token": "a\\nb"}'),
+        ("POST", 200, '{"access_token": "a", "expires_in": null}'),
+        ("POST", 400, '{"error": "temporarily_unavailable"}'),
+        ("GET", 302, ""),
+        ("GET", 200, "{}"),
+    ],
+)
+async def test_a_sign_in_that_fails_is_tried_again(fake: FakeMicrosoft365, method: str, status: int, text: str) -> None:
+    tokens = Tokens(settings(TENANT).application, SignIn(fake, method, status, text))
 
     fault = await failure(tokens.token())
 

@@ -6,12 +6,14 @@ refuses: `forget` removes it.
 """
 
 import asyncio
+import re
 import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -30,6 +32,11 @@ _ASK_AFTER: Final = 60.0
 _SERVER: Final = "Microsoft Entra ID"
 # Errors of a token that pass by themselves (RFC 6749, 4.1.2.1).
 _TEMPORARY: Final = frozenset({"temporarily_unavailable", "server_error", "request_timeout"})
+# Visible characters (RFC 6750, 2.1), so that a header can have it.
+_TOKEN: Final = re.compile(r"[\x21-\x7e]+")
+# msal reads an answer without looking at its shape. A page of a proxy, a redirection, or JSON of another shape ends in
+# one of these.
+_UNREADABLE: Final = (JSONDecodeError, AttributeError, KeyError, OverflowError, RuntimeError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +141,20 @@ class Tokens:
                     answer = client.acquire_token_for_client(resource=resource)
                 else:
                     answer = client.acquire_token_for_client(scopes=[f"{resource}/.default"])
-                self._token = str(answer.get("access_token", ""))
+                self._token = token = _token_of(answer)
                 self._ask_at = time.monotonic() + _ASK_AFTER
-        except (httpx2.HTTPError, MsalServiceError, msal.ManagedIdentityError) as error:
-            raise TryAgain(_AWAY_DELAY, Reason.build("directoryNotAvailable"), Cause.AWAY) from error
+        except (
+            httpx2.HTTPError,
+            httpx2.InvalidURL,
+            MsalServiceError,
+            msal.ManagedIdentityError,
+            *_UNREADABLE,
+        ) as error:
+            raise _away() from error
         except (ValueError, OSError) as error:
             # msal raises ValueError for a key that it cannot read, and for an authority that does not exist.
             raise _broken(str(error).partition("\n")[0]) from error
-        return _token_of(answer)
+        return token
 
     def _forget(self) -> None:
         with self._lock:
@@ -204,11 +217,16 @@ def _credential(credential: Certificate | Secret | Federation) -> str | Mapping[
 
 
 def _token_of(answer: Mapping[str, Any]) -> str:
-    if "access_token" in answer:
-        return str(answer["access_token"])
-    if answer.get("error") in _TEMPORARY:
-        raise TryAgain(_AWAY_DELAY, Reason.build("directoryNotAvailable"), Cause.AWAY)
+    token = answer.get("access_token")
+    if isinstance(token, str) and _TOKEN.fullmatch(token):
+        return token
+    if "access_token" in answer or str(answer.get("error")) in _TEMPORARY:
+        raise _away()
     raise _broken(str(answer.get("error_description") or answer.get("error")).partition("\n")[0])
+
+
+def _away() -> TryAgain:
+    return TryAgain(_AWAY_DELAY, Reason.build("directoryNotAvailable"), Cause.AWAY)
 
 
 def _broken(problem: str) -> ConnectionBroken:
