@@ -16,7 +16,7 @@ from chamberlain.core.errors import Rejected
 from chamberlain.core.ids import GroupId, TenantId
 from chamberlain.directory.microsoft365.calls import groups as calls
 from chamberlain.directory.microsoft365.objects import parse_group, summary_of
-from chamberlain.directory.microsoft365.wire.faults import Answer, Refused, not_yet
+from chamberlain.directory.microsoft365.wire.faults import Answer, Refused, away, not_yet
 from chamberlain.directory.microsoft365.wire.graph import Graph
 from chamberlain.directory.port import MOST_CHANGES, SubjectChanges
 from chamberlain.directory.subjects import SubjectSummary
@@ -56,12 +56,15 @@ class GraphChanges:
         # Graph decides on the size of its pages. The last change of a group counts.
         while len(changed) < MOST_CHANGES and not is_complete:
             answer = await self._read(link, extension)
-            for each in answer.body.get("value", ()):
+            for each in answer.body["value"]:
                 group_id = GroupId(UUID(each["id"]))
                 changed.pop(group_id, None)
                 changed[group_id] = each
-            link = str(answer.body.get("@odata.nextLink") or answer.body["@odata.deltaLink"])
             is_complete = "@odata.nextLink" not in answer.body
+            before, link = link, str(answer.body["@odata.deltaLink" if is_complete else "@odata.nextLink"])
+            if link == before and not is_complete:
+                # The pages would never end.
+                raise away()
         present = [each for each in changed.values() if not _is_removed(each)]
         subjects = await asyncio.gather(*[self._summary(tenant_id, each, extension) for each in present])
         return SubjectChanges(

@@ -29,11 +29,11 @@ Object = Mapping[str, Any]
 Pages = AsyncIterator[Sequence[Object]]
 
 _ACTIVITY: Final = "signInActivity"
-_USER_PROPERTIES: Final = (
+USER_PROPERTIES: Final = (
     "id", "displayName", "userPrincipalName", "mail", "userType", "accountEnabled", "createdDateTime",
     "proxyAddresses", "businessPhones", "showInAddressList", *FURTHER,
 )  # fmt: skip
-_USER_SELECTION: Final = ",".join(_USER_PROPERTIES)
+_USER_SELECTION: Final = ",".join(USER_PROPERTIES)
 # The code for a query that Graph does not support, such as one of too many clauses (aad-advanced-queries.md).
 _UNSUPPORTED: Final = "Request_UnsupportedQuery"
 

@@ -60,7 +60,7 @@ async def search_users(graph: Graph, word: str) -> Sequence[Mapping[str, Any]]:
     query = {"$search": " OR ".join(clauses), "$select": _SELECTION, "$count": "true", "$top": "999"}
     request = known.LIST_USERS.request(query=query, headers={**_ADVANCED, **_HIGH})
     answer = await graph.call(request)
-    found: Sequence[Mapping[str, Any]] = answer.body.get("value", ())
+    found: Sequence[Mapping[str, Any]] = answer.body["value"]
     return found
 
 
@@ -121,7 +121,7 @@ async def check_groups(graph: Graph, user_id: UserId, group_ids: Sequence[GroupI
         if refused.is_missing:
             return frozenset()
         raise
-    return frozenset(answer.body.get("value", ()))
+    return frozenset(answer.body["value"])
 
 
 async def disable_user(graph: Graph, user_id: UserId) -> None:

@@ -51,5 +51,5 @@ async def add_team_members(
         for each in users
     ]
     answer = await graph.call(known.ADD_TEAM_MEMBERS.request(team_id, body={"values": values}))
-    failed = (each for each in answer.body.get("value", ()) if each.get("error") is not None)
+    failed = (each for each in answer.body["value"] if each.get("error") is not None)
     return frozenset(UserId(UUID(each["userId"])) for each in failed)

@@ -66,7 +66,8 @@ class Refused(Rejected):
         self.status = answer.status
         self.graph_code = str(said.get("code") or "")
         self.message = str(said.get("message") or "")
-        details = [each for each in said.get("details") or () if isinstance(each, dict)]
+        listed = said.get("details")
+        details = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
         conflicts = ("ObjectConflict", "PropertyConflict", "ConflictingObjects")
         self.targets = frozenset(str(each.get("target")) for each in details if each.get("code") in conflicts)
         super().__init__("refusedByDirectory", _sentence(self, answer))

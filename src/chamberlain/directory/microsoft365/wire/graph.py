@@ -21,6 +21,7 @@ from chamberlain.directory.microsoft365.operations import Request
 from chamberlain.directory.microsoft365.tokens import Tokens
 from chamberlain.directory.microsoft365.wire.faults import Answer, away, fault_of
 from chamberlain.directory.microsoft365.wire.pace import Pace
+from chamberlain.directory.microsoft365.wire.shapes import is_batch, is_published
 
 _VERSION: Final = "/v1.0"
 _MOST_PARTS: Final = 20
@@ -123,9 +124,12 @@ class Graph:
         left: Request | None = request
         while left is not None:
             answer = await self.call(left)
-            yield answer.body.get("value", ())
+            yield answer.body["value"]
             link = answer.body.get("@odata.nextLink")
-            left = None if link is None else self.following(request, str(link))
+            before, left = left, None if link is None else self.following(request, link)
+            if left == before:
+                # The list would never end.
+                raise away()
 
     async def all(self, request: Request) -> Sequence[Mapping[str, Any]]:
         """Return all pages of a list."""
@@ -164,10 +168,7 @@ class Graph:
                 again = await self._exchange([batch.requests[number] for number in refused])
                 for number, each in zip(refused, again, strict=True):
                     results[number] = each
-        return [
-            fault_of(request, each) if isinstance(each, Answer) and each.status >= _FAILED else each
-            for request, each in zip(batch.requests, results, strict=True)
-        ]
+        return [_result(request, each) for request, each in zip(batch.requests, results, strict=True)]
 
     async def _exchange(self, requests: Sequence[Request]) -> Sequence[Result]:
         """Send requests once."""
@@ -178,7 +179,9 @@ class Graph:
         answer = await self._send_one("POST", "/$batch", {"requests": parts}, {_ID: str(self._new_id())})
         if not isinstance(answer, Answer) or answer.status >= _FAILED:
             return [answer] * len(requests)
-        found = {str(each.get("id")): each for each in answer.body.get("responses", ())}
+        if not is_batch(answer.body):
+            return [away()] * len(requests)
+        found = {each["id"]: each for each in answer.body["responses"]}
         return [_answer_of_part(found.get(str(number))) for number in range(len(requests))]
 
     async def _send_one(
@@ -194,16 +197,25 @@ class Graph:
             )
         except OutsideFault as fault:
             return fault
-        except httpx2.RequestError:
+        except (httpx2.RequestError, httpx2.InvalidURL):
+            # The URL may be a link of Graph.
             return away()
         try:
             read = msgspec.json.decode(response.content) if response.content else {}
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             # Proxies answer with pages. Their status counts.
             if response.status_code < _FAILED:
                 return away()
             read = {}
         return Answer(response.status_code, read if isinstance(read, dict) else {}, _lowered(response.headers))
+
+
+def _result(request: Request, result: Result) -> Result:
+    if not isinstance(result, Answer):
+        return result
+    if result.status >= _FAILED:
+        return fault_of(request, result)
+    return result if is_published(request.operation, result.status, result.body) else away()
 
 
 def _is_near_limit(answer: Answer) -> bool:
@@ -232,7 +244,7 @@ def _answer_of_part(part: Mapping[str, Any] | None) -> Result:
     if part is None:
         return away()
     body = part.get("body")
-    return Answer(int(part["status"]), body if isinstance(body, dict) else {}, _lowered(part.get("headers") or {}))
+    return Answer(part["status"], body if isinstance(body, dict) else {}, _lowered(part.get("headers") or {}))
 
 
 def _lowered(headers: Mapping[str, str]) -> Mapping[str, str]:
