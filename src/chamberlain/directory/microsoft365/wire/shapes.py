@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes of the answers of Graph, with the properties that the adapter reads.
+"""Shapes of the answers of Graph.
 
-An answer of another shape is that of a proxy, or of a defect of Graph. It counts as lost.
+They have the properties that the adapter reads. An answer of another shape is that of a proxy, or of a defect of Graph.
+It counts as lost.
 """
 
 from collections.abc import Mapping
@@ -45,7 +46,7 @@ class _Channel(_Shape, frozen=True):
 
 
 class Object(_Shape, frozen=True):
-    """A user, a group, a contact, or a setting of a group. Properties of one name have the same type."""
+    """A user, a group, a contact, or a setting of a group."""
 
     id: UUID
     display_name: str | None = None
@@ -153,7 +154,7 @@ _SHAPES: Final[Mapping[Operation, type[_Shape]]] = MappingProxyType(
 
 
 def is_published(operation: Operation, status: int, body: Mapping[str, Any]) -> bool:
-    """Return whether the body of a success has the shape of the operation."""
+    """Return whether a successful answer has the shape of its operation."""
     if operation == known.UPSERT_GROUP and status != _CREATED:
         # The group exists, and is not returned.
         return True
