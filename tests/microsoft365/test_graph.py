@@ -9,7 +9,7 @@ import pytest
 
 from chamberlain.core.errors import Cause, ConnectionBroken, Rejected, TryAgain
 from chamberlain.core.ids import GroupId
-from chamberlain.directory.microsoft365.calls import groups, people
+from chamberlain.directory.microsoft365.calls import groups, people, teams
 from chamberlain.directory.microsoft365.operations import OPERATIONS
 from chamberlain.directory.microsoft365.tokens import Certificate, Secret, Tokens
 from chamberlain.directory.microsoft365.wire.faults import PermissionMissing, Refused
@@ -54,6 +54,15 @@ async def test_concurrent_calls_are_one_batch(wire: Graph, strict: RecordingTran
 
     assert [each and each.id for each in found] == [PARTNERS, OUTER, INNER, VISITORS, None]
     assert (strict.sent, len(strict.exchanges)) == (1, 5)
+
+
+async def test_calls_of_teams_are_a_batch_of_their_own(wire: Graph, strict: RecordingTransport) -> None:
+    # They take seconds, and a batch is as slow as its slowest part.
+    read = [groups.get_group(wire, each, EXTENSION) for each in (PARTNERS, OUTER)]
+
+    await asyncio.gather(*read, *(teams.list_channels(wire, PARTNERS) for _ in range(2)))
+
+    assert (strict.sent, len(strict.exchanges)) == (2, 4)
 
 
 async def test_a_batch_has_at_most_twenty_parts(wire: Graph, strict: RecordingTransport) -> None:

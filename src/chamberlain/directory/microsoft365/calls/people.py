@@ -101,7 +101,9 @@ async def get_activity(graph: Graph, user_id: UserId) -> datetime | None:
 async def get_manager(graph: Graph, user_id: UserId) -> Mapping[str, Any] | None:
     """GET /users/{id}/manager. User.Read.All."""
     try:
-        answer = await graph.call(known.GET_MANAGER.request(user_id, query={"$select": "id,displayName"}))
+        answer = await graph.call(
+            known.GET_MANAGER.request(user_id, query={"$select": "id,displayName"}, headers=_HIGH)
+        )
     except Refused as refused:
         if refused.is_missing:
             return None
@@ -116,7 +118,7 @@ async def check_groups(graph: Graph, user_id: UserId, group_ids: Sequence[GroupI
     """
     body = {"groupIds": [str(each) for each in group_ids]}
     try:
-        answer = await graph.call(known.CHECK_GROUPS.request(user_id, body=body))
+        answer = await graph.call(known.CHECK_GROUPS.request(user_id, body=body, headers=_HIGH))
     except Refused as refused:
         if refused.is_missing:
             return frozenset()

@@ -76,7 +76,8 @@ class Graph:
         self._new_id = new_id
         self._sleep = sleep
         self._at_once = asyncio.Semaphore(_AT_ONCE)
-        self._open: _Batch | None = None
+        # By whether they are for Teams, whose calls take seconds: a batch is as slow as its slowest part.
+        self._open: dict[bool, _Batch] = {}
 
     @property
     def base(self) -> str:
@@ -145,9 +146,10 @@ class Graph:
         return replace(request, path=link.removeprefix(self._base))
 
     async def _join(self, request: Request) -> Result:
-        batch = self._open
+        is_slow = not request.operation.units
+        batch = self._open.get(is_slow)
         if batch is None or len(batch.requests) == _MOST_PARTS:
-            batch = self._open = _Batch()
+            batch = self._open[is_slow] = _Batch()
             batch.task = asyncio.create_task(self._send(batch))
         batch.requests.append(request)
         number = len(batch.requests) - 1
@@ -158,8 +160,8 @@ class Graph:
 
     async def _send(self, batch: _Batch) -> Sequence[Result]:
         async with self._at_once:
-            if self._open is batch:
-                self._open = None
+            for is_slow in [name for name, each in self._open.items() if each is batch]:
+                del self._open[is_slow]
             results = list(await self._exchange(batch.requests))
             refused = [number for number, each in enumerate(results) if _is_unauthorized(each)]
             if refused:
