@@ -9,7 +9,7 @@ import pytest
 
 from chamberlain.core.errors import TryAgain
 from chamberlain.directory.microsoft365.guest_settings import GuestSettings
-from chamberlain.directory.port import DisableGuest, Guests
+from chamberlain.directory.port import DisableGuest, Guests, RemoveGuest
 from tests.directory.guest_work import ASSIGNMENTS, assign, reference, subject_of
 from tests.directory.sample_directory import GIL, HANDBOOK, PARTNERS, TENANT
 from tests.microsoft365.fake.application import FakeMicrosoft365
@@ -50,6 +50,14 @@ async def test_a_security_group_has_no_rules(guests: Guests, strict: RecordingTr
     assert [each.reason.code for each in outcome.shortfalls] == ["partNotSet"]
     assert subject_of(outcome).rules is None
     assert not [each for each in strict.exchanges if "/settings" in each.path]
+
+
+async def test_a_removal_reads_no_activities(guests: Guests, strict: RecordingTransport) -> None:
+    [outcome] = await guests.act([RemoveGuest(TENANT, PARTNERS, GIL)])
+
+    assert outcome.fault is None
+    assert strict.operations["DELETE /groups/{group-id}/members/{directoryObject-id}/$ref"] == 1
+    assert strict.operations["GET /users/{user-id}"] == 0
 
 
 async def test_activities_are_optional(guests: Guests, fake: FakeMicrosoft365, strict: RecordingTransport) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.core.ids import GroupId, TenantId, UserId
+from chamberlain.core.ids import TenantId, UserId
 from chamberlain.core.reasons import Reason
 from chamberlain.core.text import clean_line
 from chamberlain.directory import port
@@ -129,7 +129,9 @@ class GraphGuests(port.Guests):
         await asyncio.gather(*map(run_part, parts.values()))
         return [ended[number] for number in range(len(items))]
 
-    async def _observe(self, reference: SubjectReference) -> tuple[Group, ObservedSubject] | None:
+    async def _observe(
+        self, reference: SubjectReference, *, has_activities: bool = True
+    ) -> tuple[Group, ObservedSubject] | None:
         group = await calls.get_group(self._graph, reference.id, reference.extension)
         if group is None:
             return None
@@ -142,7 +144,9 @@ class GraphGuests(port.Guests):
             raise not_yet() if refused.is_missing else refused from refused
         guest_owners = [each for each in owners if each.get("userType") == "Guest"]
         found = {each["id"]: each for each in (*members, *guest_owners)}
-        seen = await asyncio.gather(*[self._last_seen(UserId(parse_guest(each, None).id)) for each in found.values()])
+        seen: Sequence[datetime | None] = [None] * len(found)
+        if has_activities:
+            seen = await asyncio.gather(*[self._last_seen(parse_guest(each, None).id) for each in found.values()])
         guests = [parse_guest(each, at) for each, at in zip(found.values(), seen, strict=True)]
         summary = summary_of(group, reference.tenant_id)
         subject = ObservedSubject(
@@ -184,7 +188,7 @@ class GraphGuests(port.Guests):
         try:
             _require_possible(work)
             await self._graph.begin()
-            group, subject = await self._present(wanted.tenant_id, wanted.id, wanted.extension)
+            group, subject = await self._present(SubjectReference(wanted.tenant_id, wanted.id, wanted.extension))
             run = _Run(work, group, subject)
             for step in work.steps:
                 await self._parts[step](run)
@@ -193,11 +197,13 @@ class GraphGuests(port.Guests):
             return port.GuestOutcome(None, () if run is None else tuple(run.done), again_after_conflict(fault))
         return port.GuestOutcome(run.subject, work.steps, None, run.stayed, tuple(run.shortfalls))
 
-    async def _present(self, tenant_id: TenantId, group_id: GroupId, extension: str) -> tuple[Group, ObservedSubject]:
-        found = await self._observe(SubjectReference(tenant_id, group_id, extension))
+    async def _present(
+        self, reference: SubjectReference, *, has_activities: bool = True
+    ) -> tuple[Group, ObservedSubject]:
+        found = await self._observe(reference, has_activities=has_activities)
         if found is None:
             raise Rejected(
-                "groupUnknown", f"The directory has no group {group_id}. It may have been removed meanwhile."
+                "groupUnknown", f"The directory has no group {reference.id}. It may have been removed meanwhile."
             )
         return found
 
@@ -279,7 +285,9 @@ class GraphGuests(port.Guests):
             return port.ActOutcome(None, again_after_conflict(fault))
 
     async def _remove_one(self, act: port.RemoveGuest) -> port.Stayed | None:
-        group, subject = await self._present(act.tenant_id, act.group_id, "")
+        # A call for each guest of the group, for each removal, would take most of the budget.
+        reference = SubjectReference(act.tenant_id, act.group_id, "")
+        group, subject = await self._present(reference, has_activities=False)
         _, stayed = await self._remove(group, subject, (act.guest_id,))
         return next(iter(stayed), None)
 
