@@ -7,7 +7,7 @@ No server is called.
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -124,6 +124,17 @@ def test_each_credential_is_read(folder: Path, written: str, credential: object)
     assert found.application.credential == credential
     assert found.application.authority == ADDRESS.replace("graph.microsoft.com", "login.microsoftonline.com")
     assert (found.graph, found.application.resource) == ("https://graph.microsoft.com", "https://graph.microsoft.com")
+
+
+def test_the_settings_can_be_for_one_directory(folder: Path) -> None:
+    directory = ADDRESS.rpartition("/")[2]
+    (folder / "microsoft365.toml").write_text(f'directory = "{directory.upper()}"\n{CERTIFICATE}', encoding="utf-8")
+
+    found = read_settings(ADDRESS, folder, "microsoft365.toml")
+
+    assert found.directory == directory
+    with pytest.raises(Microsoft365SettingsInvalid):
+        read_settings(f"https://graph.microsoft.com/{uuid4()}", folder, "microsoft365.toml")
 
 
 @pytest.mark.parametrize("method", CreationMethod)

@@ -94,6 +94,8 @@ class SettingsFile(_Section, frozen=True):
     """The sections of the file. Exactly one is a credential."""
 
     client_id: _Text
+    # Administrators of the tenant choose the address, and the operator writes this file.
+    directory: _Text | None = None
     certificate: _Certificate | None = None
     secret: _Secret | None = None
     federation: _Federation | None = None
@@ -115,6 +117,8 @@ def read_settings(address: str, folder: Path, file_name: str) -> Microsoft365Set
         raise Microsoft365SettingsInvalid(
             "The address has no id of a directory, such as https://graph.microsoft.com/ID."
         )
+    if written.directory is not None and written.directory.lower() != directory.lower():
+        raise Microsoft365SettingsInvalid("The address has another directory than the settings.")
     host = urlsplit(graph).hostname or ""
     login = written.login or LOGINS.get(host)
     if login is None:
