@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from chamberlain.directory.microsoft365.operations import OPERATIONS
 from tests.clients.runs import PROGRAMS, PYTHON, WITHIN, Said
 from tests.microsoft365.fake.routes import ROUTES
 from tests.microsoft365.fake.sample import sample_fake
@@ -38,8 +39,8 @@ def said_by(program: str, **environment: str) -> Said:
 
 
 def test_it_works(tmp_path: Path) -> None:
-    """All answers in the tests of the fake."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/microsoft365"]
+    """All answers in the ordinary tests of the fake and of the adapter."""
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "not heavy", "-p", "no:cacheprovider", "tests/microsoft365"]
     tests = subprocess.run(
         command, env={**os.environ, ANSWERS: str(tmp_path)}, cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -49,6 +50,8 @@ def test_it_works(tmp_path: Path) -> None:
 
     assert said["unknown"] == {}
     assert {*said["operations"]} == {*ROUTES} - WITHOUT_BODY
+    # Every answer that the adapter reads is one of them.
+    assert {each.name for each in OPERATIONS} <= {*ROUTES}
 
 
 def test_over_a_socket() -> None:
