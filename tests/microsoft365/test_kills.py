@@ -25,7 +25,7 @@ from chamberlain.directory.models import ObjectType
 from chamberlain.directory.port import DisableGuest, GroupWork, GuestAct, GuestWork, Marking, RemoveGuest, Work
 from chamberlain.directory.routed import Adapters
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import SubjectReference, remaining_of_subject
+from chamberlain.directory.subjects import SubjectReference
 from chamberlain.requests.retries import wait_after
 from tests.directory.group_work import work
 from tests.directory.guest_work import ASSIGNMENTS, assign
@@ -81,15 +81,14 @@ class GroupJob:
 
 @dataclass
 class GuestJob:
-    """Assigns guest rules: observe, apply the missing steps."""
+    """Assigns guest rules: observe, apply all steps, because a replica may show an older state."""
 
     work: GuestWork
 
     async def attempt(self, ports: Adapters) -> OutsideFault | None:
         wanted = self.work.wanted
-        [seen] = await ports.guests.observe([SubjectReference(TENANT, wanted.id, wanted.extension)])
-        left = remaining_of_subject(wanted, seen, self.work.steps)
-        [outcome] = await ports.guests.ensure([Work(wanted, left)])
+        await ports.guests.observe([SubjectReference(TENANT, wanted.id, wanted.extension)])
+        [outcome] = await ports.guests.ensure([self.work])
         return outcome.fault
 
 

@@ -199,7 +199,7 @@ def _request_jobs(shared: WorkerDependencies) -> Sequence[object]:
             new_id=new_id,
             now=now,
         ),
-        assignment_jobs.AssignmentJobs(database, shared.guests, shared.watchers, new_id, now),
+        assignment_jobs.AssignmentJobs(database, directory, shared.guests, shared.watchers, new_id, now),
         finding_repairs.FindingRepairJobs(
             database,
             directory,

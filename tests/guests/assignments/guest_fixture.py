@@ -56,10 +56,14 @@ class FaultyGuests(Guests):
     ensured: list[GuestWork] = field(default_factory=list)
     act_faults: dict[UserId, ActOutcome] = field(default_factory=dict)
     acts: list[GuestAct] = field(default_factory=list)
+    # The state that a replica still shows.
+    stale: ObservedSubject | None = None
 
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
         if self.error is not None:
             raise self.error
+        if self.stale is not None:
+            return [self.stale for _ in references]
         return await self.guests.observe(references)
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
@@ -203,7 +207,7 @@ def guest_fixture(estate: Estate) -> GuestFixture:
             uuid4,
             estate.now,
         ),
-        assignment_jobs=AssignmentJobs(worker, guests, watchers(estate), uuid4, estate.now),
+        assignment_jobs=AssignmentJobs(worker, estate.directory, guests, watchers(estate), uuid4, estate.now),
         subject_jobs=SubjectJobs(worker, guests, EmbeddedAdoptions(worker.pool), uuid4, estate.now),
         evaluate=PolicyJobs(worker, guests, uuid4, estate.read_time),
         findings=FindingService(database, estate.people, estate.authorization(), estate.now),

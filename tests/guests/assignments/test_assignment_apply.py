@@ -72,6 +72,21 @@ async def test_it_works(guest_rules: GuestFixture) -> None:
     assert (await guest_rules.record()).open_findings == 0
 
 
+async def test_an_assignment_that_is_removed_at_once_is_removed_although_a_replica_does_not_show_it(
+    guest_rules: GuestFixture,
+) -> None:
+    guest_rules.estate.directory.trusts_writes = True
+    before = await guest_rules.shown()
+    await guest_rules.assign(templateId=str(NO_GUESTS))
+    await guest_rules.work()
+
+    guest_rules.guests.stale = before
+    await guest_rules.assign(templateId=ZERO)
+    await guest_rules.work()
+
+    assert await guest_rules.shown() == before
+
+
 async def test_a_group_gets_what_its_template_assigns(databases: Databases) -> None:
     rules = {"guestTemplateId": str(PARTNERS), "guestPolicyId": str(NINETY_DAYS)}
     estate = await open_estate(databases, changed_estate(project_group=rules))

@@ -16,7 +16,7 @@ from chamberlain.core.ids import EventId
 from chamberlain.core.reasons import SENTENCES, Reason
 from chamberlain.database.notify import Notifier
 from chamberlain.database.transactions import Database, Transaction
-from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Shortfall, Stayed, Work
+from chamberlain.directory.port import Directory, GuestOutcome, Guests, GuestWork, Shortfall, Stayed, Work
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import ObservedSubject, remaining_of_subject, without
 from chamberlain.guests import finding_records
@@ -88,6 +88,7 @@ class AssignmentJobs:
     """Job handlers of assignments. They run with the worker's role."""
 
     database: Database
+    directory: Directory
     guests: Guests
     notifier: Notifier
     new_id: Callable[[], UUID]
@@ -116,10 +117,20 @@ class AssignmentJobs:
         plans = await self._announce(
             [AssignmentPlan(*entry, shown) for entry, shown in zip(steps.values(), observed, strict=True)]
         )
-        works = [Work(plan.wanted, remaining_of_subject(plan.wanted, plan.observed, plan.steps)) for plan in plans]
+        works = [Work(plan.wanted, await self._remaining(plan)) for plan in plans]
         outcomes = await self._outcomes(plans, works)
         runs = [_run(plan, work, outcome) for plan, work, outcome in zip(plans, works, outcomes, strict=True)]
         return {run.assigned.place: run for run in runs}
+
+    async def _remaining(self, plan: AssignmentPlan) -> tuple[Step, ...]:
+        """Return the steps whose effect is not observed.
+
+        A replica may show the state before the last assignment. So a directory that trusts writes gets all steps.
+        """
+        capabilities = await self.directory.capabilities(plan.assigned.tenant_id)
+        if capabilities.trusts_writes:
+            return plan.steps
+        return remaining_of_subject(plan.wanted, plan.observed, plan.steps)
 
     async def _announce(self, plans: Sequence[AssignmentPlan]) -> Sequence[AssignmentPlan]:
         """Store findings of guests before their removal.
