@@ -191,6 +191,21 @@ async def test_a_budget_may_hold_the_calls_of_many_seconds(databases: Databases)
     assert timedelta(seconds=25) < waits[2] <= timedelta(seconds=30)
 
 
+async def test_idle_budgets_are_removed_when_new_ones_begin(databases: Databases) -> None:
+    simulation = Simulation(databases, 4, 60, workers=1)
+    for number in range(5):
+        simulation.budget = Budget(f"team {number}", 1.0)
+        await simulation.wait(0, FIRST)
+        simulation.time += 1_000
+
+    simulation.budget = Budget("team 0", 1.0)
+
+    assert await simulation.wait(0, FIRST) == timedelta(0)
+    async with databases.worker.across_tenants() as tx:
+        rows = await tx.fetch("SELECT name FROM chamberlain.budget_share ORDER BY name")
+    assert [row["name"] for row in rows] == ["team 0", "team 2", "team 3", "team 4"]
+
+
 async def test_work_that_has_begun_continues_before_other_work_begins(databases: Databases) -> None:
     simulation = Simulation(databases, 20, 10, workers=1)
     while not await simulation.wait(0, FIRST):

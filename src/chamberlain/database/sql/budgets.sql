@@ -18,9 +18,18 @@ DECLARE
     quantum double precision;
     allowed double precision;
 BEGIN
-    INSERT INTO chamberlain.budget (name, available, filled_at) VALUES (budget_name, greatest(most, cost), time)
-    ON CONFLICT DO NOTHING;
-    SELECT * INTO budget FROM chamberlain.budget b WHERE b.name = budget_name FOR UPDATE;
+    LOOP
+        SELECT * INTO budget FROM chamberlain.budget b WHERE b.name = budget_name FOR UPDATE;
+        EXIT WHEN FOUND;
+        INSERT INTO chamberlain.budget (name, available, filled_at) VALUES (budget_name, greatest(most, cost), time)
+        ON CONFLICT DO NOTHING;
+        -- After an idle hour a budget is as good as new. Each team has one, so old ones make room for new ones.
+        WITH idle AS (
+            SELECT b.name FROM chamberlain.budget b WHERE greatest(b.filled_at, b.slowed_at) < time - interval '1 hour'
+            LIMIT 100 FOR UPDATE SKIP LOCKED
+        ), removed AS (DELETE FROM chamberlain.budget b USING idle WHERE b.name = idle.name RETURNING b.name)
+        DELETE FROM chamberlain.budget_share s USING removed WHERE s.name = removed.name;
+    END LOOP;
     -- A quiet minute doubles the rate of a slowed budget.
     rate := per_second * least(1, budget.factor * 2 ^ floor(greatest(0, extract(epoch FROM time - budget.slowed_at)) / 60));
     capacity := greatest(most * rate / per_second, cost);
