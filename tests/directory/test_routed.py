@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.core.errors import Cause, ConnectionBroken, TryAgain
+from chamberlain.core.errors import Cause, ConnectionBroken, OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.directory import port
 from chamberlain.directory.budgets import Budget, Budgets
@@ -26,7 +26,7 @@ SECOND_ONE = timedelta(seconds=1)
 class NamedDirectory(port.Directory):
     """A directory whose observations and outcomes carry its name."""
 
-    def __init__(self, name: str, fault: TryAgain | None = None) -> None:
+    def __init__(self, name: str, fault: OutsideFault | None = None) -> None:
         self.name = name
         self.fault = fault
         # The fault of each work.
@@ -197,3 +197,12 @@ async def test_a_broken_connection_is_not_called() -> None:
 
     assert second.batches == []
     assert routes.refusals == []
+
+
+async def test_a_refusal_of_a_whole_call_is_temporary() -> None:
+    routes = FixedRoutes({SECOND: route_to(NamedDirectory("second", Rejected("refusedByDirectory", "Not so.")))})
+
+    with pytest.raises(TryAgain) as raised:
+        await RoutedDirectory(NamedDirectory("own"), routes).observe([reference(SECOND, 1)])
+
+    assert (raised.value.cause, raised.value.reason, routes.refusals) == (Cause.AWAY, "Not so.", [])

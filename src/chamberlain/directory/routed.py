@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
 
-from chamberlain.core.errors import Cause, ConnectionBroken, OutsideFault, TryAgain, Unavailable
+from chamberlain.core.errors import Cause, ConnectionBroken, OutsideFault, Rejected, TryAgain, Unavailable
 from chamberlain.core.ids import GroupId, TenantId
 from chamberlain.core.reasons import Reason
 from chamberlain.directory import port
@@ -85,6 +85,8 @@ class Routes(Protocol):
         ...
 
 
+# Pause after a call that a directory refused as a whole. Ours.
+_REFUSED_FOR: Final = timedelta(minutes=1)
 # Capabilities of a directory that cannot be opened.
 _UNOPENED: Final = Capabilities(visible_after=timedelta(seconds=1), in_lanes=True)
 
@@ -101,10 +103,12 @@ class _Routed:
         *,
         cost: int = 1,
         follows: bool = False,
+        may_refuse: bool = False,
     ) -> Result:
         """Call the directory of one tenant, and record a refused connection.
 
-        `cost` counts in the budget. A call that `follows` others of the same work waits for its turn here.
+        `cost` counts in the budget. A call that `follows` others of the same work waits for its turn here. Rejected is
+        raised only by a call that the directory `may_refuse`, such as one with a filter or an old cursor.
         """
         if route.broken is not None:
             raise ConnectionBroken(route.broken.after, route.broken.because)
@@ -122,6 +126,11 @@ class _Routed:
         except TryAgain as error:
             await _slow_down(route, error)
             raise
+        except Rejected as error:
+            if may_refuse:
+                raise
+            # Outcomes report refused writes, so the adapter does not expect this answer.
+            raise TryAgain(_REFUSED_FOR, error.detail, Cause.AWAY) from error
 
     async def _spread(
         self,
@@ -278,7 +287,7 @@ class RoutedLookups(_Routed, port.Lookups):
         route = self._routes.elsewhere.get(tenant_id)
         if route is None:
             raise _changed()
-        return await self._call(tenant_id, route, call)
+        return await self._call(tenant_id, route, call, may_refuse=True)
 
 
 class RoutedDirectory(_Routed, port.Directory):
@@ -383,7 +392,12 @@ class RoutedGuests(_Routed, port.Guests):
         other = self._routes.elsewhere.get(tenant_id)
         if other is None:
             return self._own.changes(tenant_id, extension, cursor)
-        return self._call(tenant_id, other, lambda adapters: adapters.guests.changes(tenant_id, extension, cursor))
+        return self._call(
+            tenant_id,
+            other,
+            lambda adapters: adapters.guests.changes(tenant_id, extension, cursor),
+            may_refuse=cursor is not None,
+        )
 
 
 class RoutedAdoptions(_Routed, port.Adoptions):
@@ -400,7 +414,12 @@ class RoutedAdoptions(_Routed, port.Adoptions):
         other = self._routes.elsewhere.get(tenant_id)
         if other is None:
             return self._own.mailboxes(tenant_id, extension, cursor)
-        return self._call(tenant_id, other, lambda adapters: adapters.adoptions.mailboxes(tenant_id, extension, cursor))
+        return self._call(
+            tenant_id,
+            other,
+            lambda adapters: adapters.adoptions.mailboxes(tenant_id, extension, cursor),
+            may_refuse=cursor is not None,
+        )
 
     def observe(
         self, tenant_id: TenantId, extension: str, ids: Sequence[UUID]
@@ -419,7 +438,10 @@ class RoutedAdoptions(_Routed, port.Adoptions):
         if other is None:
             return self._own.changed_mailboxes(tenant_id, extensions, cursor)
         return self._call(
-            tenant_id, other, lambda adapters: adapters.adoptions.changed_mailboxes(tenant_id, extensions, cursor)
+            tenant_id,
+            other,
+            lambda adapters: adapters.adoptions.changed_mailboxes(tenant_id, extensions, cursor),
+            may_refuse=cursor is not None,
         )
 
     def mark(self, markings: Sequence[port.Marking]) -> Coroutine[Any, Any, Sequence[OutsideFault | None]]:
