@@ -91,7 +91,9 @@ def _timed(name: str, part: Callable[[], bool]) -> bool:
 
 
 def _tests(path: str, names: str, **counts: int) -> bool:
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-n", "2", "--dist", "load", "-k", names, path]
+    # The counts are those of a proof, so a busy machine needs more than the usual time limit of a test.
+    options = ("-q", "-m", "", "-n", "2", "--dist", "load", "--timeout=900", "-k", names)
+    command = [sys.executable, "-m", "pytest", *options, path]
     environment = {**os.environ, **{name: str(count) for name, count in counts.items()}}
     return subprocess.run(command, env=environment, check=False).returncode == 0
 
