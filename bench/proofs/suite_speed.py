@@ -4,8 +4,8 @@
 Three bounds of the design: a worker creates 1,000 queued mailboxes at 60 a second or more; with 100,000 entries under
 the overlay `dynlist`, the look-up of a request takes less than 5 ms (median); and the groups of another tenant, in the
 database of the service, take at most 20 % longer while the suite creates half as many. The servers of a suite have
-machines of their own; beside the other tenant, they get the processors that the service leaves. Needs root, the packages of the suite,
-and a quiet machine.
+machines of their own; beside the other tenant, they get the processors that the service leaves. Needs root, the
+packages of the suite, and a quiet machine.
 """
 
 import argparse
@@ -75,8 +75,8 @@ def main() -> None:
             without, with_them = _neighbour(service, outside, beside, round(GROUPS * share))
             ratio = with_them / without
             print(
-                f"another tenant beside {beside:.0f} mailboxes a second: {with_them:.1f} ms instead of {without:.1f} ms, "
-                f"{ratio:.2f} times, at most {MOST_RATIO}",
+                f"another tenant beside {beside:.0f} mailboxes a second: {with_them:.1f} ms instead of {without:.1f} "
+                f"ms, {ratio:.2f} times, at most {MOST_RATIO}",
                 flush=True,
             )
             passed.append(ratio <= MOST_RATIO)
@@ -152,7 +152,9 @@ def _neighbour(service: Service, outside: Outside, rate: float, count: int) -> t
     for _ in range(ROUNDS):
         alone += _house(service, outside, count // ROUNDS)
         # A process of its own: in this one, it would take time from the clock that measures.
-        sender = multiprocessing.get_context("spawn").Process(target=_send_last, args=(service.url, service.headers(ADA_MAIL, MAIL), rate))
+        sender = multiprocessing.get_context("spawn").Process(
+            target=_send_last, args=(service.url, service.headers(ADA_MAIL, MAIL), rate)
+        )
         sender.start()
         # The first mailbox ends when the sender has started.
         before = _created(outside)
