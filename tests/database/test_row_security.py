@@ -108,7 +108,7 @@ SUBSTITUTE = """
 INSERT INTO chamberlain.substitute (tenant_id, user_id, substitute_id, until, created_at)
 VALUES ($1, gen_random_uuid(), gen_random_uuid(), now() + interval '1 day', now())
 """
-BUDGET = "SELECT chamberlain.take_from_budget('calls', $1, 1, 1, 1, 0, NULL)"
+BUDGET = "SELECT chamberlain.take_budget_calls('calls', $1, 1, 1, 1, 1, 0, NULL)"
 PEOPLE_SEARCH = """
 INSERT INTO chamberlain.people_search (tenant_id, user_id, started_at, number) VALUES ($1, gen_random_uuid(), now(), 1)
 """
