@@ -23,6 +23,7 @@ from chamberlain.directory.budgets import Budgets
 from chamberlain.directory.microsoft365.connection import Microsoft365, open_microsoft365
 from chamberlain.directory.microsoft365.wire.pace import SHARE
 from chamberlain.directory.port import GroupWork, Work
+from chamberlain.queue.lanes import Places
 from tests.databases import Databases, migrated_database
 from tests.directory.group_work import work
 from tests.directory.sample_directory import ADA, BEN, OTHER_TENANT, TENANT, ZOE
@@ -158,7 +159,9 @@ async def _provision(
     microsoft365 = open_microsoft365(
         settings(tenant_id), tenant_id, budgets, transport=transport, sign_in=fake.http_client(), sleep=clock.sleep
     )
-    await asyncio.gather(*[_finish(microsoft365, each, clock) for each in _works(tenant_id)])
+    # The concurrent jobs of a worker process for one tenant.
+    places = asyncio.Semaphore(Places().fast_of_one)
+    await asyncio.gather(*[_finish(microsoft365, each, clock, places) for each in _works(tenant_id)])
     seconds, limits = clock.monotonic(), fake.limits
     # Counted by the fake, and divided by the calls that the published limit permits in this time.
     use = sorted(
@@ -191,11 +194,14 @@ def _works(tenant_id: TenantId) -> Sequence[GroupWork]:
     ]
 
 
-async def _finish(microsoft365: Microsoft365, wanted: GroupWork, clock: SimulatedClock) -> None:
+async def _finish(
+    microsoft365: Microsoft365, wanted: GroupWork, clock: SimulatedClock, places: asyncio.Semaphore
+) -> None:
     """Provision a group as a worker does: record completed steps, and wait as long as the fault says."""
     left = wanted.steps
     while left:
-        [outcome] = await microsoft365.adapters.directory.ensure([Work(wanted.wanted, left)])
+        async with places:
+            [outcome] = await microsoft365.adapters.directory.ensure([Work(wanted.wanted, left)])
         left = tuple(step for step in left if step not in outcome.done)
         if isinstance(outcome.fault, TryAgain):
             await clock.sleep(outcome.fault.after.total_seconds())
