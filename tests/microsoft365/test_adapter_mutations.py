@@ -2,9 +2,11 @@
 """Wrong bodies of the adapter's requests: the recorder or the fake notices them, or the state of the tenant differs."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -32,6 +34,8 @@ from tests.microsoft365.test_mutations import state
 pytestmark = pytest.mark.heavy
 
 SEED = 27
+# The groups and teams after all writes, but for generated values.
+WRITTEN = Path(__file__).with_name("written.json")
 TEAM = work(
     request_id=RequestId(UUID(int=1)), description="Ships", owners=(ADA,), members=(ADA,), channels=("General", "Plans")
 )
@@ -128,6 +132,17 @@ async def test_all_but_two_of_forty_mutations_are_noticed(unnoticed: frozenset[s
 
     assert len(mutations) == 40
     assert len(unnoticed.intersection(map(str, mutations))) <= 2
+
+
+async def test_the_right_bodies_write_this() -> None:
+    """A wrong body in the adapter itself fails here: the state is compared with a written one."""
+    untouched = state(sample_fake().tenants[str(TENANT)])
+
+    answer, *found = (await run(None)).seen
+
+    changed = json.loads(json.dumps([each for each in found if each not in untouched], default=sorted))
+    assert changed == json.loads(WRITTEN.read_text(encoding="utf-8"))
+    assert answer.member_of == {OUTER}
 
 
 async def test_every_body_of_the_adapter_is_sent() -> None:
