@@ -8,7 +8,9 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.core.errors import TryAgain
+from chamberlain.directory.microsoft365.changes import GraphChanges
 from chamberlain.directory.microsoft365.guest_settings import GuestSettings
+from chamberlain.directory.microsoft365.guests import GraphGuests
 from chamberlain.directory.port import DisableGuest, Guests, RemoveGuest
 from tests.directory.guest_work import ASSIGNMENTS, assign, reference, subject_of
 from tests.directory.sample_directory import GIL, HANDBOOK, PARTNERS, TENANT
@@ -73,6 +75,28 @@ async def test_activities_are_optional(guests: Guests, fake: FakeMicrosoft365, s
     assert second == first
     # Once refused, they are not asked for again.
     assert len(strict.exchanges) - asked < asked
+
+
+async def test_activities_are_asked_for_again(
+    fake: FakeMicrosoft365, tenant: Tenant, strict: RecordingTransport
+) -> None:
+    at = record_activity(fake, GIL)
+    tenant.is_premium = False
+    seconds = 0.0
+
+    async with graph_of(fake, TENANT, strict) as wire:
+        guests = GraphGuests(wire, GraphChanges(wire, str(TENANT)), lambda: seconds)
+        await guests.observe([reference(PARTNERS)])
+        tenant.is_premium = True
+        seconds = 3_599.0
+        [before] = await guests.observe([reference(PARTNERS)])
+        seconds = 3_600.0
+        [after] = await guests.observe([reference(PARTNERS)])
+
+    assert before is not None
+    assert after is not None
+    assert {guest.last_seen_at for guest in before.guests} == {None}
+    assert {guest.id: guest.last_seen_at for guest in after.guests}[GIL] == at
 
 
 async def test_a_directory_without_a_premium_licence_has_no_activities(guests: Guests, tenant: Tenant) -> None:

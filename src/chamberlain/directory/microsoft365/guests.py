@@ -5,6 +5,7 @@ Marks are values of the schema extension. A Microsoft 365 group has one setting 
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -40,6 +41,8 @@ _AT_ONCE: Final = 40
 _TEMPLATE, _POLICY = "templateId", "policyId"
 # Attempts to set a setting that concurrent calls set too. Ours.
 _MOST_TRIES: Final = 5
+# Seconds until refused activities are asked for again: an administrator may have granted the permission. Ours.
+_ASK_AGAIN_AFTER: Final = 3600.0
 
 Item = TypeVar("Item")
 Ended = TypeVar("Ended", port.GuestOutcome, port.ActOutcome)
@@ -61,14 +64,18 @@ class _Run:
 
 
 class GraphGuests(port.Guests):
-    """The guests of one tenant."""
+    """The guests of one tenant.
 
-    def __init__(self, graph: Graph, changes: GraphChanges) -> None:
+    `now` is a clock in seconds.
+    """
+
+    def __init__(self, graph: Graph, changes: GraphChanges, now: Callable[[], float] = time.monotonic) -> None:
         self._graph = graph
         self._changes = changes
-        self._settings = GuestSettings(graph)
-        # False once Graph has refused activities. A new connection asks again.
-        self._has_activities = True
+        self._now = now
+        self._settings = GuestSettings(graph, now)
+        # Activities are not asked for until then, None unless Graph has refused them.
+        self._no_activities_until: float | None = None
         self._at_once = asyncio.Semaphore(_AT_ONCE)
         self._parts: Mapping[Step, Callable[[_Run], Awaitable[None]]] = {
             Step.MARK_ASSIGNMENT: self._mark,
@@ -175,11 +182,13 @@ class GraphGuests(port.Guests):
         return _rules(is_allowed=setting_calls.allows_guests(settings[0])) if settings else None
 
     async def _last_seen(self, user_id: UserId) -> datetime | None:
+        if self._no_activities_until is not None and self._now() < self._no_activities_until:
+            return None
         try:
-            return await people_calls.get_activity(self._graph, user_id) if self._has_activities else None
+            return await people_calls.get_activity(self._graph, user_id)
         except PermissionMissing:
             # The permission is optional, and needs a premium licence.
-            self._has_activities = False
+            self._no_activities_until = self._now() + _ASK_AGAIN_AFTER
             return None
 
     async def _ensure(self, work: port.GuestWork) -> port.GuestOutcome:
