@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does the adapter of Microsoft 365 keep its promises in a hostile fake of Graph?
 
-Three parts: the conformance suite under many seeds, a kill after every request under many seeds, and the use of the
-published limits by two tenants.
+Four parts: the conformance suite under many seeds, a kill after every request under many seeds, the use of the
+published limits by two tenants, and their shares of one directory.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid5
 
@@ -41,6 +41,8 @@ CHANNELS = ("General", "Plans", "Meetings", "Archive", "Questions", "Reports")
 LEAST_USE, MOST_REFUSED, MOST_DIFFERENCE = 0.8, 0.01, 0.1
 ANSWER_SECONDS = 0.2
 PEOPLE = {TENANT: (ADA, BEN), OTHER_TENANT: (ZOE,)}
+# Groups of two tenants that share a directory.
+UNEQUAL = {TENANT: 200, OTHER_TENANT: 600}
 
 
 class DistantServer(httpx2.AsyncBaseTransport):
@@ -73,12 +75,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200, help="of the conformance suite; default 200")
     parser.add_argument("--kill-seeds", type=int, default=50, help="of the kills; default 50")
-    parser.add_argument("--part", action="append", choices=["seeds", "kills", "limits"], help="repeatable")
+    parser.add_argument("--part", action="append", choices=["seeds", "kills", "limits", "shares"], help="repeatable")
     asked = parser.parse_args()
     parts: Mapping[str, Callable[[], bool]] = {
         "seeds": lambda: _tests("tests/directory", "microsoft365-", CHAMBERLAIN_TEST_GRAPH_SEEDS=asked.seeds),
         "kills": lambda: _tests("tests/microsoft365/test_kills.py", "", CHAMBERLAIN_TEST_GRAPH_KILLS=asked.kill_seeds),
-        "limits": _limits,
+        "limits": lambda: _in_database(_measure),
+        "shares": lambda: _in_database(_share),
     }
     failed = [name for name in asked.part or parts if not _timed(name, parts[name])]
     return int(bool(failed))
@@ -99,12 +102,12 @@ def _tests(path: str, names: str, **counts: int) -> bool:
     return subprocess.run(command, env=environment, check=False).returncode == 0
 
 
-def _limits() -> bool:
+def _in_database(part: Callable[[Databases], Awaitable[bool]]) -> bool:
     with running_postgres() as server:
 
         async def measure() -> bool:
             async with migrated_database(server) as databases:
-                return await _measure(databases)
+                return await part(databases)
 
         return asyncio.run(measure())
 
@@ -130,6 +133,43 @@ async def _measure(databases: Databases) -> bool:
         and abs(first - second) <= MOST_DIFFERENCE * max(first, second)
         and all(_is_complete(fake.tenants[str(each)]) for each in PEOPLE)
     )
+
+
+async def _share(databases: Databases) -> bool:
+    """Provision for two tenants in one directory until the one with less work ends. Their budgets are the same."""
+    clock = SimulatedClock()
+    fake = sample_fake(clock=clock)
+    budgets = Budgets(CountedDatabase(databases.worker, clock), clock.monotonic, at=clock, sleep=clock.sleep)
+    running = asyncio.create_task(clock.run())
+    created = dict.fromkeys(UNEQUAL, 0)
+
+    async def provision(tenant_id: TenantId) -> None:
+        transport = DistantServer(fake.transport(), clock)
+        microsoft365 = open_microsoft365(
+            settings(TENANT), tenant_id, budgets, transport=transport, sign_in=fake.http_client(), sleep=clock.sleep
+        )
+        # More work is also more jobs at a time, as in several processes.
+        places = asyncio.Semaphore(Places().fast_of_one * UNEQUAL[tenant_id] // UNEQUAL[TENANT])
+
+        async def one(number: int) -> None:
+            request_id = RequestId(uuid5(UUID(int=number), str(tenant_id)))
+            await _finish(microsoft365, work(tenant_id=tenant_id, request_id=request_id), clock, places)
+            created[tenant_id] += 1
+
+        try:
+            await asyncio.gather(*[one(number) for number in range(UNEQUAL[tenant_id])])
+        finally:
+            await microsoft365.close()
+
+    tasks = [asyncio.create_task(provision(each)) for each in UNEQUAL]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    first, second = created.values()
+    for each in tasks:
+        each.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    running.cancel()
+    print(f"one directory: {first} groups of the first tenant, and {second} of the second with three times the work")
+    return first == UNEQUAL[TENANT] and abs(first - second) <= MOST_DIFFERENCE * max(first, second)
 
 
 def _report(tenant: Tenant, end: "Ended") -> float:
