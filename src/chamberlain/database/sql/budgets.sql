@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Take calls from a budget that all processes share. A budget fills with `per_second` calls a second and holds `most` calls,
--- usually those of one second, so that idle time allows no burst. While several tenants want more than there is, the one that was served least is served first: a start-time
--- fair queue, in which a tenant that returns starts at the level of the others. `cost` is the smallest useful number of calls, `asked` the
--- wanted one; `returned` are calls of the last slice that were not used. `wait` is the time until a retry can succeed, zero if something was granted. `at` is for tests; null is the present time.
+-- Take calls from a budget that all processes share. A budget fills with `per_second` calls a second and holds `most` calls, usually those of
+-- one second, so that idle time allows no burst. While several tenants want more than there is, the one that was served least is served first:
+-- a start-time fair queue, in which a tenant that returns starts at the level of the others. `cost` is the smallest useful number of calls,
+-- `asked` the wanted one; `returned` are calls of the last slice that were not used. `wait` is the time until a retry can succeed, zero if
+-- something was granted. `at` is for tests; null is the present time.
 CREATE OR REPLACE FUNCTION chamberlain.take_budget_calls(
     budget_name text, tenant uuid, per_second double precision, most double precision, cost double precision, asked double precision,
     returned double precision, at timestamptz, OUT granted double precision, OUT wait interval

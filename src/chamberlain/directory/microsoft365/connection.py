@@ -48,7 +48,7 @@ __all__ = ["Microsoft365", "Microsoft365SettingsInvalid", "open_microsoft365", "
 
 _MOST_CONNECTIONS: Final = 16
 _TIMEOUT_SECONDS: Final = 60.0
-_NOBODY: Final = UUID(int=0)
+_NO_ID: Final = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,8 +116,8 @@ def open_microsoft365(
 
     async def check(tenant_id: TenantId) -> None:
         """Ask Graph once for users and groups. Nothing has these ids."""
-        await people.look_up(PeopleQuestion(tenant_id, users=frozenset({UserId(_NOBODY)})))
-        await directory.observe([GroupReference(tenant_id, "chamberlain_group", RequestId(_NOBODY))])
+        await people.look_up(PeopleQuestion(tenant_id, users=frozenset({UserId(_NO_ID)})))
+        await directory.observe([GroupReference(tenant_id, "chamberlain_group", RequestId(_NO_ID))])
 
     adapters = Adapters(
         people=people,

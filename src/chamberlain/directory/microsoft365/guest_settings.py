@@ -20,7 +20,7 @@ from chamberlain.directory.microsoft365.wire.graph import Graph
 _MOST_KEPT: Final = 1_000
 # Attempts, 20 seconds apart, until a hidden setting counts as deleted by another program.
 _MOST_MISSES: Final = 15
-# Replicas agree after that time (MICROSOFT365.md, 6).
+# Replicas agree after that time. Ours: Microsoft publishes none.
 _KEPT_SECONDS: Final = 1_200.0
 
 

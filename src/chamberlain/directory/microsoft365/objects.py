@@ -18,7 +18,7 @@ GROUP_PROPERTIES: Final = (
     "id", "displayName", "description", "mail", "mailNickname", "visibility", "groupTypes",
     "resourceProvisioningOptions", "uniqueName",
 )  # fmt: skip
-# The properties of the schema extension for groups (MICROSOFT365.md, 8.3).
+# The properties of the schema extension for groups (docs/how-to/microsoft365.md, step 3).
 MARK_NAMES: Final = ("requestId", "templateId", "policyId", "siteId")
 _GENERAL: Final = "general"
 

@@ -14,7 +14,7 @@ from chamberlain.core.errors import Cause, ConnectionBroken, OutsideFault, Rejec
 from chamberlain.core.reasons import Reason
 from chamberlain.directory.microsoft365.operations import CREATE_GROUP, UPSERT_GROUP, Request
 
-# Delay of a retry that Graph gives no time for (MICROSOFT365.md, 4).
+# Delay of a retry that Graph gives no time for: our choice.
 _DEFAULT_DELAY: Final = timedelta(seconds=30)
 _AWAY_DELAY: Final = timedelta(seconds=10)
 # Replicas usually agree within seconds.
